@@ -56,7 +56,8 @@
 ///
 /// A file is embedded by its path, with the feature `files` of this crate.
 ///
-/// ```
+#[cfg_attr(feature = "files", doc = "```")]
+#[cfg_attr(not(feature = "files"), doc = "```ignore")]
 /// use offload_gpu::{ComputeCapability, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack =
@@ -104,7 +105,8 @@
 /// The section and the alignment of a build script's pack cannot be changed, since tools and
 /// runtimes expect these values.
 ///
-/// ```
+#[cfg_attr(feature = "files", doc = "```")]
+#[cfg_attr(not(feature = "files"), doc = "```ignore")]
 /// mod kit {
 ///     pub extern crate offload_gpu as gpu;
 /// }
@@ -243,7 +245,8 @@ macro_rules! include_offload {
 /// If the signature of a kernel is unknown, the program can declare the function, with Rust's
 /// types:
 ///
-/// ```
+#[cfg_attr(feature = "files", doc = "```")]
+#[cfg_attr(not(feature = "files"), doc = "```ignore")]
 /// mod kernels {
 ///     use offload_gpu::Parameter;
 ///

@@ -58,7 +58,8 @@ impl<F: Form> PackImage<F> {
     /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
     /// the image has no such kernel or no such records. An image for the CPU has no records.
     ///
-    /// ```
+    #[cfg_attr(feature = "files", doc = "```")]
+    #[cfg_attr(not(feature = "files"), doc = "```ignore")]
     /// # #![deny(warnings)]
     /// use offload_gpu::{DeviceInfo, KernelPack};
     ///
