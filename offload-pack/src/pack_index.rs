@@ -57,7 +57,7 @@ pub use limits::Limits;
 
 pub use offload_format::target::PackImageKind;
 
-use crate::signature::{Signatures, is_same_symbol};
+use crate::signature::{Signatures, place_of};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -199,9 +199,7 @@ impl IndexImage {
     #[inline]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
-        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok();
-        let of_target = || kernels.iter().position(|kernel| is_same_symbol(name, &kernel.name));
-        Some(&kernels[at.or_else(of_target)?])
+        Some(&kernels[place_of(kernels, |kernel| &kernel.name, name)?])
     }
 }
 

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Limits, Origin, PackImageKind};
-use offload_pack::signature::local_symbol;
+use offload_pack::signature::place_of;
 
 /// One image of a pack.
 #[derive(Clone, Copy)]
@@ -46,13 +46,14 @@ impl<F: Form> PackImage<F> {
 
     /// Returns whether the image has this kernel, or `None` if its kernels are not known.
     pub fn has_kernel(&self, name: &str) -> Option<bool> {
-        self.record.kernels.map(|kernels| kernels.binary_search(&self.symbol(name)).is_ok())
+        self.record.kernels.map(|kernels| place(kernels, name).is_some())
     }
 
     /// Returns the symbol of a kernel in this image, if it lists its kernels. That of a `static`
     /// kernel differs between kinds of targets.
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
-        symbol_among(self.record.kernels.unwrap_or_default(), kernel)
+        let kernels = self.record.kernels.unwrap_or_default();
+        place(kernels, kernel).map_or(kernel, |at| kernels[at])
     }
 
     /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
@@ -70,8 +71,7 @@ impl<F: Form> PackImage<F> {
     /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));
     /// ```
     pub fn limits(&self, kernel: &str) -> Option<Limits> {
-        let at = self.record.kernels?.binary_search(&self.symbol(kernel)).ok()?;
-        self.record.limits.get(at).copied()
+        self.record.limits.get(place(self.record.kernels?, kernel)?).copied()
     }
 
     /// Returns the offset in bytes from the start of the pack. In a compressed pack, it is relative
@@ -112,14 +112,10 @@ impl PackImage<Plain> {
     }
 }
 
-/// Returns the symbol that a kernel has among these, which are in order; the kernel's own name if
-/// it has none.
-fn symbol_among<'a>(kernels: &'static [&'static str], kernel: &'a str) -> &'a str {
-    if kernels.binary_search(&kernel).is_ok() {
-        return kernel;
-    }
-    let Some(local) = local_symbol(kernel) else { return kernel };
-    kernels.iter().find(|it| local_symbol(it) == Some(local)).unwrap_or(&kernel)
+/// Returns the place of a kernel among those of an image. This function has no type parameters, so
+/// it is compiled once.
+fn place(kernels: &[&str], kernel: &str) -> Option<usize> {
+    place_of(kernels, |it| it, kernel)
 }
 
 impl<F: Form> fmt::Debug for PackImage<F> {

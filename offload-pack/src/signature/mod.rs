@@ -115,6 +115,17 @@ pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     (name.starts_with("_Z") && is_hash).then_some((name, hash))
 }
 
+/// Returns the place of a kernel in a list in the order of symbols: that of its own symbol,
+/// otherwise that of its symbol for a different kind of target.
+#[inline]
+pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Option<usize> {
+    if let Ok(at) = kernels.binary_search_by(|it| symbol(it).cmp(kernel)) {
+        return Some(at);
+    }
+    let local = local_symbol(kernel)?;
+    kernels.iter().position(|it| local_symbol(symbol(it)) == Some(local))
+}
+
 /// Whether images for two kinds of targets may have these symbols for one kernel.
 #[inline]
 pub fn is_same_symbol(one: &str, other: &str) -> bool {

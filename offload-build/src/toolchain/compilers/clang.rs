@@ -3,9 +3,9 @@
 use super::identity::Identity;
 use super::install;
 use super::probe_cache::ProbeCache;
-use super::search::{Found, Trail};
+use super::search::{Found, Trail, unusable};
 use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::error::Error;
 use crate::toolchain::exec::{self, Step, probe, program};
 use offload_format::target::OLDEST_CLANG;
 use std::ffi::OsStr;
@@ -124,10 +124,7 @@ impl Clang {
                 Ok(clang)
             }
         });
-        found.map_err(|why| {
-            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
-            Error::new(ErrorKind::ToolNotFound, message)
-        })
+        found.map_err(|why| unusable(by, name, &why))
     }
 
     pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {

@@ -5,9 +5,9 @@ use super::identity::Identity;
 use super::install::{self, ByPip};
 use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
-use super::search::{Found, Trail};
+use super::search::{Found, Trail, unusable};
 use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::error::Error;
 use crate::toolchain::exec::{self, NO_INPUT, NvccFlags, numbered, probe, program};
 use crate::toolchain::hash::ContentHash;
 use std::ffi::OsStr;
@@ -110,10 +110,7 @@ impl Nvcc {
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
         let found = exec::named(name, cargo).ok_or_else(|| exec::NO_FILE.to_owned());
-        found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
-            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
-            Error::new(ErrorKind::ToolNotFound, message)
-        })
+        found.and_then(|path| Self::start(&path, probes)).map_err(|why| unusable(by, name, &why))
     }
 
     fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {

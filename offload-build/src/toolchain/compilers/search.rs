@@ -1,6 +1,7 @@
 //! The result of a search for a tool, and the places where it looked.
 
 use super::install;
+use crate::toolchain::error::{Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -75,4 +76,10 @@ impl<T> Found<T> {
             Found::Missing(_) => None,
         }
     }
+}
+
+/// Returns the error for a tool that the user names in `by`, and that cannot be used.
+pub(super) fn unusable(by: &str, name: &Path, why: &str) -> Error {
+    let message = format!("{by} names {}, which cannot be used: {why}", name.display());
+    Error::new(ErrorKind::ToolNotFound, message)
 }
