@@ -51,6 +51,7 @@ impl<F: Form> PackImage<F> {
 
     /// Returns the symbol of a kernel in this image, if it lists its kernels. That of a `static`
     /// kernel differs between kinds of targets.
+    #[cfg(feature = "run")]
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
         let kernels = self.record.kernels.unwrap_or_default();
         place(kernels, kernel).map_or(kernel, |at| kernels[at])
