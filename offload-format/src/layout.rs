@@ -114,7 +114,7 @@ impl Layout {
                     assert_eq!(
                         layout.size(),
                         size,
-                        "payload {index} is another size than was said"
+                        "payload {index} has a different size than was declared"
                     );
                     outer.append(layout);
                 }
@@ -139,7 +139,7 @@ impl Layout {
                     assert_eq!(
                         payloads[*index].len() as u64,
                         *size,
-                        "payload {index} is another size than was said"
+                        "payload {index} has a different size than was declared"
                     );
                     out.extend_from_slice(payloads[*index]);
                 }

@@ -105,7 +105,7 @@ macro_rules! register_bundles {
         $wrapper:ident, $handle:ident, $registered:ident: $bundle:literal, $count:literal [$($at:literal $name:literal $c_name:literal)*];
     )*) => {
         #[cfg(not(target_os = "linux"))]
-        $crate::__expansion::core::compile_error!("include_offload!: `register` is there for Linux alone");
+        $crate::__expansion::core::compile_error!("include_offload!: `register` exists only for Linux");
         $(
             // SAFETY: the runtime reads wrappers in this section. This static is the wrapper of a
             // complete bundle.

@@ -305,7 +305,8 @@ pub(crate) fn stale_package(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
          {command} -p {package}\n\
-         (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
+         (If a file exists and is not in the package, .gitignore leaves it out, or exclude or \
+         include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)

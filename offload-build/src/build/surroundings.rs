@@ -60,12 +60,12 @@ impl Surroundings {
             let now = found(lookup, setting, &seen);
             for name in &now {
                 if !lookup.there.contains(name) {
-                    return Some(format!("{name} may be read, and is a new file since"));
+                    return Some(format!("{name}, which may be read, was added after"));
                 }
             }
             for name in &lookup.there {
                 if !now.contains(name) {
-                    return Some(format!("{name} is gone since"));
+                    return Some(format!("{name} was removed after"));
                 }
             }
         }
@@ -75,9 +75,9 @@ impl Surroundings {
             if now.hash != other.hash {
                 return Some(match other.kind {
                     InputKind::Variable => {
-                        format!("the variable {name} has another value than when")
+                        format!("the variable {name} has a different value than when")
                     }
-                    _ => format!("{name} has other files than when"),
+                    _ => format!("{name} has different files than when"),
                 });
             }
         }

@@ -87,7 +87,7 @@ pub(crate) fn check_size(
             )));
         }
     }
-    let limit = if has_limit { "; over 1.5 GiB it takes rust-lld" } else { "" };
+    let limit = if has_limit { "; over 1.5 GiB it needs rust-lld" } else { "" };
     cargo.warn(&format!(
         "pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"
     ));

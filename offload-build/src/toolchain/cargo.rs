@@ -69,7 +69,7 @@ impl Cargo {
                         format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
                     }
                     env::VarError::NotUnicode(value) => {
-                        format!("{name} is {value:?}: paths that are not UTF-8 cannot be told to Cargo")
+                        format!("{name} is {value:?}: Cargo accepts only paths in UTF-8")
                     }
                 };
                 Error::new(ErrorKind::Environment, message)

@@ -123,7 +123,8 @@ impl<'a> Images<'a> {
                 _ => "clang-offload-bundler's -bundle-align=4096 sees to that",
             };
             return Err(format!(
-                "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: {remedy}"
+                "has the image for {target} at offset {offset}, which is not a multiple of 8, \
+                 as drivers need it: {remedy}"
             ));
         }
         let kernels = if kind.vendor().is_gpu() { kernels(data) } else { None };
@@ -210,7 +211,7 @@ fn kind(file: &[u8]) -> Result<ContainerKind, String> {
         Some(FileKind::Archive) => "an archive".to_owned(),
         Some(FileKind::Universal | FileKind::Host) => "an ELF file for a CPU".to_owned(),
     };
-    Err(format!("is {what}: `cargo offload extract` takes device code out of one"))
+    Err(format!("is {what}: `cargo offload extract` extracts device code from one"))
 }
 
 /// Returns the kind of a file without a container, or the reason why it is not embedded.

@@ -357,7 +357,7 @@ impl<F: Form> KernelPack<F> {
                     panic!(
                         "{}",
                         words
-                            .add("; say of which, as in PACK.module(\"affine\").kernel(...)")
+                            .add("; name the module, as in PACK.module(\"affine\").kernel(...)")
                             .as_str()
                     )
                 }

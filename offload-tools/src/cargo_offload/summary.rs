@@ -163,8 +163,8 @@ impl Summary {
         if !self.unchecked.is_empty() {
             let _ = writeln!(
                 text,
-                "\nwarning: images that check nothing have these kernels: {}. A build script that this command runs has to \
-                 compile them",
+                "\nwarning: these kernels are in images without checks: {}. A build script that \
+                 this command runs has to compile them",
                 self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             );
         }

@@ -58,7 +58,7 @@ impl Input {
         if bytes.len() as u64 > most {
             let what = match most {
                 0 => "it is a device, which may have no end",
-                _ => "it is no regular file, and has more than 4 GiB",
+                _ => "it is not a regular file, and has more than 4 GiB",
             };
             return Err(io::Error::other(format!("{what}; copy the content to a file")));
         }

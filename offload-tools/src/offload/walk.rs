@@ -152,7 +152,7 @@ impl Summary {
         };
         let path = escaped_path(path);
         out::note(&format!(
-            "{path}: not looked into, as archives inside of an archive are not opened: {names}{others}"
+            "{path}: not looked into, as archives inside an archive are not opened: {names}{others}"
         ));
     }
 }

@@ -594,5 +594,5 @@ fn lists(count: usize) -> Vec<Vec<usize>> {
 }
 
 fn sizes() -> String {
-    "it has arrays whose sizes are known when it runs".to_owned()
+    "it has arrays whose sizes are known only when it runs".to_owned()
 }

@@ -61,7 +61,7 @@ impl Rust {
         let named = cargo.user_var(VARIABLE);
         let Some(rustc) = exec::named(Path::new(named.as_deref().unwrap_or("rustc")), cargo) else {
             if let Some(name) = named {
-                let message = format!("{VARIABLE} names {name}, which is no file");
+                let message = format!("{VARIABLE} names {name}, which is not a file");
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
             cargo.watch_search_path();

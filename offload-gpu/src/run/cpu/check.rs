@@ -177,7 +177,7 @@ impl Settings {
 /// Returns the error text for a launch with this number of findings of a sanitizer.
 pub(super) fn found(findings: u32) -> String {
     match findings {
-        1 => "the checked build reports a finding, which stands above".into(),
-        _ => format!("the checked build reports {findings} findings, which stand above"),
+        1 => "the checked build reports a finding, which is printed above".into(),
+        _ => format!("the checked build reports {findings} findings, which are printed above"),
     }
 }

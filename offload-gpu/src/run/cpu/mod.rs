@@ -126,7 +126,7 @@ impl Backend for Cpu {
         if start.is_null() {
             return Err(RunError::refused(
                 format!("allocate {size} bytes"),
-                "there is not as much memory",
+                "there is not enough memory",
             ));
         }
         if check::is_checked() {
