@@ -249,7 +249,7 @@ macro_rules! own_field {
 macro_rules! impl_buffer_item {
     (plain $record:ident) => {
         // SAFETY: the fields are numbers, and arrays and structs of these, without any padding
-        // between or behind them. The fields are at the offsets of C.
+        // between or after them. The fields are at the offsets of C.
         unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}

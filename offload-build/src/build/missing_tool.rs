@@ -35,7 +35,7 @@ impl MissingTool {
         Self::tool("ptxas", trail, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
+    /// Returns the reason for a missing ptxas outside a build, which cannot do without it.
     pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
         Self::tool("ptxas", trail, Installable::Ptxas { old: false, or_ptx: false })
     }

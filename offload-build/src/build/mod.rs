@@ -265,7 +265,7 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why: &str, skipped: Option<&'static str>| {
-            // Missing sources are no error for a pack without images, because no compiler reads
+            // Missing sources are not an error for a pack without images, because no compiler reads
             // them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             let absent = known.iter().map(|(name, module)| AbsentModule {

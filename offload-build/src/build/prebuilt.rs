@@ -21,8 +21,8 @@
 //! ```
 //!
 //! A manifest lists this crate's own headers by the names with which sources include them: they are
-//! in `OUT_DIR`, whose path differs on each machine. A folder outside of the package that build.rs
-//! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
+//! in `OUT_DIR`, whose path differs on each machine. A folder outside the package that build.rs
+//! names is listed by its position, `<folder 1>`; headers of the system are not inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
 //! The lines after the inputs are about what compilers looked for: see `surroundings.rs`.

@@ -91,7 +91,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     for folder in &lookup.folders {
         let here = setting.here(&folder.to_string_lossy());
         for name in lookup.found(&here, seen) {
-            // A folder is no header.
+            // A folder is not a header.
             let is_header = lookup.names.contains(&name) || is_header(&name);
             if is_header && seen.is_there(&here.join(&name)) {
                 found.push(folder.join(name).to_string_lossy().replace('\\', "/"));

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 /// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
-/// are for a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// are for a Rust module inside the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
@@ -112,7 +112,8 @@ pub fn items(
         let is_empty = record.is_empty();
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
-            // An import would also import the constant, and a constant is no name of a parameter.
+            // An import would also import the constant, and a constant is not a name of a
+            // parameter.
             let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);

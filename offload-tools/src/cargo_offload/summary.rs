@@ -130,7 +130,7 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. A program that a finding ended is no reason.
+    /// Whether findings may be missing. A program that a finding ended is not a reason.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }

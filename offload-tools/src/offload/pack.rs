@@ -151,7 +151,7 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
                 return Err(Error::text(format!("{}: which GPU?", text::escaped_str(part.text)))
-                    .advice(format!("write it behind the triple, as in {triple}-{example}")));
+                    .advice(format!("write it after the triple, as in {triple}-{example}")));
             }
             described(kind, triple, target.clone())
         }

@@ -57,7 +57,7 @@ impl LibraryFile {
 #[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
-    /// The device code for each target, if it is compiled by itself.
+    /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
     whole: Whole,
 }

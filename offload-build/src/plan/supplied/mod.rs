@@ -118,7 +118,7 @@ const HOST_FILE: &str =
 /// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
-    /// A part that is no image, described in words.
+    /// A part that is not an image, described in words.
     Other(String),
 }
 
@@ -132,7 +132,7 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are no container. Their container names the target `named`.
+/// Returns the part for bytes that are not a container. Their container names the target `named`.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {

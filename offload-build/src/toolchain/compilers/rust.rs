@@ -105,7 +105,7 @@ impl Rust {
         let version = answer.said.lines().next().unwrap_or_default().to_owned();
         if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
-            let short = format!("rustc {release} is no nightly");
+            let short = format!("rustc {release} is not a nightly");
             let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));
         }

@@ -115,8 +115,8 @@ const HOST: &str = "a pack contains only kernels, and this source also has host 
      Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
-/// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
-/// when ptxas has refused a source, which is no crash.
+/// signal, the second for an error inside clang's compiler. clang also asks for a bug report
+/// when ptxas has refused a source, which is not a crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 

@@ -10,7 +10,7 @@ use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 
-/// Returns the image to load: `image`, or an image inside of it for the sanitizer that is in this
+/// Returns the image to load: `image`, or an image inside it for the sanitizer that is in this
 /// program. Also returns the description of its sanitizer; `None` if it has none.
 ///
 /// Returns an error if the program was started without the library of a sanitizer: loading that

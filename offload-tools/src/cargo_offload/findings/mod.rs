@@ -195,7 +195,7 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
+/// Returns the frame of a kernel's source: the first frame outside a sanitizer, the run time and
 /// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<StackFrame<'a>> {
     frames.map_while(frame).find(|frame| !frame.is_inside())

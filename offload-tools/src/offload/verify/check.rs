@@ -19,13 +19,13 @@ macro_rules! checks {
 }
 
 checks! {
-    Archive, "archive", "a wheel or other archive is damaged, or has files whose names come twice or lead elsewhere";
+    Archive, "archive", "a wheel or other archive is damaged, or has files with equal names, or with names that lead out of it";
     Unreadable, "unreadable", "a container, archive or section table is malformed, or something lies outside of it";
     Decompress, "decompress", "a compressed container does not decompress";
     Hash, "hash", "the hash that a compressed bundle stores is not that of its content";
     Size, "size", "a stored size is not the real one";
     Overlap, "overlap", "images share bytes with each other or with the entry table";
-    Padding, "padding", "bytes between the images of a bundle, or behind them, are not zero";
+    Padding, "padding", "bytes between the images of a bundle, or after them, are not zero";
     EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
     Duplicate, "duplicate", "two entries of a bundle are for the same target";
     Composition, "composition", "target IDs of a bundle cannot be together: some devices fit both";

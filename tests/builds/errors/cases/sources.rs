@@ -23,7 +23,7 @@ cases! {
              Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build.";
     "include-of-a-file" [.module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
             .archs(["cpu"])]
-        => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is no folder\nIf build.rs";
+        => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is not a folder\nIf build.rs";
     "include-in-out-dir" [.file("kernels/add.cu").include({
             std::fs::create_dir_all(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("generated")).unwrap();
             "generated"
