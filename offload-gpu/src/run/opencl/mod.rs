@@ -256,7 +256,7 @@ impl Backend for Gpu {
                 "a block of {threads} threads; the driver allows at most {most} for this kernel"
             );
             return Err(RunError::refused(attempted(), why).advice(
-                "A kernel that needs less memory and registers for each thread takes more.",
+                "The driver allows more if each thread needs less memory and fewer registers.",
             ));
         }
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
