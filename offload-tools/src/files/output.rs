@@ -215,26 +215,6 @@ impl Output {
         Ok(())
     }
 
-    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error if the output is not
-    /// seekable.
-    pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        use std::io::{Seek, SeekFrom};
-        match &mut self.0 {
-            Sink::Whole { file, .. } => {
-                let end = file.stream_position()?;
-                file.seek(SeekFrom::Start(offset))?;
-                file.write_all(bytes)?;
-                file.seek(SeekFrom::Start(end)).map(drop)
-            }
-            Sink::Direct(_) | Sink::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
-        }
-    }
-
-    /// Whether [`Output::write_at`] can be used.
-    pub fn is_seekable(&self) -> bool {
-        matches!(self.0, Sink::Whole { .. })
-    }
-
     /// Completes the file and moves it to its final place. The file may not be on the disk yet: a
     /// power failure may leave an empty file.
     pub fn commit(mut self) -> io::Result<()> {

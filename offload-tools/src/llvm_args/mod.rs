@@ -18,10 +18,21 @@ mod number;
 mod parse;
 mod response_file;
 
-pub use grammar::{Grammar, Spec, Value};
+pub use grammar::{Grammar, Spec, Value, flag, option};
 pub use parse::{Outcome, Parsed};
 
 use std::ffi::{OsStr, OsString};
+
+/// Returns the pieces between commas: one piece if there is no comma.
+pub(crate) fn split(mut text: OsString) -> Vec<OsString> {
+    let mut pieces = Vec::new();
+    while let Some((piece, rest)) = split_once(&text, b',') {
+        pieces.push(piece);
+        text = rest;
+    }
+    pieces.push(text);
+    pieces
+}
 
 /// Splits an argument at the first `separator`, an ASCII character. An argument that is not UTF-8
 /// is split on Unix only.

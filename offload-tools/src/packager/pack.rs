@@ -1,9 +1,9 @@
 //! Writes offload binaries from files.
 
-use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
+use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::write;
 use crate::files::{Input, PayloadSource, os_message};
-use crate::llvm_args::Parsed;
+use crate::llvm_args::{Parsed, split};
 use crate::text::escaped_str;
 use offload_format::compression::Method;
 use offload_format::image::Bitcode;
@@ -70,7 +70,7 @@ pub(super) fn pack(
         let arguments = Arguments::parse(text);
         // The message is LLVM's text.
         let files = arguments.get("file").ok_or("'file' is a required image arguments")?;
-        for file in split(files) {
+        for file in split(files.to_owned()) {
             let input = Input::named(&file).map_err(|error| os_message(&error))?;
             add(&mut builder, &arguments, &file, &input)?;
             inputs.push(input);

@@ -3,9 +3,9 @@
 use super::compile::Compiled;
 use super::gets::{Gets, How};
 use super::{Reach, Row};
+use crate::offload::grouped::grouped;
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
-use std::collections::HashMap;
 use std::io::Write;
 
 /// The number of GPUs without an image in one line.
@@ -13,27 +13,17 @@ const IN_LINE: usize = 10;
 
 /// Prints a table for each file. Files with equal tables have one: packages may have thousands.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
-    let mut tables: Vec<(String, String, Vec<&str>)> = Vec::new();
-    let mut numbers = HashMap::new();
-    for reach in all {
-        let table = table(reach);
-        let of = match (reach.alternatives, reach.modules) {
-            (true, _) => ", alternatives".to_owned(),
-            (false, 0..=1) => String::new(),
-            (false, modules) => format!(", {modules} modules"),
-        };
-        let number = *numbers.entry((of.clone(), table.clone())).or_insert(tables.len());
-        if number == tables.len() {
-            tables.push((of, table, Vec::new()));
-        }
-        tables[number].2.push(&reach.file);
-    }
-    for (number, (of, table, files)) in tables.iter().enumerate() {
+    let table = |reach: &&Reach| match (reach.alternatives, reach.modules) {
+        (true, _) => (", alternatives".to_owned(), table(reach)),
+        (false, 0..=1) => (String::new(), table(reach)),
+        (false, modules) => (format!(", {modules} modules"), table(reach)),
+    };
+    for (number, ((of, table), files)) in grouped(all.iter(), table).iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        let (files, each) =
-            (some(files.iter().copied()), if files.len() > 1 { ", each" } else { "" });
+        let each = if files.len() > 1 { ", each" } else { "" };
+        let files = some(files.iter().map(|reach| &*reach.file));
         if table.is_empty() {
             writeln!(out, "{files}: {}", styled(BAD, "there are no images for GPUs"))?;
         } else {

@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
                 By::Module => &[module, target],
                 By::Kernel | By::Section => &[],
             };
-            file.part(account, part, by, path, target);
+            file.part(part, by, path, target);
         }
         file.add(&[(RowKind::Containers, CONTAINERS)], account.overhead(), account.overhead());
         let rest = (RowKind::Rest, REST);
@@ -103,7 +103,7 @@ impl<'a> Node<'a> {
         for share in &account.host {
             other -= share.bytes;
             file.add(
-                &[rest, (RowKind::Section, &account.names[share.name])],
+                &[rest, (RowKind::Section, &share.name)],
                 share.bytes,
                 share.bytes,
             );
@@ -121,7 +121,6 @@ impl<'a> Node<'a> {
     /// kernel or by section, the target becomes a row below each kernel or section instead.
     fn part(
         &mut self,
-        account: &'a Account,
         part: &'a Part,
         by: By,
         path: &[Row<'a>],
@@ -134,7 +133,7 @@ impl<'a> Node<'a> {
         };
         let kernels = (RowKind::Kernels, KERNELS);
         for kernel in part.kernels.iter().flatten() {
-            let row = (RowKind::Kernel, account.names[kernel.name].as_str());
+            let row = (RowKind::Kernel, &*kernel.name);
             let rows = match by {
                 By::Target | By::Module => &[kernels, row][..],
                 By::Kernel => &[row],
@@ -147,7 +146,7 @@ impl<'a> Node<'a> {
             _ => add(&[row], bytes, size),
         };
         for section in &part.sections {
-            add((RowKind::Section, &account.names[section.name]), section.bytes, section.size);
+            add((RowKind::Section, &section.name), section.bytes, section.size);
         }
         let (bytes, size) = part.other();
         add((RowKind::Other, if is_known { OTHER } else { whole(part.kind) }), bytes, size);
