@@ -121,14 +121,7 @@ pub const fn linked<F: Form>(
         );
         i += 1;
     }
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::Linked { bytes, images, streams: &[] },
-        is_trusted: true,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams: &[] }, true)
 }
 
 /// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
@@ -153,14 +146,7 @@ pub const fn on_disk<F: Form>(
     modules: &'static [ModuleRecord],
     load: fn() -> &'static KernelPack<F>,
 ) -> KernelPack<F> {
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::OnDisk { images, load },
-        is_trusted: true,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::OnDisk { images, load }, true)
 }
 
 /// Makes a pack that was not built; every `select` reports the reason. The pack has its modules,
@@ -171,8 +157,7 @@ pub const fn not_built<F: Form>(
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    let content = Content::NotBuilt(why);
-    KernelPack { name, section, modules, content, is_trusted: false, form: PhantomData }
+    KernelPack::of(name, section, modules, Content::NotBuilt(why), false)
 }
 
 /// Makes a pack from a file whose images are unknown; every `select` reports the reason.
@@ -183,17 +168,21 @@ pub const fn opaque<F: Form>(
     why: &'static str,
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::Opaque { bytes, why },
-        is_trusted: false,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::Opaque { bytes, why }, false)
 }
 
 impl<F: Form> KernelPack<F> {
+    #[inline]
+    const fn of(
+        name: &'static str,
+        section: &'static str,
+        modules: &'static [ModuleRecord],
+        content: Content<F>,
+        is_trusted: bool,
+    ) -> Self {
+        Self { name, section, modules, content, is_trusted, form: PhantomData }
+    }
+
     /// Returns the pack with images for the CPU that may be loaded.
     pub(crate) const fn with_trust(self) -> Self {
         Self { is_trusted: true, ..self }

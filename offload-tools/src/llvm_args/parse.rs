@@ -179,8 +179,7 @@ impl Run<'_> {
             return Ok(());
         };
         let shown = value.to_string_lossy().into_owned();
-        let is_none =
-            |is_valid: &dyn Fn(i64) -> bool| !number::parse(&shown).is_some_and(is_valid);
+        let is_none = |is_valid: &dyn Fn(i64) -> bool| !number::parse(&shown).is_some_and(is_valid);
         let wrong = match option.value {
             Value::Flag if truth(&value).is_none() => {
                 Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))

@@ -7,7 +7,7 @@ mod order;
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, ForeignContext, Modules, all_shared, shared};
-use super::error::{Cause, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;

@@ -11,7 +11,7 @@
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
-use crate::run::error::{Result, RunError};
+use crate::run::error::{DriverErrors, Result, RunError};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::ffi::CString;

@@ -77,9 +77,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     writeln!(out, "\n{}", styled(HEADING, "Runtimes, where programs are started"))?;
     for runtime in runtimes {
         match &runtime.path {
-            Some(path) => {
-                entry(out, runtime.name, &styled(GOOD, &escaped_str(path)))?
-            }
+            Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(path)))?,
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
         paragraph(out, "is", &runtime.what)?;

@@ -241,8 +241,7 @@ fn ratio(size: u64, inflated: u64) -> String {
 
 fn row(image: &Image<'_>, named: &Named<'_>, options: &Options) -> Row {
     let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(text::escaped_str);
-    let is_named =
-        image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some();
+    let is_named = image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some();
     let offset = image.offset.map_or("-".to_owned(), |offset| offset.to_string());
     [
         if is_named { text::escaped_str(image.label()) } else { "-".to_owned() },

@@ -102,11 +102,7 @@ impl<'a> Node<'a> {
         let mut other = account.rest;
         for share in &account.host {
             other -= share.bytes;
-            file.add(
-                &[rest, (RowKind::Section, &share.name)],
-                share.bytes,
-                share.bytes,
-            );
+            file.add(&[rest, (RowKind::Section, &share.name)], share.bytes, share.bytes);
         }
         file.add(&[rest, (RowKind::Other, REST_OTHER)], other, other);
         file.sort();
@@ -119,13 +115,7 @@ impl<'a> Node<'a> {
 
     /// Adds the rows for an image: its kernels and sections become rows below `path`. In trees by
     /// kernel or by section, the target becomes a row below each kernel or section instead.
-    fn part(
-        &mut self,
-        part: &'a Part,
-        by: By,
-        path: &[Row<'a>],
-        target: Row<'a>,
-    ) {
+    fn part(&mut self, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
             By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
