@@ -153,7 +153,6 @@ impl PassFolders {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
-    /// Returns the target folder of a pass.
     pub fn target_folder(&self, pass: &Pass) -> &Path {
         match pass.kind {
             PassKind::Check(_) => &self.folder,

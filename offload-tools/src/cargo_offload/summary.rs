@@ -44,7 +44,6 @@ struct PassFinding {
 }
 
 impl Summary {
-    /// Adds the result of a pass.
     pub fn add(
         &mut self,
         pass: Pass,

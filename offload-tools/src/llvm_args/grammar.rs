@@ -52,7 +52,6 @@ pub enum Value {
 }
 
 impl Grammar {
-    /// Returns the option with this name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
         self.options.iter().chain(GENERIC).chain([&SHORT_HELP]).find(|option| option.name == name)
     }

@@ -170,7 +170,6 @@ impl<'m> Visited<'m> {
         Self { name, shown, input, inventory, stored, is_inside: false, beside }
     }
 
-    /// Returns the kernel packs of FILE.
     pub(super) fn packs(&self, context: &Context) -> Vec<Visited<'_>> {
         let packs = self.beside.packs.iter().map(|pack| {
             Visited::new(&pack.path, &pack.input, pack.inventory(context), KernelPacks::default())

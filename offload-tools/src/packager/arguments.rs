@@ -27,12 +27,10 @@ impl Arguments {
         Self(all)
     }
 
-    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&OsStr> {
         self.iter().find(|(found, _)| *found == key).map(|(_, value)| value)
     }
 
-    /// Returns all keys with their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
     }

@@ -109,7 +109,6 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
     }
 }
 
-/// Prints a warning.
 fn warn(program: &str, what: &str) {
     anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
 }

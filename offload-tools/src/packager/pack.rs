@@ -82,7 +82,7 @@ pub(super) fn pack(
             builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
         return write(output, |output| output.write_all(&binary));
     }
-    let payloads: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::File).collect();
+    let payloads: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::file).collect();
     write(output, |output| output.layout(&builder.layout(Version::V1), &payloads))
 }
 

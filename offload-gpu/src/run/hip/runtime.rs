@@ -157,7 +157,6 @@ impl Hip {
         format!("the HIP runtime, {}, finds no GPU", self.library.name)
     }
 
-    /// Returns the number of GPUs.
     pub(super) fn count(&self) -> Result<c_int> {
         let mut count = 0;
         // SAFETY: the call writes one int.
@@ -168,7 +167,6 @@ impl Hip {
         self.check("hipGetDeviceCount", code, || "count the GPUs".into()).map(|()| count)
     }
 
-    /// Reads the properties of a GPU.
     pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
         let attempted = || format!("ask for the properties of hip:{ordinal}");
         let (name, function, places) =

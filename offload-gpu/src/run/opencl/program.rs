@@ -145,7 +145,6 @@ impl Program {
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })
     }
 
-    /// Returns the driver's handle of the module.
     pub(super) fn raw(&self) -> Handle {
         self.compiled.program
     }
@@ -175,7 +174,6 @@ impl Program {
 }
 
 impl Kernel {
-    /// Returns the driver's handle of the kernel.
     pub(super) fn raw(&self) -> Handle {
         self.raw.kernel
     }

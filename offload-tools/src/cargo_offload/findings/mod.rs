@@ -158,7 +158,6 @@ impl StackFrame<'_> {
     }
 }
 
-/// Reads a line of a stack.
 fn frame(line: &str) -> Option<StackFrame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
     let (_, rest) = rest.split_once(' ')?;

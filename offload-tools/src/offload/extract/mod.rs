@@ -47,7 +47,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Writes images to files.
 pub fn run(args: &Args, context: &Context) -> Result {
     let wanted = Wanted::parse(&args.target, &args.exact)?;
     let input = context.open(&args.file)?;

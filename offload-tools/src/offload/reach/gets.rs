@@ -45,7 +45,6 @@ impl<'i> Module<'i> {
         })
     }
 
-    /// Whether a GPU gets an image.
     fn serves(&self, asked: &Asked) -> bool {
         self.chosen(asked).is_some()
     }
@@ -274,12 +273,10 @@ impl<'i> Known<'i> {
         self.has_alternatives()
     }
 
-    /// Whether any modules are alternatives.
     pub(super) fn has_alternatives(&self) -> bool {
         self.modules.iter().any(|module| module.is_alternative)
     }
 
-    /// Returns the vendor of the first image.
     pub(super) fn vendor(&self) -> Option<Vendor> {
         self.images().find_map(|image| image.code().vendor())
     }
@@ -298,12 +295,10 @@ impl<'i> Known<'i> {
         needed
     }
 
-    /// Whether there are no images.
     pub(super) fn is_empty(&self) -> bool {
         self.modules.is_empty() && self.not_loaded.is_empty()
     }
 
-    /// Returns the number of modules.
     pub(super) fn modules(&self) -> usize {
         self.modules.len()
     }
@@ -371,7 +366,6 @@ impl<'i> Known<'i> {
         self.modules.iter().filter(without).map(name).collect()
     }
 
-    /// Returns the names of all images.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         self.images().map(|image| image.label())
     }

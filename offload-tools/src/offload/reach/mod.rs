@@ -60,7 +60,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows which GPUs get an image.
 pub fn run(args: &Args, context: &Context) -> Result {
     let required: Vec<Asked> = args
         .require
@@ -159,7 +158,6 @@ struct Row {
 }
 
 impl Reach {
-    /// Describes the images of a file.
     fn new(
         file: String,
         known: &Known<'_>,

@@ -48,7 +48,6 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Shows which image a device gets.
 pub fn run(args: &Args, context: &Context) -> Result {
     let device = DeviceInfo::parse(&args.device)
         .map_err(|error| Error::text(format!("--device {error}")))?;

@@ -144,7 +144,6 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
     groups
 }
 
-/// Returns the key of an image of an image table.
 fn of_table<'i, 'a>(image: &'i Image<'a>, place: &Place<'a>) -> Key<'i, 'a> {
     Key::Named(place.slice.map(u64::from), place.member, None, image.module.as_deref())
 }

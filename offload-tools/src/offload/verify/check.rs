@@ -1,8 +1,9 @@
 //! Checks and their findings.
 
 use super::parameters::Parameters;
+use crate::describe::place_text;
 use crate::text::{self, FAINT, HEADING, styled};
-use offload_format::inventory::{Container, Image, Place};
+use offload_format::inventory::{Container, Image};
 
 /// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
 macro_rules! checks {
@@ -102,7 +103,6 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { number, container, image: None }
     }
 
-    /// Returns the subject for an image of the container.
     pub(super) fn image(self, image: &'s Image<'a>) -> Self {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
@@ -113,7 +113,7 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 
     fn place(&self) -> String {
-        let mut place = place(&self.container.place);
+        let mut place = place_text(&self.container.place, LONGEST_NAME);
         place += &format!("{} [{}]: ", self.container.kind.name(), self.number);
         if let Some(image) = self.image {
             let image = if image.is_empty() { "an entry without a name" } else { image };
@@ -127,22 +127,6 @@ impl<'s, 'a> Subject<'s, 'a> {
 /// The maximum length of a name in a message: names in files may have any length, but real names
 /// are shorter.
 const LONGEST_NAME: usize = 200;
-
-/// Returns the place as the start of a message: `member a.o: section .hip_fatbin: `.
-fn place(place: &Place<'_>) -> String {
-    let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
-    let mut out = String::new();
-    if let Some(slice) = place.slice {
-        out += &format!("slice for processor {slice:#x}: ");
-    }
-    if let Some(member) = place.member {
-        out += &format!("member {}: ", name(member));
-    }
-    if let Some(section) = place.section {
-        out += &format!("section {}: ", name(section));
-    }
-    out
-}
 
 impl Report {
     /// Adds a finding: an error in the file.
@@ -181,7 +165,6 @@ impl Report {
         self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
     }
 
-    /// Whether the report contains an error.
     pub(super) fn has_findings(&self) -> bool {
         self.findings.iter().any(|finding| !finding.is_note)
     }

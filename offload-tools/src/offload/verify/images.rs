@@ -8,7 +8,6 @@ use offload_format::offload_binary::StatedKind;
 use offload_format::select::Candidate;
 use offload_format::target::amdgpu;
 
-/// Checks an image.
 pub(super) fn check(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -32,7 +31,7 @@ pub(super) fn check(
         _ => {}
     }
     said_kind(report, subject, image, kind);
-    let named = Named::with_header(image, Some(bytes));
+    let named = Named::with_header(image, Some(bytes), parsed.ok());
     if let Some(header) = named.contradiction() {
         report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
     }

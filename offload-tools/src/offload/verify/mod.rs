@@ -55,7 +55,6 @@ pub struct Args {
     checks: bool,
 }
 
-/// Checks files.
 pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
     if args.checks {

@@ -72,7 +72,6 @@ struct ImageData<'a> {
     other: (&'a str, u64, u64),
 }
 
-/// Writes the page.
 pub(super) fn write(out: &mut impl Write, path: &Path, account: &Account) -> io::Result<()> {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let file = escaped(name.as_encoded_bytes());
