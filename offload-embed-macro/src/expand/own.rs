@@ -1,15 +1,15 @@
 //! Types of the program in the places of kernels' structs: names for them, and checks that they
 //! have the layouts of the structs.
 
-use super::declared::list;
+use super::declared::{checked, list};
 use crate::declaration::{ends, moved_to};
 use crate::own::OwnType;
 use crate::{sorted, suggest};
 use offload_pack::expansion::Own;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Record, Scalar, Type, shared};
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
@@ -153,12 +153,7 @@ fn checks(
     let own = quote! { &#expansion::OwnType { path: #text, record: #source_name } };
     // The compiler's message about a failed check points at the program's type.
     let check = |function: &str, arguments: TokenStream| {
-        let (path, function) = (moved_to(start, expansion), format_ident!("{function}"));
-        let call = quote_spanned! { start => #path::#function };
-        let mut group = Group::new(Delimiter::Parenthesis, arguments);
-        group.set_span(end);
-        let group = TokenTree::from(group);
-        quote! { const _: () = #call #group; }
+        checked(&moved_to(start, expansion), function, arguments, (start, end))
     };
     let extent = |size: u64, at: u64| {
         let [size, at] = [size, at].map(Literal::u64_unsuffixed);
