@@ -10,12 +10,12 @@ macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum VerifyCheck {
+        pub(super) enum Check {
             $(#[doc = $meaning] $variant,)*
         }
 
         /// All kinds, with their names and meanings.
-        pub(super) const CHECKS: &[(VerifyCheck, &str, &str)] = &[$((VerifyCheck::$variant, $name, $meaning),)*];
+        pub(super) const CHECKS: &[(Check, &str, &str)] = &[$((Check::$variant, $name, $meaning),)*];
     };
 }
 
@@ -48,7 +48,7 @@ checks! {
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 
-impl VerifyCheck {
+impl Check {
     fn name(self) -> &'static str {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
     }
@@ -76,7 +76,7 @@ pub(super) struct Finding {
     pub(super) at: u64,
     /// The place without the file's name: `section .hip_fatbin: bundle [2]: gfx906`.
     pub(super) place: String,
-    pub(super) check: VerifyCheck,
+    pub(super) check: Check,
     pub(super) text: String,
     /// Whether the finding is a note, which need not be an error.
     pub(super) is_note: bool,
@@ -132,7 +132,7 @@ impl Report {
     /// Adds a finding: an error in the file.
     pub(super) fn finding(
         &mut self,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
@@ -140,12 +140,7 @@ impl Report {
     }
 
     /// Adds a note: unusual content that need not be an error.
-    pub(super) fn note(
-        &mut self,
-        check: VerifyCheck,
-        subject: Subject<'_, '_>,
-        text: impl Into<String>,
-    ) {
+    pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }
 
@@ -153,14 +148,14 @@ impl Report {
     pub(super) fn add_if(
         &mut self,
         is_finding: bool,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
         self.add(check, subject, text.into(), !is_finding);
     }
 
-    fn add(&mut self, check: VerifyCheck, subject: Subject<'_, '_>, text: String, is_note: bool) {
+    fn add(&mut self, check: Check, subject: Subject<'_, '_>, text: String, is_note: bool) {
         let at = subject.container.place.offset;
         self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
     }
