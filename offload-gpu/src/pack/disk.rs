@@ -231,7 +231,7 @@ mod tests {
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
         ] {
-            let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err().to_string();
+            let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err();
             assert!(error.starts_with(words), "{error}");
             let pack: KernelPack = load(name, "out", INDEX, read);
             assert_eq!((pack.absent(), pack.images().len()), (Some(&*error), 0));

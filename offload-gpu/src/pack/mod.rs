@@ -11,11 +11,11 @@ mod image;
 mod kernel;
 #[allow(unsafe_code)]
 mod linked;
+pub(crate) mod message;
 mod module;
 mod names;
 mod record;
 pub(crate) mod registered;
-pub(crate) mod words;
 
 pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
@@ -27,10 +27,10 @@ pub use record::{ImageRecord, ModuleRecord};
 
 use core::fmt;
 use core::marker::PhantomData;
+use message::Message;
 pub(crate) use names::is_same;
 use offload_format::section::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
-use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -282,13 +282,13 @@ impl<F: Form> KernelPack<F> {
             }
             i += 1;
         }
-        let words = Words::new()
+        let message = Message::new()
             .add("the pack \"")
             .add(self.name)
             .add("\" has no module \"")
             .add(name)
             .add("\"; it has ");
-        panic!("{}", words.list_modules(self.modules).or_none().as_str())
+        panic!("{}", message.list_modules(self.modules).or_none().as_str())
     }
 
     /// Returns the kernel of this name. Some image of the pack must have the kernel; if the pack
@@ -334,18 +334,18 @@ impl<F: Form> KernelPack<F> {
             let module = Module { pack: self, record: &self.modules[i] };
             if let Some(recorded) = module.find(name) {
                 if let Some(Kernel { module: other, .. }) = found {
-                    let words = Words::new()
+                    let message = Message::new()
                         .add("\"")
                         .add(name)
                         .add("\" is a kernel of several modules of the pack \"");
-                    let words = words
+                    let message = message
                         .add(self.name)
                         .add("\": ")
                         .list(other.record.name)
                         .list(module.record.name);
                     panic!(
                         "{}",
-                        words
+                        message
                             .add("; say of which, as in PACK.module(\"affine\").kernel(...)")
                             .as_str()
                     )
@@ -366,22 +366,22 @@ impl<F: Form> KernelPack<F> {
             (None, Some(module), _) => Kernel { module, name },
             (None, None, [record]) => Module { pack: self, record }.kernel(name),
             (None, None, _) => {
-                let words = Words::new()
+                let message = Message::new()
                     .add("the pack \"")
                     .add(self.name)
                     .add("\" has no kernel \"")
                     .add(name);
-                let mut words = words.add("\"; it has ");
+                let mut message = message.add("\"; it has ");
                 i = 0;
                 while i < self.modules.len() {
                     let module = Module { pack: self, record: &self.modules[i] };
-                    words = words.list_kernels(
+                    message = message.list_kernels(
                         module.records(),
                         self.records().split_at(module.record.first).0,
                     );
                     i += 1;
                 }
-                panic!("{}", words.or_none().as_str())
+                panic!("{}", message.or_none().as_str())
             }
         }
     }

@@ -67,7 +67,7 @@ impl<'a> PayloadSource<'a> {
     }
 
     /// Returns the source with this index, which has this size in bytes.
-    fn checked<'p>(payloads: &'p [Self], index: usize, size: u64) -> &'p Self {
+    fn checked(payloads: &[Self], index: usize, size: u64) -> &Self {
         let found = match &payloads[index] {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Part(_, range) => range.end - range.start,

@@ -24,13 +24,13 @@ pub use parse::{Outcome, Parsed};
 use std::ffi::{OsStr, OsString};
 
 /// Returns the pieces between commas: one piece if there is no comma.
-pub(crate) fn split(mut text: OsString) -> Vec<OsString> {
-    let mut pieces = Vec::new();
-    while let Some((piece, rest)) = split_once(&text, b',') {
+pub(crate) fn split(text: &OsStr) -> Vec<OsString> {
+    let (mut pieces, mut rest) = (Vec::new(), text.to_owned());
+    while let Some((piece, after)) = split_once(&rest, b',') {
         pieces.push(piece);
-        text = rest;
+        rest = after;
     }
-    pieces.push(text);
+    pieces.push(rest);
     pieces
 }
 

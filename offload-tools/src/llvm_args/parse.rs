@@ -201,7 +201,7 @@ impl Run<'_> {
         }
         let values = self.parsed.values.entry(option.name).or_default();
         match option.value {
-            Value::CommaList => values.extend(split(value)),
+            Value::CommaList => values.extend(split(&value)),
             _ => values.push(value),
         }
         Ok(())

@@ -14,7 +14,7 @@ impl Arguments {
     /// value. The values of a repeated key are joined with commas.
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
-        for piece in split(text.to_owned()) {
+        for piece in split(text) {
             let (key, value) = split_once(&piece, b'=').unwrap_or_else(|| (piece, OsString::new()));
             match all.iter_mut().find(|(found, _)| *found == key) {
                 Some((_, joined)) => {

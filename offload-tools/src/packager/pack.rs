@@ -70,7 +70,7 @@ pub(super) fn pack(
         let arguments = Arguments::parse(text);
         // The message is LLVM's text.
         let files = arguments.get("file").ok_or("'file' is a required image arguments")?;
-        for file in split(files.to_owned()) {
+        for file in split(files) {
             let input = Input::named(&file).map_err(|error| os_message(&error))?;
             add(&mut builder, &arguments, &file, &input)?;
             inputs.push(input);

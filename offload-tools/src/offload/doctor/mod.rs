@@ -55,8 +55,8 @@ fn host() -> String {
     let text = output
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
         .unwrap_or_default();
-    let said = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
-    said.unwrap_or_else(|| match std::env::consts::OS {
+    let host = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
+    host.unwrap_or_else(|| match std::env::consts::OS {
         "windows" => format!("{}-pc-windows-msvc", std::env::consts::ARCH),
         "macos" => format!("{}-apple-darwin", std::env::consts::ARCH),
         os => format!("{}-unknown-{os}-gnu", std::env::consts::ARCH),

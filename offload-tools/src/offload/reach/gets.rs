@@ -3,8 +3,8 @@
 use super::devices::{self, Asked};
 use crate::describe::{Named, problem_text};
 use crate::offload::Context;
-use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::{Needed, chosen, grouped, needed};
+use crate::offload::select::verdicts::{self, named};
 use crate::text;
 use offload_format::inventory::{ImageKind, Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
@@ -40,8 +40,8 @@ impl<'i> Module<'i> {
     fn chosen(&self, asked: &Asked) -> Option<Vec<Got<'_, 'i>>> {
         let images = self.images.iter().map(|image| (image.0, image));
         chosen(&self.needed, images, |images| {
-            let fit = |image: &Named<'_>| judged::judge_loaded(image, &asked.device).ok();
-            judged::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
+            let fit = |image: &Named<'_>| verdicts::judge_loaded(image, &asked.device).ok();
+            verdicts::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
         })
     }
 
@@ -307,7 +307,7 @@ impl<'i> Known<'i> {
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
         let is_for = |image: &Named<'_>| {
             !matches!(
-                judged::judge_loaded(image, device),
+                verdicts::judge_loaded(image, device),
                 Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
             )
         };

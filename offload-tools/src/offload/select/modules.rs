@@ -1,6 +1,6 @@
 //! Groups images into modules.
 
-use super::judged::{Verdict, Verdicts, best};
+use super::verdicts::{Verdict, Verdicts, best};
 use crate::text::plural;
 use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place};
 use offload_format::oxart::Oxart;

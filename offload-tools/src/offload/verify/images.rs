@@ -30,7 +30,7 @@ pub(super) fn check(
         }
         _ => {}
     }
-    said_kind(report, subject, image, kind);
+    recorded_kind(report, subject, image, kind);
     let named = Named::with_header(image, Some(bytes), parsed.ok());
     if let Some(header) = named.contradiction() {
         report.finding(Check::Target, subject, format!("its header says {header}"));
@@ -90,15 +90,23 @@ fn code_object(
 }
 
 /// Checks whether an image in a fatbin is of the kind that the fatbin records.
-fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
-    let Some(said) =
-        image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty)
+fn recorded_kind(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    image: &Image<'_>,
+    kind: ImageKind,
+) {
+    let Some(recorded) =
+        image.said_kind().filter(|kind| *kind != ImageKind::Unknown && *kind != ImageKind::Empty)
     else {
         return;
     };
-    if said.name() != kind.name() {
-        let text =
-            format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
+    if recorded.name() != kind.name() {
+        let text = format!(
+            "the container says that it is {}, its bytes are {}",
+            recorded.name(),
+            kind.name()
+        );
         report.finding(Check::ImageKind, subject, text);
     }
 }

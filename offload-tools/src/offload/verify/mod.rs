@@ -101,7 +101,7 @@ fn check_file(
         good = false;
     }
     summary.note_closed(path);
-    let content = archive.map_or(content, |it| Some(summary.words(&it, text::size)));
+    let content = archive.map_or(content, |it| Some(summary.description(&it, text::size)));
     if let Some(content) = content.filter(|_| good && !args.quiet) {
         writeln!(out, "{name}: ok: {content}")?;
     }

@@ -1,7 +1,7 @@
 //! The output of `cargo offload select` for people.
 
-use super::judged;
 use super::modules::{Module, Reason};
+use super::verdicts;
 use crate::offload::grouped::grouped;
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
@@ -73,7 +73,7 @@ fn print_advice(
     without: &[&Module<'_, '_>],
 ) -> Result<()> {
     let verdicts = without.iter().flat_map(|module| &module.verdicts);
-    if let Some(advice) = judged::advice(verdicts, device) {
+    if let Some(advice) = verdicts::advice(verdicts, device) {
         writeln!(out, "{advice} to the list of targets that the file is built for")?;
     }
     Ok(())

@@ -45,7 +45,7 @@ fn table(reach: &Reach) -> String {
     let width = |part: &dyn Fn(&Row) -> usize| served.iter().map(|row| part(row)).max();
     let of_device = width(&|row| row.device.len()).unwrap_or(0);
     let of_words =
-        width(&|row| row.gets.iter().map(|gets| words(row, gets).len()).max().unwrap_or(0));
+        width(&|row| row.gets.iter().map(|gets| description(row, gets).len()).max().unwrap_or(0));
     for row in served {
         add_row(&mut lines, row, *alternatives, of_device, of_words.unwrap_or(0));
     }
@@ -87,7 +87,9 @@ fn add_row(
     of_words: usize,
 ) {
     // Images for one mode and for all modes are in several entries, but people read the same.
-    for (number, equal) in row.gets.chunk_by(|a, b| words(row, a) == words(row, b)).enumerate() {
+    for (number, equal) in
+        row.gets.chunk_by(|a, b| description(row, a) == description(row, b)).enumerate()
+    {
         let style = if equal[0].how == How::Nothing { BAD } else { GOOD };
         let device = if number == 0 { row.device.as_str() } else { "" };
         let count: usize = equal.iter().map(|gets| gets.modules).sum();
@@ -97,7 +99,7 @@ fn add_row(
             some(row.products.iter().copied())
         };
         let of_words = if beside.is_empty() { 0 } else { of_words };
-        let words = styled(style, &format!("{:of_words$}", words(row, &equal[0])));
+        let words = styled(style, &format!("{:of_words$}", description(row, &equal[0])));
         let mut line = format!("  {}  {words}", styled(TARGET, &format!("{device:of_device$}")));
         if !beside.is_empty() {
             let room = out::width()
@@ -109,7 +111,7 @@ fn add_row(
 }
 
 /// Returns what a GPU gets, in words: `machine code of sm_80`.
-fn words(row: &Row, gets: &Gets) -> String {
+fn description(row: &Row, gets: &Gets) -> String {
     let image = text::escaped_str(gets.image.as_deref().unwrap_or_default());
     match (gets.how, &gets.driver) {
         (How::MachineCode, _)
