@@ -167,7 +167,12 @@ impl Host {
 
     /// Returns the suffix of the host's program names.
     pub fn exe(&self) -> &'static str {
-        if self.runner == Runner::Wine { ".exe" } else { "" }
+        if self.is_windows() { ".exe" } else { "" }
+    }
+
+    /// Whether the host is Windows.
+    pub fn is_windows(&self) -> bool {
+        self.runner == Runner::Wine
     }
 
     /// Returns the variables with which Cargo, `cc` and the runner find their tools. `folder` is

@@ -5,6 +5,7 @@
 //! programs with packs, and the command lines. On each host, the output of the command lines must
 //! equal that on x86-64 Linux for the same files.
 
+mod builds;
 mod checks;
 mod compare;
 mod host;
@@ -110,7 +111,7 @@ fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> R
     eprintln!("xtask elsewhere: {}", host.name);
     let start = Instant::now();
     let mut row = Row::new(host);
-    checks::run(&checks::Builds { setup, compiler, host }, &mut row);
+    checks::run(&builds::Builds { setup, compiler, host }, &mut row);
     eprint!("\n{}", report::table(std::slice::from_ref(&row)));
     eprintln!("xtask elsewhere: {} took {} s", host.name, start.elapsed().as_secs());
     row
