@@ -104,7 +104,7 @@ fn never_run() -> impl Iterator<Item = Row> {
 
 /// Makes the tools that the host needs, and runs its checks.
 fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> Row {
-    let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host.target));
+    let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host));
     if let Err(failure) = made {
         return Row::not_ready(host, failure.text());
     }
