@@ -14,6 +14,7 @@ pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: 
 #[derive(Clone, Copy)]
 struct Running {
     /// The function of the image that runs blocks on this thread, if one does.
+    #[allow(dead_code, reason = "some systems have no handlers of signals, which read it")]
     no_access: Option<NoAccess>,
     /// How many launches wait for what this thread launches.
     depth: c_uint,
