@@ -163,7 +163,7 @@ fn all_major_is_what_it_is_for_nvcc() {
 fn all_major_needs_both_compilers() {
     let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
-        "the target 'all-major' (from build.rs) is what ptxas and clang of this machine know: ",
+        "the target 'all-major' (from build.rs) is what this machine's ptxas and clang support: ",
         "OFFLOAD_ARCH=\"sm_80;compute_90\"",
     ]);
 }
@@ -259,7 +259,7 @@ fn native_without_a_gpu_is_an_error() {
     let build =
         machine.build(&scenario).env("OFFLOAD_ARCH", "native").env("NVCC_APPEND_FLAGS", flags);
     build.fails().once(&format!(
-        "NVCC_APPEND_FLAGS has {flags}, which is no list of targets here: set OFFLOAD_ARCH=\"sm_80\""
+        "NVCC_APPEND_FLAGS has {flags}, which is not a list of targets here: set OFFLOAD_ARCH=\"sm_80\""
     ));
 }
 

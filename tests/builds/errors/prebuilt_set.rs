@@ -34,7 +34,7 @@ const ROWS: &[Row] = rows! {
         => BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read";
     "prebuilt/add.gfx90a.hsaco", Append("more")
         => "no image for gfx90a: OFFLOAD_PREBUILT=only",
-           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of";
+           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest describes";
     "prebuilt/add.compute_80.ptx", Remove
         => "no image for compute_80: OFFLOAD_PREBUILT=only",
            "prebuilt/add.compute_80.ptx cannot be read";
@@ -43,7 +43,7 @@ const ROWS: &[Row] = rows! {
     "prebuilt/add.manifest", Line("optimization 3", "optimisation 3")
         => "line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'";
     "prebuilt/add.manifest", Nothing, MORE: "1"
-        => BOTH, "prebuilt/add.manifest was made with other options";
+        => BOTH, "prebuilt/add.manifest was made with different options";
     "prebuilt/add.manifest", Nothing, OFFLOAD_ARCH: "gfx90a,gfx942"
         => "no image for gfx942: OFFLOAD_PREBUILT=only",
            "prebuilt/add.manifest has no image for it";
