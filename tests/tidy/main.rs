@@ -300,7 +300,7 @@ fn the_index_of_claims_leads_to_tests() {
 }
 
 /// Checks that files call the crate of host programs `offload-gpu`, in code `offload_gpu`: the name
-/// `offload` belongs to another project of the registry. `offload_tools::offload` is our own
+/// `offload` belongs to another project of the registry. `crate::offload` in offload-tools is our
 /// module.
 #[test]
 fn no_page_names_a_crate_called_offload() {
