@@ -21,8 +21,8 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! In the program, a macro embeds the pack and declares a function for each kernel. The program then
-//! launches a kernel on the device that it finds:
+//! In the program, a macro embeds the pack and declares a function for each kernel. The program
+//! then launches a kernel on the device that it finds:
 //!
 //! ```
 //! # mod kernels {
