@@ -199,7 +199,8 @@ impl OpenCl {
             "platforms",
             CL_PLATFORM_NOT_FOUND_KHR,
             &|room, all, count| {
-                // SAFETY: there is room for `room` handles, and for the number where it is not null.
+                // SAFETY: there is room for `room` handles, and for the number where it is not
+                // null.
                 unsafe { (self.clGetPlatformIDs)(room, all, count) }
             },
         )
