@@ -276,7 +276,7 @@ impl<'data> SpirvModule<'data> {
             write(&mut module, at, &[x.saturating_mul(y).saturating_mul(z), 1, 1]);
         }
         if let Some(it) = self.shared.dynamic {
-            // The module gets a constant of its own for the length: others may use the old one.
+            // The module gets its own constant for the length: others may use the old one.
             let id = self.bound;
             if id == MOST_IDS {
                 let what = "bound of a SPIR-V module (it leaves no ID for a constant)";

@@ -359,7 +359,7 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment, whatever the file says that it is.
+/// Returns the next multiple of an alignment, whatever the file declares it to be.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

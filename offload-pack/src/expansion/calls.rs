@@ -79,7 +79,8 @@ fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String
     (count > 0).then(|| {
         format!(
             "cudarc passes a buffer of numbers as vectors by \
-             `{reference}unsafe {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`"
+             `{reference}{} {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`",
+            "unsafe"
         )
     })
 }

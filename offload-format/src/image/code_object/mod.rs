@@ -5,7 +5,7 @@
 //!
 //! | version | processor | xnack | sramecc | version of a generic target |
 //! |---|---|---|---|---|
-//! | 2 | a note says it | | | |
+//! | 2 | a note has it | | | |
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
