@@ -38,7 +38,7 @@
 //! let bundle = Bundle::parse(&file).unwrap();
 //! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
 //! let entry = bundle.find_hip(&device).unwrap();
-//! assert_eq!(entry.code_object(), code_object);
+//! assert_eq!(entry.code_object, code_object);
 //! ```
 //!
 //! # Modules

@@ -40,15 +40,11 @@
 mod kind;
 #[cfg(feature = "containers")]
 mod read;
-#[cfg(feature = "containers")]
-mod scan;
 
 #[cfg(feature = "containers")]
 pub use kind::{EntryKind, PayloadKind};
 #[cfg(feature = "containers")]
 pub use read::{Oxart, OxartEntry, OxartPayload};
-#[cfg(feature = "containers")]
-pub use scan::Oxarts;
 
 /// The first bytes of a bundle.
-pub const MAGIC: [u8; 8] = *b"OXIDEART";
+pub(crate) const MAGIC: [u8; 8] = *b"OXIDEART";

@@ -61,7 +61,6 @@ struct Shape {
 /// type is. Instances of a template may have several sizes.
 type Trait<'a> = (usize, &'a str, Option<u64>);
 
-/// Returns the name of a trait.
 fn ident((number, name, bytes): &Trait<'_>) -> String {
     let bytes = bytes.map_or_else(|| "T".to_owned(), |bytes| bytes.to_string());
     format!("{name}_{number}_{bytes}")
@@ -387,7 +386,6 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Returns the arguments of a kernel, if the image records them.
 fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgument]> {
     image.kernel(symbol)?.arguments.as_deref()
 }

@@ -8,10 +8,10 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 use core::slice;
 use offload_format::bundle::Bundle;
-use offload_format::compressed::Bundles;
+use offload_format::compressed::Found;
 #[cfg(feature = "object")]
 use offload_format::fat_file;
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_format::target::TargetId;
 
 unsafe extern "C" {
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn examine(data: *const u8, size: usize) -> Found {
     // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
     let containers =
-        Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count();
+        Found::in_a_row(data, 0).flatten().count() + OffloadBinary::in_a_row(data).flatten().count();
     Found { code_object: code_object_size(data), containers, places: count_places(data) }
 }
 
