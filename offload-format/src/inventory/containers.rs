@@ -55,7 +55,7 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
     let inflated = bundle.uncompressed_size;
-    // If the header does not record the size, `Bundles` has already found it, so this cannot fail.
+    // If the header does not record the size, `Found` has already found it, so this cannot fail.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload.len() as u64);
     let added = list.add(place, ContainerKind::CompressedBundle, size);
     added.inflated_size = Some(inflated);
@@ -239,20 +239,12 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         image.said = (kernel.kind == "hsaco").then_some(ImageKind::CodeObject);
         image
     };
-    let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed;
-    let inflated = kpack
-        .kernels()
-        .iter()
-        .filter(is_compressed)
-        .map(|kernel| kernel.size)
-        .fold(0, u64::saturating_add);
     // The caller's limit is for one decompressed image at a time, so all images together may have
     // more bytes.
-    let shared = kpack
-        .kernels()
-        .iter()
-        .any(|kernel| kernel.is_compressed)
-        .then(|| inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64)));
+    let compressed = kpack.kernels().iter().filter(|kernel| kernel.is_compressed);
+    let inflated = compressed.map(|kernel| kernel.size).reduce(u64::saturating_add);
+    let records = IMAGE.saturating_mul(kpack.kernels().len() as u64);
+    let shared = inflated.map(|inflated| inflated.saturating_add(records));
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
