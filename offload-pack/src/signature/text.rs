@@ -64,7 +64,7 @@ impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is neither a type nor a line of a kernel's signature that is allowed here",
+            "'{}' is not a type or a line of a kernel's signature, or is in the wrong place",
             self.text
         )
     }
