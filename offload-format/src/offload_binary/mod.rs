@@ -70,7 +70,7 @@ use crate::section::{self, DeviceSection};
 pub const MAGIC: [u8; 4] = *section::OFFLOAD_BINARY_MAGIC;
 
 /// Type of the ELF sections that hold offload binaries.
-pub(crate) const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
+pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
 /// Alignment in bytes of an offload binary and of its first image. The size of an uncompressed
 /// binary also has this alignment.

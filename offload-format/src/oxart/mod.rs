@@ -5,7 +5,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | [`MAGIC`] |
+//! | 0 | 8 | `OXIDEART` |
 //! | 8 | 2 | version: 1, or 2 |
 //! | 10 | 2 | size of the header, 32 |
 //! | 12 | 4 | size of the bundle |
