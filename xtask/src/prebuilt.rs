@@ -26,9 +26,8 @@ const PACKAGES: [(&str, &[&str]); 2] = [
 const RUST: &str = "rust-kernels";
 const FOLDERS: &str = "examples/*/prebuilt";
 
-/// Runs `cargo xtask prebuilt [--check]`.
-pub fn command(args: &[String]) -> Result {
-    let check = run::only_flag("prebuilt", "--check", args)?;
+/// Runs `cargo xtask prebuilt`; with `--check`, fails if git then sees a difference.
+pub fn command(check: bool) -> Result {
     // A missing tool is an error: images that cannot be compiled would stay unchanged, and the set
     // would mix old and new images.
     let setup = setup::prepare_all()?;
