@@ -6,7 +6,7 @@ use crate::setup::{self, Scope, Setup};
 use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test, weight};
 use std::time::{Duration, Instant};
 
-/// What a step does.
+/// The work of a step.
 enum Step {
     /// Runs Cargo with these words.
     Cargo(&'static str),
