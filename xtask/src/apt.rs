@@ -83,7 +83,10 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
     ];
     let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
     run::check(Command::new("apt-get").arg("-q").args(&options).arg("update"))?;
-    download(&[&options[..], &["download"]].concat(), packages, folder)
+    // Otherwise apt would prefer the newer versions that are installed.
+    let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
+    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    download(&[&options[..], &["download"]].concat(), &packages, folder)
 }
 
 /// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
@@ -101,7 +104,7 @@ pub fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
 /// their programs search. Installed packages need no links, because the dynamic linker searches
 /// `/usr/lib/<triple>`.
 const UNPACK: &str = "set -e
-for package in *.deb; do dpkg-deb -x $package . && rm $package; done
+for package in *.deb; do dpkg-deb -x $package .; rm $package; done
 for library in usr/lib/*-linux-gnu/libLLVM*; do
   for llvm in usr/lib/llvm-*/lib; do
     link=$llvm/${library##*/}

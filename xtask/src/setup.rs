@@ -114,8 +114,8 @@ fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     }
 }
 
-/// Installs packages of the system. A system without apt is checked by the files that exist, because
-/// its packages have other names.
+/// Installs packages of the system. A system without apt is checked by the files that exist,
+/// because its packages have other names.
 fn system(mode: Mode, needs: &[&Need]) -> Result {
     let missing = || {
         if apt::is_here() {
