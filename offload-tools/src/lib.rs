@@ -12,7 +12,7 @@
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
 //! | [`compress`] | bundles that are compressed, while they are hashed |
 //! | [`text`] | text for terminals |
-//! | [`unpack`] | files inside of wheels and other archives |
+//! | [`unpack`] | files inside wheels and other archives |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! docs/llvm-differences.md in the repository lists the intended differences between the drop-ins

@@ -169,6 +169,7 @@ fn what_a_build_does_names_the_files_that_start_programs() {
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut links = 0;
+    let book = workspace().join("docs").canonicalize().expect("there are documents");
     for (document, text) in documents() {
         let folder = document.parent().expect("a file lies in a folder");
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -176,7 +177,10 @@ fn links_between_documents_lead_somewhere() {
                 continue;
             }
             let path = folder.join(link.split('#').next().unwrap_or(link));
-            assert!(path.exists(), "{} links to {link}", document.display());
+            let path = path.canonicalize();
+            let path = path.unwrap_or_else(|_| panic!("{} links to {link}", document.display()));
+            let is_in_book = !document.starts_with(&book) || path.starts_with(&book);
+            assert!(is_in_book, "{}: {link} leads out of the book in docs", document.display());
             links += 1;
         }
     }
@@ -254,7 +258,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     for path in paths_in("") {
         match path.as_str() {
             "README.md" | "Cargo.toml" => {}
-            "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
+            "attribute/" | "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
             // `tests/` may contain no other files, such as those that a tool has left.
             other => panic!("tests/{other} is no source of a test"),

@@ -6,7 +6,7 @@ use crate::pack::is_same;
 use crate::pack::words::Words;
 use core::marker::PhantomData;
 
-/// A type of the program in the place of a record.
+/// A type of the program in place of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnType {
     /// The path of the type, as the program writes it.
@@ -243,7 +243,7 @@ const fn other_number(
     }
 }
 
-/// Whether a number or an address of a program may be in the place of this one.
+/// Whether a program may put a number or an address of this type in place of this one.
 #[inline]
 const fn stands_for(own: &ParameterLayout, record: &ParameterLayout) -> bool {
     if own.size != record.size {

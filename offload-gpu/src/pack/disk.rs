@@ -34,7 +34,7 @@ use offload_pack::pack_index::{
 pub enum DiskError {
     /// A file could not be read: its path, and the system's error.
     Read(String, String),
-    /// The file at this path is no index.
+    /// The file at this path is not an index.
     Index(String, IndexError),
     /// The file at this path is not text.
     NotText(String),

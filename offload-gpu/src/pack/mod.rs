@@ -96,7 +96,7 @@ enum Content<F: Form> {
 /// Makes a pack from its bytes and its tables.
 ///
 /// # Panics
-/// Panics if an image is outside of the bytes. The macro's expansion is evaluated at compile time,
+/// Panics if an image is outside the bytes. The macro's expansion is evaluated at compile time,
 /// so a panic ends the compilation.
 pub const fn linked<F: Form>(
     name: &'static str,
@@ -357,7 +357,7 @@ impl<F: Form> KernelPack<F> {
                     panic!(
                         "{}",
                         words
-                            .add("; say of which, as in PACK.module(\"affine\").kernel(...)")
+                            .add("; name the module, as in PACK.module(\"affine\").kernel(...)")
                             .as_str()
                     )
                 }

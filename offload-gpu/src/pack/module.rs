@@ -26,7 +26,7 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
 }
 
 /// The message for a module that is missing in the pack that was read from disk.
-const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
+const GONE: &str = "the pack on disk no longer has a module of this name: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
     /// Returns the module's name from the build script, or the pack's name if the module has no

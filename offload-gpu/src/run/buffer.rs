@@ -80,7 +80,10 @@ impl Device {
         let mut buffer: Buffer<T> = self.uninit(len)?;
         let bytes = len * size_of::<T>();
         let zeros = bytemuck::allocation::try_zeroed_slice_box::<u8>(bytes).map_err(|()| {
-            RunError::refused(format!("allocate {len} values"), "the host has not as much memory")
+            RunError::refused(
+                format!("allocate {len} values"),
+                "the host does not have enough memory",
+            )
         })?;
         // SAFETY: there are as many zeros as the buffer has bytes.
         unsafe { buffer.upload_from(zeros.as_ptr().cast())? };
@@ -128,7 +131,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
-        assert_eq!(values.len(), self.len, "values and buffer are of different lengths");
+        assert_eq!(values.len(), self.len, "values and buffer have different lengths");
         // SAFETY: the values have as many bytes as the buffer.
         unsafe { self.upload_from(values.as_ptr().cast()) }
     }
@@ -154,7 +157,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
-        assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
+        assert_eq!(into.len(), self.len, "values and buffer have different lengths");
         // SAFETY: the values have as many bytes as the buffer. Any bytes are valid values.
         unsafe { self.download_to(into.as_mut_ptr()) }
     }

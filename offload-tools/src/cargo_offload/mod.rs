@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`arguments`] | the command line |
 //! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
-//! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
+//! | `runner` | what Cargo starts in place of a test program: it puts the sanitizer before it, for it alone |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |

@@ -207,7 +207,7 @@ pub fn run(
         command.arg("--").args(&asked.program);
     }
     let this = env::current_exe()
-        .map_err(|error| format!("this program does not find itself: {error}"))?;
+        .map_err(|error| format!("this program cannot find its own file: {error}"))?;
     // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
     // any.
     if this.to_string_lossy().contains(char::is_whitespace) {

@@ -130,7 +130,7 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. A program that a finding ended is no reason.
+    /// Whether findings may be missing. A program that a finding ended is not a reason.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
@@ -163,8 +163,8 @@ impl Summary {
         if !self.unchecked.is_empty() {
             let _ = writeln!(
                 text,
-                "\nwarning: images that check nothing have these kernels: {}. A build script that this command runs has to \
-                 compile them",
+                "\nwarning: these kernels are in images without checks: {}. A build script that \
+                 this command runs has to compile them",
                 self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             );
         }

@@ -58,7 +58,7 @@ impl Input {
         if bytes.len() as u64 > most {
             let what = match most {
                 0 => "it is a device, which may have no end",
-                _ => "it is no regular file, and has more than 4 GiB",
+                _ => "it is not a regular file, and has more than 4 GiB",
             };
             return Err(io::Error::other(format!("{what}; copy the content to a file")));
         }
@@ -139,7 +139,7 @@ impl Input {
     /// file is read instead of accessed by its mapping, so that only `out` needs memory.
     ///
     /// # Panics
-    /// Panics if the range is outside of the file's size at the time of opening.
+    /// Panics if the range is outside the file's size at the time of opening.
     pub fn read_to(&self, range: Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         let size = self.check(&range);
         match &self.0 {
@@ -163,7 +163,7 @@ impl Input {
     /// the file. Several threads may copy at the same time.
     ///
     /// # Panics
-    /// Panics if the range is outside of the file's size at the time of opening.
+    /// Panics if the range is outside the file's size at the time of opening.
     pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
         self.check(&range);
         #[cfg(target_os = "linux")]

@@ -56,7 +56,7 @@ pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Resul
                 assert_eq!(
                     payloads[*index].size(),
                     *size,
-                    "payload {index} is another size than was said"
+                    "payload {index} has a different size than was declared"
                 );
                 match &payloads[*index] {
                     PayloadSource::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -196,7 +196,7 @@ impl Output {
                     assert_eq!(
                         payloads[*index].size(),
                         *size,
-                        "payload {index} is another size than was said"
+                        "payload {index} has a different size than was declared"
                     );
                     self.copy(&payloads[*index])?;
                 }

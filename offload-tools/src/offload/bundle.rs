@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[command(
     after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
     openmp-nvptx64-nvidia-cuda--sm_80. \
-    The bundle is as HIP's runtime wants it: an empty entry for the host first, unless one is given, and code objects \
+    The bundle is as HIP's runtime needs it: an empty entry for the host first, unless one is given, and code objects \
     at multiples of 4096 bytes."
 )]
 pub struct Args {
@@ -66,7 +66,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             "{} images make an entry table of {table} bytes, and HIP's runtime reads the first {HIP_TABLE_LIMIT} alone",
             parts.len()
         ))
-        .advice("leave some out, or say --force if no runtime is to load it"));
+        .advice("leave some out, or add --force if no runtime will load it"));
     }
     let written = if args.compress {
         let busy = Busy::new("compressing");

@@ -53,7 +53,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             return Err(Error::text(format!(
                 "--compress: version {other} of the format cannot be compressed"
             ))
-            .advice("leave out --version, or say --version 3"));
+            .advice("leave out --version, or use --version 3"));
         }
     };
     if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
@@ -151,7 +151,7 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
                 return Err(Error::text(format!("{}: which GPU?", text::escaped_str(part.text)))
-                    .advice(format!("write it behind the triple, as in {triple}-{example}")));
+                    .advice(format!("write it after the triple, as in {triple}-{example}")));
             }
             described(kind, triple, target.clone())
         }
@@ -168,7 +168,7 @@ fn host_triple() -> Result<String> {
         ("macos", _) => "apple-darwin",
         (other, _) => {
             return Err(Error::text(format!(
-                "cpu: what the target triple of {arch} with {other} is, is not known here"
+                "cpu: the target triple of {arch} with {other} is not known here"
             ))
             .advice("write the triple in place of cpu"));
         }
@@ -219,15 +219,15 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
                     part.name(),
                     text::escaped_str(part.text)
                 ))
-                .advice("leave one out, or say --force to put in both"));
+                .advice("leave one out, or add --force to include both"));
             }
             if let (PartTarget::Arch(a), PartTarget::Arch(b)) = (&earlier.target, &part.target)
                 && a.conflicts_with(b)
             {
                 return Err(Error::text(format!(
-                    "{a} and {b} may not stand together: some device fits both"
+                    "{a} and {b} cannot be together: some devices fit both"
                 ))
-                .advice("name the same features in both, or say --force"));
+                .advice("name the same features in both, or add --force"));
             }
         }
     }

@@ -3,10 +3,10 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `arguments` | what stands behind `--image` |
+//! | `arguments` | what follows `--image` |
 //! | `pack` | from files to offload binaries |
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
-//! | `extract` | from a file to its images, also those of offload binaries inside of images |
+//! | `extract` | from a file to its images, also those of offload binaries inside images |
 //!
 //! Several output files are not written as a unit: files written before an error stay, as with
 //! LLVM's tool.
@@ -148,7 +148,7 @@ fn label(text: &str, color: AnsiColor) -> String {
     format!("{style}{text}:{style:#}")
 }
 
-/// Writes to standard output. A closed pipe is no error.
+/// Writes to standard output. A closed pipe is not an error.
 fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

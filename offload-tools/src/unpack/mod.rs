@@ -65,7 +65,7 @@ pub enum Found<'m> {
     },
 }
 
-/// A file inside of an archive.
+/// A file inside an archive.
 #[derive(Debug)]
 pub struct Member<'m> {
     /// The file's name as stored.
@@ -80,7 +80,7 @@ pub struct Member<'m> {
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
+    /// Recognizes an archive by its first bytes; `None` if the bytes are not an archive that can be
     /// opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
@@ -198,7 +198,7 @@ fn is_part_of_conda(member: &Member<'_>) -> bool {
 }
 
 /// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if
-/// the bytes are no known archive.
+/// the bytes are not a known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),

@@ -53,7 +53,7 @@ pub(super) fn walk<R: Read, E>(
         };
         let header = Header::from_byte_slice(&block);
         let (true, Ok(size)) = (is_checked(header), header.entry_size()) else {
-            let text = "it is damaged: the header of a file in it is none".to_owned();
+            let text = "it is damaged: the header of a file in it is not valid".to_owned();
             return visit(Found::Problem { name: b"", text });
         };
         let entry_type = header.entry_type();

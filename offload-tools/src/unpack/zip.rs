@@ -120,7 +120,7 @@ pub(super) fn walk<E>(
     let place = start(&in_file);
     if place.is_none() {
         whole(
-            "its end has another size or place of the list of its files than the list has"
+            "its end has a different size or place for the list of its files than the list has"
                 .to_owned(),
         )?;
     }
@@ -155,7 +155,7 @@ pub(super) fn walk<E>(
     // The number of files in the end record has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let said = archive.entries_hint();
-        whole(format!("its end has the number {said} of files, and the list has {count}"))?;
+        whole(format!("its end records {said} files, and the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than an archive of
     // this size can have.
@@ -170,7 +170,7 @@ pub(super) fn walk<E>(
     if let Some(pair) = places.windows(2).find(|pair| pair[0].0.1 > pair[1].0.0) {
         let (one, other) = (text::escaped(pair[0].1), text::escaped(pair[1].1));
         return whole(format!(
-            "{one} and {other} share bytes of the archive, so nothing of it is unpacked"
+            "{one} and {other} share bytes of the archive, so none of it is unpacked"
         ));
     }
     let before = match place {
@@ -218,7 +218,8 @@ pub(super) fn walk<E>(
         );
         // A program that writes a stream knows the checksum and the sizes only after the bytes.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
-            let text = "the archive's list has another method, checksum or size than the file's own header, and programs differ in which they read";
+            let text = "the archive's list has a different method, checksum or size than the \
+                file's own header, and programs differ in which they read";
             visit(Found::Problem { name, text: text.to_owned() })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
@@ -250,7 +251,7 @@ type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 /// compression is not supported.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
-        return Err("is encrypted, so that it cannot be unpacked".to_owned());
+        return Err("is encrypted, so it cannot be unpacked".to_owned());
     }
     let data = found.data();
     match entry.facts.0 {

@@ -3,10 +3,6 @@
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [a_prebuilt_set_that_does_not_fit],
-}
-
 /// A change of a file of the package.
 enum Change {
     Append(&'static str),
@@ -37,19 +33,20 @@ const ROWS: &[Row] = rows! {
         => BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read";
     "prebuilt/add.gfx90a.hsaco", Append("more")
         => "no image for gfx90a: OFFLOAD_PREBUILT=only",
-           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of";
+           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest describes";
     "prebuilt/add.compute_80.ptx", Remove
         => "no image for compute_80: OFFLOAD_PREBUILT=only",
            "prebuilt/add.compute_80.ptx cannot be read";
     "prebuilt/add.manifest", Line3("optimisation 3")
         => "line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'";
     "prebuilt/add.manifest", Nothing, MORE: "1"
-        => BOTH, "prebuilt/add.manifest was made with other options";
+        => BOTH, "prebuilt/add.manifest was made with different options";
     "prebuilt/add.manifest", Nothing, OFFLOAD_ARCH: "gfx90a,gfx942"
         => "no image for gfx942: OFFLOAD_PREBUILT=only",
            "prebuilt/add.manifest has no image for it";
 };
 
+#[test(CLANG.slow())]
 fn a_prebuilt_set_that_does_not_fit() {
     let scenario = Scenario::new("errors_prebuilt");
     scenario

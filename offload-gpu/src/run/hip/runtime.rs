@@ -194,7 +194,7 @@ impl Hip {
 
     /// Reads the properties of a GPU.
     pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
-        let attempted = || format!("ask for the properties of hip:{ordinal}");
+        let attempted = || format!("read the properties of hip:{ordinal}");
         let (name, function, places) =
             match (self.hipGetDevicePropertiesR0600, self.hipGetDeviceProperties) {
                 (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),

@@ -46,9 +46,8 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
                 continue;
             }
             None if id.is_cpu => {
-                others.push(format!(
-                    "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
-                ));
+                others
+                    .push(format!("opencl:{ordinal} is a CPU, which is used only if it is named"));
                 continue;
             }
             _ => {}
@@ -254,10 +253,10 @@ impl Backend for Gpu {
         if block[0] > kernel.threads {
             let (threads, most) = (block[0], kernel.threads);
             let why = format!(
-                "a block of {threads} threads; the driver takes at most {most} of this kernel"
+                "a block of {threads} threads; the driver allows at most {most} for this kernel"
             );
             return Err(RunError::refused(attempted(), why).advice(
-                "A kernel that needs less memory and registers for each thread takes more.",
+                "The driver allows more if each thread needs less memory and fewer registers.",
             ));
         }
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;

@@ -190,9 +190,8 @@ impl Kernel {
                 let why = format!(
                     "{bytes} bytes of dynamic shared memory; the module has {most}, since it has device variables and is compiled once"
                 );
-                return Err(RunError::refused(attempted, why).advice(
-                    "Compile the kernel without these variables, as a module of its own.",
-                ));
+                return Err(RunError::refused(attempted, why)
+                    .advice("Compile the kernel without these variables, in a separate module."));
             }
             Dynamic::Any if bytes > 0 => {}
             Dynamic::None | Dynamic::AtMost(_) | Dynamic::Any => return Ok(self.raw()),

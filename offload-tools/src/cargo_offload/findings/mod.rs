@@ -133,7 +133,8 @@ fn failure(line: &str) -> Option<String> {
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
-            "{message}\nThe kernel puts programs where this ThreadSanitizer has memory of its own. Lower the randomness, until the \
+            "{message}\nThe kernel puts programs where this ThreadSanitizer has its own memory. \
+             Lower the randomness, until the \
              next start of the machine, with `sudo sysctl vm.mmap_rnd_bits=28`, or start tests with `setarch -R cargo offload test`."
         )
     } else {
@@ -194,7 +195,7 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
+/// Returns the frame of a kernel's source: the first frame outside a sanitizer, the run time and
 /// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<StackFrame<'a>> {
     frames.map_while(frame).find(|frame| !frame.is_inside())

@@ -40,7 +40,7 @@ pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     [
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
         loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
-        loader.find("HSA runtime", "what the HIP runtime stands on", hsa),
+        loader.find("HSA runtime", "what the HIP runtime needs", hsa),
     ]
 }
 

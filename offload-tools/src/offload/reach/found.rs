@@ -132,7 +132,7 @@ impl<'c> Found<'c> {
         if self.reports && !known.not_loaded.is_empty() {
             let images = text::some(known.not_loaded.iter());
             out::warn(&format!(
-                "{file}: no known driver loads this, so it does not count: {images}"
+                "{file}: no known driver loads this, so it serves no GPU: {images}"
             ));
         }
         if let Some((_, package)) = &mut self.package {

@@ -28,7 +28,8 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload select`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
+    after_help = "An image's own header decides, otherwise its name. Give all features that an \
+        AMD GPU reports \
     (gfx90a:sramecc+:xnack-): the answer may depend on them. No vendor's driver loads LLVM bitcode.\n\n\
     A program loads one image of each module: of a bundle, a fatbin, or the offload binaries of one module's name. JSON has \
     'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."

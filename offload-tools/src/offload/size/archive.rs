@@ -23,7 +23,7 @@ impl File {
 }
 
 /// Combines the accounts of files into the account of their archive, which has `size` bytes and
-/// unpacks to `unpacked` bytes. A FILE that is no archive has one account.
+/// unpacks to `unpacked` bytes. A FILE that is not an archive has one account.
 pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut numbers: HashMap<String, usize> = HashMap::new();

@@ -58,7 +58,7 @@ pub(super) fn names<'e>(
     }
     if let Some((a, b)) = Composition::find_conflict(ids) {
         let text = format!(
-            "it may not stand beside {}: some device fits both",
+            "it cannot be together with {}: some devices fit both",
             crate::text::escaped_str(&a)
         );
         report.finding(VerifyCheck::Composition, subject.entry(&b), text);
@@ -126,7 +126,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         report.note(
             VerifyCheck::Alignment,
             subject,
-            format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"),
+            format!("it starts at {start}, which is not a multiple of {HIP_ALIGN}"),
         );
     }
     let table = bundle.table().size();
@@ -149,7 +149,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         }
         if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
             let text =
-                format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
+                format!("it starts at {}, which is not a multiple of {HIP_ALIGN}", entry.offset());
             report.add_if(is_for_runtime, VerifyCheck::Alignment, subject, text);
         }
     }

@@ -229,7 +229,7 @@ fn offload_binary(
         report.finding(
             VerifyCheck::Size,
             subject,
-            format!("{} bytes, which is no multiple of {align}", binary.size()),
+            format!("{} bytes, which is not a multiple of {align}", binary.size()),
         );
     }
     let mut ranges = Vec::new();
@@ -238,7 +238,8 @@ fn offload_binary(
         let subject = subject.entry(name);
         // Only version 1 aligns images; later versions put them directly one after another.
         if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
-            let text = format!("it starts at {}, which is no multiple of {align}", image.offset());
+            let text =
+                format!("it starts at {}, which is not a multiple of {align}", image.offset());
             report.finding(VerifyCheck::Alignment, subject, text);
         }
         images::stated_kind(report, subject, image.image_kind(), image.data());
@@ -292,7 +293,7 @@ fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &NvFatbin<'_>) 
     for entry in fatbin.entries() {
         if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
             let text = format!(
-                "a payload starts at {}, which is no multiple of {}",
+                "a payload starts at {}, which is not a multiple of {}",
                 entry.offset(),
                 nv_fatbin::ALIGN
             );

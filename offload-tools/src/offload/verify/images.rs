@@ -27,7 +27,7 @@ pub(super) fn check(
         // This is only a note: the format may be known only to the image's producer, or it may no
         // longer exist. The fatbin's own check covers its images.
         Err(_) if !image.is_host() => {
-            report.note(VerifyCheck::Image, subject, "it is of no kind that offload knows");
+            report.note(VerifyCheck::Image, subject, "offload does not know its kind");
         }
         _ => {}
     }

@@ -35,7 +35,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each finding is a line that ends with the name of the check in brackets, and the exit status is then \
-    1. Notes are about what tools in use write although something speaks against it."
+    1. Notes are about questionable things that tools in use write."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
