@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `object`, the inventory also has the images in programs and libraries. A bundle,
-//! written and read again:
+//! With the feature `object`, the inventory also has the images in programs and libraries. A
+//! bundle, written and read again:
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};

@@ -7,7 +7,6 @@ mod elsewhere;
 mod files;
 mod fuzz;
 mod gpu;
-mod newcomer;
 mod prebuilt;
 mod publish;
 mod readme;
@@ -21,7 +20,7 @@ mod wheels;
 
 use run::{Failure, Result};
 use setup::Scope;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 The project's own commands:
@@ -81,7 +80,10 @@ fn dispatch(args: &[String]) -> Result {
         ["prebuilt", "--check"] => prebuilt::command(true),
         ["gpu"] => gpu::command(None),
         ["gpu", "--pack", folder] => gpu::command(Some(folder)),
-        ["newcomer"] => newcomer::command(&[]),
+        ["newcomer"] => {
+            let system = ["--mount", "bash", "xtask/src/newcomer/system.sh"];
+            run::check(Command::new("unshare").args(system).current_dir(run::workspace()))
+        }
         ["elsewhere", ..] => elsewhere::command(&args[1..]),
         ["rust-kernels"] => rust_kernels::command(),
         ["weight"] => weight::command(&setup::prepare(Scope::All)?),
