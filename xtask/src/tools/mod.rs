@@ -174,41 +174,24 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for aarch64. See [`WINE`].
-pub const AARCH64: Need = Need {
-    what: "qemu and the compiler for aarch64",
-    packages: &["qemu-user-static", "g++-aarch64-linux-gnu"],
-    why: "link programs for aarch64 and run them",
-    elsewhere: "qemu-aarch64-static and aarch64-linux-gnu-g++ in PATH",
-    files: &["qemu-aarch64-static", "aarch64-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for riscv64. See [`WINE`].
-pub const RISCV64: Need = Need {
-    what: "qemu and the compiler for riscv64",
-    packages: &["qemu-user-static", "g++-riscv64-linux-gnu"],
-    why: "link programs for riscv64 and run them",
-    elsewhere: "qemu-riscv64-static and riscv64-linux-gnu-g++ in PATH",
-    files: &["qemu-riscv64-static", "riscv64-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for s390x, which is big endian. See [`WINE`].
-pub const S390X: Need = Need {
-    what: "qemu and the compiler for s390x",
-    packages: &["qemu-user-static", "g++-s390x-linux-gnu"],
-    why: "link programs for s390x and run them",
-    elsewhere: "qemu-s390x-static and s390x-linux-gnu-g++ in PATH",
-    files: &["qemu-s390x-static", "s390x-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for 32-bit x86. See [`WINE`].
-pub const I686: Need = Need {
-    what: "qemu and the compiler for i686",
-    packages: &["qemu-user-static", "g++-i686-linux-gnu"],
-    why: "link programs for i686 and run them",
-    elsewhere: "qemu-i386-static and i686-linux-gnu-g++ in PATH",
-    files: &["qemu-i386-static", "i686-linux-gnu-g++"],
-};
+/// Packages that run and link programs for a processor: its name, qemu's name for it, and the start
+/// of its compiler's name. See [`WINE`].
+macro_rules! qemu {
+    ($processor:literal, $qemu:literal, $compiler:literal) => {
+        Need {
+            what: concat!("qemu and the compiler for ", $processor),
+            packages: &["qemu-user-static", concat!("g++-", $compiler)],
+            why: concat!("link programs for ", $processor, " and run them"),
+            elsewhere: concat!("qemu-", $qemu, "-static and ", $compiler, "-g++ in PATH"),
+            files: &[concat!("qemu-", $qemu, "-static"), concat!($compiler, "-g++")],
+        }
+    };
+}
+pub const AARCH64: Need = qemu!("aarch64", "aarch64", "aarch64-linux-gnu");
+pub const RISCV64: Need = qemu!("riscv64", "riscv64", "riscv64-linux-gnu");
+pub const I686: Need = qemu!("i686", "i386", "i686-linux-gnu");
+/// The big-endian one.
+pub const S390X: Need = qemu!("s390x", "s390x", "s390x-linux-gnu");
 
 /// Packages that link programs with musl. See [`WINE`].
 pub const MUSL: Need = Need {
