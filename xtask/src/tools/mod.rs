@@ -164,6 +164,9 @@ pub const RUST_GPU: Unpacked = Unpacked {
     },
 };
 
+/// The package of [`RUST_GPU`] with the standard library, which Debian has for other architectures.
+pub const RUST_STD: &str = "libstd-rust-web-dev";
+
 /// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs such packages
 /// for the hosts on its command line.
 pub const WINE: Need = Need {
@@ -201,6 +204,9 @@ pub const MUSL: Need = Need {
     elsewhere: "musl-gcc in PATH",
     files: &["musl-gcc"],
 };
+
+/// The package of LLVM's unwinder, with which programs for musl are linked.
+pub const UNWINDER: &str = "libunwind-22-dev";
 
 /// Wine's program in Debian's package `wine64`: the one in PATH needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
