@@ -53,7 +53,7 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     if known(packages)?.len() < packages.len() {
         run::check(&mut apt_get(&privilege()?, &["update"]))?;
     }
-    download(&["download"], packages, folder)
+    download(&[&["-q", "download"], packages].concat(), folder)
 }
 
 /// Downloads packages of another release of Debian, such as `bullseye`, from the same mirror, and
@@ -69,33 +69,40 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
             "apt knows no mirror of Debian (`apt-get update` reads its lists)".to_owned(),
         )
     })?;
-    // Files of apt's own, so that the system's lists and sources stay as they are.
-    let apt = folder.with_extension("apt");
-    let [sources, lists] = ["sources.list", "lists"].map(|name| apt.join(name));
+    let sources = folder.with_extension("list");
     files::write(&sources, &format!("deb {mirror} {release} main\n"))?;
-    files::create(&lists.join("partial"))?;
     let options = [
         format!("Dir::Etc::sourcelist={}", sources.display()),
         "Dir::Etc::sourceparts=/dev/null".to_owned(),
-        format!("Dir::State::lists={}", lists.display()),
-        "Dir::Cache::pkgcache=".to_owned(),
-        "Dir::Cache::srcpkgcache=".to_owned(),
     ];
-    let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
-    run::check(Command::new("apt-get").arg("-q").args(&options).arg("update"))?;
-    // Otherwise apt would prefer the newer versions that are installed.
+    // Without the release, apt would prefer the newer versions that are installed.
     let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
-    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
-    download(&[&options[..], &["download"]].concat(), &packages, folder)
+    unpack_with(&options, &packages, folder)
+}
+
+/// Downloads packages with these options of apt-get, and unpacks them into a folder. apt uses lists
+/// of its own, so that the system's lists stay as they are.
+pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Result {
+    let lists = folder.with_extension("lists");
+    files::create(&lists.join("partial"))?;
+    let state = format!("Dir::State::lists={}", lists.display());
+    let own = [state.as_str(), "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
+    let options = own.into_iter().chain(options.iter().map(String::as_str));
+    let mut command = vec!["-q"];
+    command.extend(options.flat_map(|option| ["-o", option]));
+    // Some sources may lack an architecture, which apt reports as an error.
+    run::status(Command::new("apt-get").args(&command).arg("update"))?;
+    command.push("download");
+    command.extend(packages.iter().map(String::as_str));
+    download(&command, folder)?;
+    files::remove(&lists)
 }
 
 /// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
 /// when it is complete.
-pub fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
+fn download(command: &[&str], folder: &Path) -> Result {
     files::make(folder, |new| {
-        run::check(
-            Command::new("apt-get").current_dir(new).arg("-q").args(command).args(packages),
-        )?;
+        run::check(Command::new("apt-get").current_dir(new).args(command))?;
         run::check(Command::new("sh").current_dir(new).args(["-c", UNPACK]))
     })
 }

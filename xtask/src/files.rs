@@ -49,13 +49,17 @@ pub fn remove(folder: &Path) -> Result {
     }
 }
 
+/// Moves a complete folder to its place.
+pub fn put(new: &Path, place: &Path) -> Result {
+    create(place)?;
+    remove(place)?;
+    fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
+}
+
 /// Fills a new folder, which appears at its path only when it is complete.
 pub fn make(folder: &Path, fill: impl FnOnce(&Path) -> Result) -> Result {
     let new = folder.with_extension(format!("new-{}", std::process::id()));
-    let result =
-        create(&new).and_then(|()| fill(&new)).and_then(|()| remove(folder)).and_then(|()| {
-            fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
-        });
+    let result = create(&new).and_then(|()| fill(&new)).and_then(|()| put(&new, folder));
     // After a failure, its own message is the helpful one.
     let _ = fs::remove_dir_all(&new);
     result

@@ -119,16 +119,16 @@ fn left_out(record: &str) -> String {
 
 /// The numbers of tests of all test programs.
 #[derive(Debug, Default)]
-struct Sum {
+pub struct Sum {
     programs: u64,
-    passed: u64,
-    failed: u64,
-    ignored: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub ignored: u64,
 }
 
 impl Sum {
     /// Adds the result of a test program, if the line is one.
-    fn add(&mut self, line: &str) {
+    pub fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line.split_once("test result: ") else { return };
         let Some((_, numbers)) = numbers.split_once(". ") else { return };
         self.programs += 1;

@@ -87,8 +87,9 @@ fn count(
     let (mut path, mut lines) = ("", 0);
     let text = files::read(file)?;
     for line in text.lines() {
-        if let Some(comment) =
-            line.strip_prefix("; ").filter(|it| !it.starts_with("Function Attrs"))
+        let comment = line.strip_prefix("; ").filter(|it| !it.starts_with("Function Attrs"));
+        if lines == 0
+            && let Some(comment) = comment
         {
             path = comment;
         }
