@@ -224,11 +224,11 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `OwnField` of a field: its size, its offset, and its layout if it is known. The
-/// macro names the field once, so that a type without this field is one error.
+/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if it is
+/// known. The macro names the field once, so that a type without this field is one error.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! own_field {
+macro_rules! override_field {
     ($ty:ident, $field:ident) => {{
         let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
         let start = value.as_ptr();
@@ -238,7 +238,7 @@ macro_rules! own_field {
             (field, field.byte_offset_from(start))
         };
         use $crate::__expansion::UnknownField as _;
-        $crate::__expansion::OwnField::new(field, offset, |probe| probe.layout())
+        $crate::__expansion::OverrideField::new(field, offset, |probe| probe.layout())
     }};
 }
 

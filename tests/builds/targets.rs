@@ -81,26 +81,6 @@ impl Machine {
 }
 
 #[test(COMPILERS.slow())]
-fn names_in_any_spelling() {
-    let names = [
-        ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
-        ("gfx90a:sramecc+:xnack-", ""),
-        ("polaris10", "gfx803"),
-        ("gfx11-generic", "gfx11-generic"),
-        ("sm_90a", "sm_90a"),
-        ("sm_80", "sm_80"),
-        ("compute_90", "compute_90"),
-        ("compute_103", "compute_103"),
-        ("cpu", "cpu"),
-        ("sm_80", ""),
-    ];
-    let scenario = package("targets_names", &format!(".archs({:?})", names.map(|it| it.0)));
-    let expected: Vec<&str> = names.iter().map(|it| it.1).filter(|name| !name.is_empty()).collect();
-    // A target has an architecture letter, as in `sm_90a`, only if the list requests the letter.
-    assert_eq!(targets(&scenario, &[]), expected);
-}
-
-#[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
     const FEW_GPUS: &str = "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, \

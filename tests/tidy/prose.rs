@@ -77,7 +77,7 @@ fn no_crate_and_no_program_is_called_offload() {
 }
 
 /// Whether a line has the name as a dependency, as a crate's path, or as a program with a command:
-/// after a mark, or in a shell. `offload_tools::offload` is our own module.
+/// after a mark, or in a shell. `crate::offload` in offload-tools is our own module.
 fn names_offload(line: &str) -> bool {
     const COMMANDS: &str =
         "bundle completions doctor extract ls pack reach select size test verify";

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use bytemuck::Pod;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
 /// An array of plain data in a device's memory: numbers, structs of numbers that are [`Pod`], and
@@ -184,15 +184,6 @@ impl<T: BufferItem> Buffer<T> {
             values.set_len(self.len);
         }
         Ok(values)
-    }
-
-    /// Returns the address and gives up the ownership of the memory, for callers that free it by
-    /// other means. The address is null if the buffer has no bytes.
-    pub fn into_raw(self) -> *mut T {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: the device is read once, and `this` is not dropped.
-        drop(unsafe { ptr::read(&this.device) });
-        this.address()
     }
 
     fn address(&self) -> *mut T {

@@ -82,7 +82,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         let entries = log.read()?;
         if entries.programs.is_empty() && !status.success() {
             // No test program ran, and Cargo has already printed the reason.
-            return Ok(runner::code(status));
+            return Ok(runner::status_of(status).into());
         }
         let results = Results::read(&output);
         if status.success() && results.is_known {

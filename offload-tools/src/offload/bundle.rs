@@ -41,7 +41,6 @@ pub struct Args {
     force: bool,
 }
 
-/// Makes a bundle.
 pub fn run(args: &Args, context: &Context) -> Result {
     let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
     let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -57,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     for (id, part) in ids.iter().zip(&parts) {
         let added = builder.entry(id, part.input.size());
         added.map_err(|error| Error::text(format!("{}: {error}", text::escaped_str(part.text))))?;
-        sources.push(PayloadSource::File(&part.input));
+        sources.push(PayloadSource::file(&part.input));
     }
     let layout = builder.layout();
     let table = layout.pieces().first().map_or(0, |table| table.size());

@@ -43,7 +43,6 @@ pub struct Args {
     force: bool,
 }
 
-/// Makes an offload binary.
 pub fn run(args: &Args, context: &Context) -> Result {
     let version = match (args.format, args.compress) {
         (None | Some(3), true) | (Some(3), false) => Version::V3,
@@ -68,7 +67,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut builder = OffloadBinaryBuilder::new();
     let mut tails = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
-        let described = problem_text(part)?;
+        let described = described(part)?;
         let tail = tail(part, version, number + 1 == parts.len());
         let size = part.input.size() + tail.len() as u64;
         let image = builder.image(image_kind(part), described.kind, size);
@@ -97,7 +96,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             image
         });
         let sources: Vec<PayloadSource<'_>> =
-            parts.iter().map(|part| PayloadSource::File(&part.input)).collect();
+            parts.iter().map(|part| PayloadSource::file(&part.input)).collect();
         write(&args.output, |output| output.layout(&layout, &sources))
     };
     written.map(|()| ExitCode::SUCCESS)
@@ -126,7 +125,7 @@ struct Described {
     arch: String,
 }
 
-fn problem_text(part: &Part<'_>) -> Result<Described> {
+fn described(part: &Part<'_>) -> Result<Described> {
     let described =
         |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
@@ -208,7 +207,7 @@ fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
 fn check_together(parts: &[Part<'_>]) -> Result<()> {
     for (number, part) in parts.iter().enumerate() {
         for earlier in &parts[..number] {
-            let same = match (problem_text(part), problem_text(earlier)) {
+            let same = match (described(part), described(earlier)) {
                 (Ok(a), Ok(b)) => (a.kind, a.triple, a.arch) == (b.kind, b.triple, b.arch),
                 _ => false,
             };

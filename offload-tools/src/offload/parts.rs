@@ -57,7 +57,6 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    /// Returns the file's name, for messages.
     pub(super) fn name(&self) -> String {
         text::escaped_path(&self.path)
     }

@@ -118,8 +118,12 @@ impl Context {
 
 impl Summary {
     /// Returns a description of the archive: `zip archive with 118.0 MiB of images in 11 files`.
-    pub(super) fn words(&self, archive: &Archive<'_>, size: impl Fn(u64) -> String) -> String {
-        let what = archive.words();
+    pub(super) fn description(
+        &self,
+        archive: &Archive<'_>,
+        size: impl Fn(u64) -> String,
+    ) -> String {
+        let what = archive.description();
         match self.files {
             0 if !self.problems.is_empty() => format!("{what}, nothing in it that can be read"),
             0 if !self.closed.is_empty() => {
@@ -170,7 +174,6 @@ impl<'m> Visited<'m> {
         Self { name, shown, input, inventory, stored, is_inside: false, beside }
     }
 
-    /// Returns the kernel packs of FILE.
     pub(super) fn packs(&self, context: &Context) -> Vec<Visited<'_>> {
         let packs = self.beside.packs.iter().map(|pack| {
             Visited::new(&pack.path, &pack.input, pack.inventory(context), KernelPacks::default())

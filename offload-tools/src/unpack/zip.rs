@@ -1,8 +1,8 @@
 //! Members of zip archives.
 
+use super::budget::Budget;
 use super::codec::Codec;
 use super::name::Names;
-use super::room::Room;
 use super::{Found, Member, Visit, cannot_unpack};
 use crate::text;
 use rawzip::{
@@ -101,7 +101,7 @@ fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
 pub(super) fn walk<E>(
     file: &[u8],
     path: &Path,
-    room: &Room,
+    budget: &Budget,
     visit: &mut Visit<'_, E>,
 ) -> Result<(), E> {
     let mut whole = |text: String| visit(Found::Problem { name: b"", text });
@@ -154,8 +154,8 @@ pub(super) fn walk<E>(
     }
     // The number of files in the end record has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
-        let said = archive.entries_hint();
-        whole(format!("its end records {said} files, and the list has {count}"))?;
+        let recorded = archive.entries_hint();
+        whole(format!("its end records {recorded} files, and the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than an archive of
     // this size can have.
@@ -184,7 +184,7 @@ pub(super) fn walk<E>(
     if !before.is_empty() {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let size = before.len() as u64;
-        visit(match room.keep(room.limited(before), size) {
+        visit(match budget.keep(budget.limited(before), size) {
             Ok(content) => Found::File(Member { name, content, stored: Some(size) }),
             Err(error) => Found::Problem { name, text: cannot_unpack(&error) },
         })?;
@@ -225,9 +225,11 @@ pub(super) fn walk<E>(
         let size = entry.wayfinder.uncompressed_size_hint();
         let content = match decoder(entry, &found) {
             Err(text) => Err(text),
-            Ok(_) if room.is_too_small_for(size) => Err(room.refusal().to_string()),
+            Ok(_) if budget.is_too_small_for(size) => Err(budget.refusal().to_string()),
             Ok(decoder) => decoder
-                .and_then(|decoder| room.keep(found.verifying_reader(room.limited(decoder)), size))
+                .and_then(|decoder| {
+                    budget.keep(found.verifying_reader(budget.limited(decoder)), size)
+                })
                 .map_err(|error| damaged(&error)),
         };
         visit(match content {

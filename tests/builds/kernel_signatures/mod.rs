@@ -92,19 +92,6 @@ fn launches_with_sizes_and_halves_compile_unchanged() {
 }
 
 #[test(CLANG.slow())]
-fn a_change_of_a_source_changes_its_signatures() {
-    let source = "// One.\nextern \"C\" __global__ void k(float *x, int n) { x[n] = 1; }";
-    let scenario = with_source("signatures_change", source.as_bytes());
-    scenario.build().passes();
-    let first = signatures(&scenario, "debug");
-    assert!(first.contains("comment One.\nparameter x *mut f32\nparameter n i32\n"), "{first}");
-    scenario.write("kernels/types.cu", source.replace("One", "Two").replace("int n", "long n"));
-    scenario.build().passes();
-    let second = signatures(&scenario, "debug");
-    assert!(second.contains("comment Two.\nparameter x *mut f32\nparameter n i64\n"), "{second}");
-}
-
-#[test(CLANG.slow())]
 fn a_kernel_that_differs_between_images_cannot_be_called() {
     let source = "#ifdef __AMDGCN__\ntypedef long wide;\n#else\ntypedef int wide;\n#endif\n\
                   extern \"C\" __global__ void k(float *x, wide n, int m) { x[n] = m; }\n\

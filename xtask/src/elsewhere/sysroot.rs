@@ -52,8 +52,8 @@ impl Compiler {
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian has
-    /// one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
+    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian
+    /// has one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
     ///
     /// Cargo could build the library as a part of each build. But then every build inside a test
     /// would build it again. An installed library is built once and kept.
@@ -93,8 +93,8 @@ impl Compiler {
         files::remove(&folder.join("target"))
     }
 
-    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so that
-    /// the system's lists and architectures stay as they are.
+    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so
+    /// that the system's lists and architectures stay as they are.
     fn fetch_std(&self, target: &str, architecture: &str) -> Result {
         let new = self.root.join(format!("std-{architecture}"));
         let architectures = format!("APT::Architectures={architecture}");

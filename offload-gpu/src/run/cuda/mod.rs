@@ -7,7 +7,7 @@ mod order;
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, ForeignContext, Modules, all_shared, shared};
-use super::error::{Cause, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -91,7 +91,6 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     Ok(primary == context)
 }
 
-/// Returns the number of GPUs.
 fn count(driver: &Driver) -> Result<c_int> {
     let mut count = 0;
     // SAFETY: the call writes one int.
@@ -100,7 +99,6 @@ fn count(driver: &Driver) -> Result<c_int> {
     Ok(count)
 }
 
-/// Returns the GPU with this number.
 fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     let mut device = 0;
     // SAFETY: the call writes one CUdevice; a number that is out of range is an error.

@@ -5,12 +5,12 @@
 //! | `address` | AddressSanitizer's |
 //! | `thread` | ThreadSanitizer's |
 //! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `own` | records of checked images: barriers that not all threads reach, and whose the report before is |
+//! | `records` | records of checked images: barriers that not all threads reach, and whose the report before is |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
 mod address;
-mod own;
+mod records;
 mod thread;
 mod undefined;
 
@@ -87,7 +87,7 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
             at += size;
             continue;
         }
-        if !own::read(lines[at], &mut read.findings)
+        if !records::read(lines[at], &mut read.findings)
             && let Some(failure) = failure(lines[at])
         {
             read.failure = Some(failure);
@@ -159,7 +159,6 @@ impl StackFrame<'_> {
     }
 }
 
-/// Reads a line of a stack.
 fn frame(line: &str) -> Option<StackFrame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
     let (_, rest) = rest.split_once(' ')?;

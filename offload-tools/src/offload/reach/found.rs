@@ -44,7 +44,6 @@ impl<'c> Found<'c> {
         Self { context, required, compile, package, toolkits, reports, packs, bare, reached }
     }
 
-    /// Adds a FILE.
     pub(super) fn add_file(&mut self, path: &Path, input: &Input) -> Result<()> {
         let (context, before) = (self.context, self.reached.len());
         let archive = Archive::of(input.bytes());

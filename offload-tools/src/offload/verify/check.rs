@@ -1,20 +1,21 @@
 //! Checks and their findings.
 
 use super::parameters::Parameters;
+use crate::describe::place_text;
 use crate::text::{self, FAINT, HEADING, styled};
-use offload_format::inventory::{Container, Image, Place};
+use offload_format::inventory::{Container, Image};
 
 /// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum VerifyCheck {
+        pub(super) enum Check {
             $(#[doc = $meaning] $variant,)*
         }
 
         /// All kinds, with their names and meanings.
-        pub(super) const CHECKS: &[(VerifyCheck, &str, &str)] = &[$((VerifyCheck::$variant, $name, $meaning),)*];
+        pub(super) const CHECKS: &[(Check, &str, &str)] = &[$((Check::$variant, $name, $meaning),)*];
     };
 }
 
@@ -48,7 +49,7 @@ checks! {
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 
-impl VerifyCheck {
+impl Check {
     fn name(self) -> &'static str {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
     }
@@ -76,7 +77,7 @@ pub(super) struct Finding {
     pub(super) at: u64,
     /// The place without the file's name: `section .hip_fatbin: bundle [2]: gfx906`.
     pub(super) place: String,
-    pub(super) check: VerifyCheck,
+    pub(super) check: Check,
     pub(super) text: String,
     /// Whether the finding is a note, which need not be an error.
     pub(super) is_note: bool,
@@ -103,7 +104,6 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { number, container, image: None }
     }
 
-    /// Returns the subject for an image of the container.
     pub(super) fn image(self, image: &'s Image<'a>) -> Self {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
@@ -114,7 +114,7 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 
     fn place(&self) -> String {
-        let mut place = place(&self.container.place);
+        let mut place = place_text(&self.container.place, LONGEST_NAME);
         place += &format!("{} [{}]: ", self.container.kind.name(), self.number);
         if let Some(image) = self.image {
             let image = if image.is_empty() { "an entry without a name" } else { image };
@@ -129,27 +129,11 @@ impl<'s, 'a> Subject<'s, 'a> {
 /// are shorter.
 const LONGEST_NAME: usize = 200;
 
-/// Returns the place as the start of a message: `member a.o: section .hip_fatbin: `.
-fn place(place: &Place<'_>) -> String {
-    let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
-    let mut out = String::new();
-    if let Some(slice) = place.slice {
-        out += &format!("slice for processor {slice:#x}: ");
-    }
-    if let Some(member) = place.member {
-        out += &format!("member {}: ", name(member));
-    }
-    if let Some(section) = place.section {
-        out += &format!("section {}: ", name(section));
-    }
-    out
-}
-
 impl Report {
     /// Adds a finding: an error in the file.
     pub(super) fn finding(
         &mut self,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
@@ -157,12 +141,7 @@ impl Report {
     }
 
     /// Adds a note: unusual content that need not be an error.
-    pub(super) fn note(
-        &mut self,
-        check: VerifyCheck,
-        subject: Subject<'_, '_>,
-        text: impl Into<String>,
-    ) {
+    pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }
 
@@ -170,19 +149,18 @@ impl Report {
     pub(super) fn add_if(
         &mut self,
         is_finding: bool,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
         self.add(check, subject, text.into(), !is_finding);
     }
 
-    fn add(&mut self, check: VerifyCheck, subject: Subject<'_, '_>, text: String, is_note: bool) {
+    fn add(&mut self, check: Check, subject: Subject<'_, '_>, text: String, is_note: bool) {
         let at = subject.container.place.offset;
         self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
     }
 
-    /// Whether the report contains an error.
     pub(super) fn has_findings(&self) -> bool {
         self.findings.iter().any(|finding| !finding.is_note)
     }

@@ -1,6 +1,6 @@
 //! Checks of the data that a program passes to its runtime.
 
-use super::check::{Finding, Report, VerifyCheck};
+use super::check::{Check, Finding, Report};
 use offload_format::fat_file::{Wrapper, WrapperKind, wrappers};
 use offload_format::image::ImageHeader;
 use offload_format::kpack::KpackReference;
@@ -19,7 +19,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
                 // Sorts this finding after the findings about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {}{whose}: ", wrapper.offset()),
-                check: VerifyCheck::Wrapper,
+                check: Check::Wrapper,
                 text,
                 is_note: false,
             });

@@ -51,7 +51,6 @@ struct Gpu {
 }
 
 impl Gpu {
-    /// Whether there are products with this GPU.
     fn is_product(&self) -> bool {
         PRODUCTS.iter().any(|(target, _)| *target == self.asked.target)
     }

@@ -46,7 +46,7 @@ pub(in crate::offload) fn named<'i, 'a>(
                 Ok(start) => {
                     let start = start.as_deref();
                     let spirv = start.and_then(spirv_in_offload_binary);
-                    let named = Named::with_header(image, spirv.or(start));
+                    let named = Named::with_bytes(image, spirv.or(start));
                     let form = inventory.form_of(image);
                     let mut needs = Needs { form, ..named.needs() };
                     if toolkits && named.is(ImageKind::is_cubin) {
