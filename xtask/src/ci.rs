@@ -72,43 +72,24 @@ const STEPS: [(&str, Step); 16] = [
 ];
 
 /// The libraries with their groups of features. Each set of features contains one choice from each
-/// group; a choice may be several features, separated by commas.
-const FEATURES: [(&str, &[&[&str]]); 4] = [
-    (
-        "offload-gpu",
-        &[
-            &["", "run"],
-            &["", "macros", "files", "half", "cudarc"],
-            &["", "zlib", "zstd", "zlib,zstd"],
-        ],
-    ),
+/// group; `|` separates the choices, which may be several features.
+const FEATURES: [(&str, &[&str]); 4] = [
+    ("offload-gpu", &["|run", "|macros|files|half|cudarc", "|zlib|zstd|zlib,zstd"]),
+    // Each feature enables the earlier ones that it needs.
     (
         "offload-format",
-        &[
-            // Each feature enables the earlier ones that it needs.
-            &[
-                "",
-                "packs",
-                "containers",
-                "zlib",
-                "zstd",
-                "zlib,zstd",
-                "object",
-                "object,zlib",
-                "object,zlib,zstd",
-            ],
-        ],
+        &["|packs|containers|zlib|zstd|zlib,zstd|object|object,zlib|object,zlib,zstd"],
     ),
-    ("offload-pack", &[&["", "expansion", "images"]]),
-    ("offload-build", &[&["", "containers"], &["", "compression"], &["", "doctor"]]),
+    ("offload-pack", &["|expansion|images"]),
+    ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
 /// Returns all sets of features that contain one of each group.
-fn sets(groups: &[&[&str]]) -> Vec<String> {
+fn sets(groups: &[&str]) -> Vec<String> {
     groups.iter().fold(vec![String::new()], |sets, group| {
-        sets.iter()
-            .flat_map(|set| group.iter().map(move |features| format!("{set},{features}")))
-            .collect()
+        let with =
+            |set: &String| group.split('|').map(|it| format!("{set},{it}")).collect::<Vec<_>>();
+        sets.iter().flat_map(with).collect()
     })
 }
 

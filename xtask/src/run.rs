@@ -181,9 +181,4 @@ mod tests {
         command.env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps", "it's", ""]);
         assert_eq!(line(&command), r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s' ''");
     }
-
-    #[test]
-    fn the_workspace_is_found() {
-        assert!(workspace().join("xtask/Cargo.toml").is_file());
-    }
 }
