@@ -16,7 +16,7 @@ use offload_tests::prelude::*;
 offload_tests::tests! {
     CLANG.slow() => [
         a_change_of_a_source_changes_its_signatures, every_type_has_a_counterpart,
-        a_kernel_that_differs_between_images_cannot_be_called,
+        a_kernel_that_differs_between_images_cannot_be_called, static_kernels_of_one_name_cannot_be_called,
         without_one_layout_for_all_images_there_is_no_buffer, functions_of_a_dependency,
         builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
         functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
@@ -117,6 +117,17 @@ fn a_change_of_a_source_changes_its_signatures() {
     scenario.build().passes();
     let second = signatures(&scenario, "debug");
     assert!(second.contains("comment Two.\nparameter x *mut f32\nparameter n i64\n"), "{second}");
+}
+
+fn static_kernels_of_one_name_cannot_be_called() {
+    let scenario = Scenario::new("signatures_one_name");
+    for name in ["a", "b"] {
+        let source = "static __global__ void set(float *x) { *x = 1; }\n";
+        scenario.write(&format!("kernels/{name}.cu"), source);
+    }
+    scenario.pack("k", r#".files(["kernels/a.cu", "kernels/b.cu"]).archs(["gfx90a", "cpu"])"#);
+    let one = "have one name in the image for the CPU; rename one: programs that call them do not compile";
+    scenario.build().passes().has(one).has("kernels/a.cu:1").has("kernels/b.cu:1");
 }
 
 fn a_kernel_that_differs_between_images_cannot_be_called() {
