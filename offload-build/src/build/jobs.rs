@@ -143,7 +143,7 @@ fn stand_in(
     }
     Ok(StandIn::Misfit(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
-        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is set to make one".to_owned(),
         PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),
         _ => format!("the package has no prebuilt set in {}/", folder.display()),
     }))

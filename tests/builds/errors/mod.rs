@@ -3,22 +3,11 @@
 
 mod cases;
 mod compilers;
-mod embedding;
 mod machine;
 mod mistakes;
 mod prebuilt_set;
 
 use offload_tests::scenario::Printed;
-
-offload_tests::tests! {
-    ;
-    cases::tests(),
-    compilers::tests(),
-    embedding::tests(),
-    machine::tests(),
-    mistakes::tests(),
-    prebuilt_set::tests(),
-}
 
 /// Returns the message: the build script's standard error without the headline.
 fn message(printed: &Printed, pack: &str) -> Result<String, String> {

@@ -16,28 +16,6 @@ mod vendors;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [
-        inline_ptx_is_an_error_at_its_use, missing_parts_of_cuda_have_advice,
-        names_of_the_c_library_need_no_include,
-    ],
-    CLANG.slow() => [
-        kernels_of_the_examples_have_no_warnings, launch_bounds_reach_both_vendors,
-        headers_of_the_standard_library_and_names_of_users_live_beside_it,
-    ];
-    cpu::tests(),
-    float16::tests(),
-    gpu::tests(),
-    hip::tests(),
-    host::tests(),
-    keywords::tests(),
-    lanes::tests(),
-    math::tests(),
-    names::tests(),
-    standard_library::tests(),
-    vendors::tests(),
-}
-
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
@@ -96,28 +74,8 @@ fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     scenario
 }
 
-fn launch_bounds_reach_both_vendors() {
-    let scenario = built(
-        "header_bounds",
-        &["gfx90a", "compute_80", "cpu"],
-        "extern \"C\" __global__ void __launch_bounds__(192) one(float *y) { y[threadIdx.x] = 1; }\n\
-         extern \"C\" __global__ void __launch_bounds__(64, 2) two(float *y) { y[threadIdx.x] = 2; }\n",
-    );
-    let image = scenario.output("release", "k/gfx90a.hsaco");
-    let notes = stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(image)));
-    let sizes: Vec<&str> = notes
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(".max_flat_workgroup_size:"))
-        .map(str::trim)
-        .collect();
-    assert_eq!(sizes, ["192", "64"], "{notes}");
-    let ptx = scenario.output_text("release", "k/compute_80.ptx");
-    for bound in [".maxntid 192", ".maxntid 64", ".minnctapersm 2"] {
-        assert!(ptx.contains(bound), "no {bound} in\n{ptx}");
-    }
-}
-
 /// Each header and each name in this source once failed to compile for some target.
+#[test(CLANG.slow())]
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     let scenario = built(
         "header_neighbours",
@@ -145,6 +103,7 @@ const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -n
 const CPU: &str = "-x c++ -std=c++17";
 
 /// Users copy the kernels of the examples into projects that compile with warnings.
+#[test(CLANG.slow())]
 fn kernels_of_the_examples_have_no_warnings() {
     let mut compiled = 0;
     for example in folder(&scratch::workspace().join("examples")) {
@@ -171,6 +130,7 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// `printf` on AMD's GPUs and in SPIR-V warns; `sync` of a grid is an error everywhere.
+#[test(CLANG)]
 fn missing_parts_of_cuda_have_advice() {
     let folder = scratch::folder("header-missing");
     let compile = |source: &str, options: &str| {
@@ -213,6 +173,7 @@ fn missing_parts_of_cuda_have_advice() {
 }
 
 /// Sources for CUDA have functions with instructions that no kernel for AMD's GPUs calls.
+#[test(CLANG)]
 fn inline_ptx_is_an_error_at_its_use() {
     let folder = scratch::folder("header-ptx");
     let clang = llvm_bin().join("clang++");
@@ -241,6 +202,7 @@ fn inline_ptx_is_an_error_at_its_use() {
 }
 
 /// CUDA's headers declare these names, and sources for CUDA include nothing for them.
+#[test(CLANG)]
 fn names_of_the_c_library_need_no_include() {
     let folder = scratch::folder("header-names");
     let kernel = "struct __align__(16) four { float values[4]; };\n\

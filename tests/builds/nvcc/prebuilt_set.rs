@@ -4,10 +4,7 @@
 use super::package;
 use crate::NVCC_AND_CLANG;
 
-offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [a_dev_build_uses_the_set_of_a_release_build],
-}
-
+#[test(NVCC_AND_CLANG.slow())]
 fn a_dev_build_uses_the_set_of_a_release_build() {
     let scenario = package("vendor_prebuilt", "");
     scenario.build_script(
@@ -46,7 +43,7 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     let packs = ["by_clang", "by_nvcc", "as_asked"];
     let line = |pack: &str| format!("pack \"{pack}\": compute_80 from prebuilt/");
     dev("2").passes().each_once(packs.map(line));
-    let other = "prebuilt/as_asked.manifest was made with other options";
+    let other = "prebuilt/as_asked.manifest was made with different options";
     dev("3").fails().once(&format!("{other} (kernels/plain.cu (opt_level 2)"));
     dev("2").env("DEBUGGED", "1").fails().once(other);
 }

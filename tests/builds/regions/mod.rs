@@ -13,14 +13,6 @@ use offload_tests::random_kernels::SEEDS;
 
 const NEEDS: Needs = needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22]);
 
-offload_tests::tests! {
-    NEEDS => [
-        kernels_by_regions_compute_what_threads_with_stacks_do,
-        random_kernels_by_regions_compute_what_threads_with_stacks_do,
-    ],
-    needs(&[Tool::Llvm22]) => [ls_shows_how_threads_wait],
-}
-
 /// The options with which the build inlines before the cut.
 const INLINED: &str = "-DOFFLOAD_CPU_REGIONS -O1 -finline-functions -mllvm -inline-threshold=2475 \
                        -fno-vectorize -fno-slp-vectorize -fno-math-errno -fdiscard-value-names \
@@ -68,12 +60,13 @@ const WITH_STACKS: [&str; 10] = [
     "throws_inside stacks: threads wait after they catch an exception",
     "tid_by_pointer stacks: it calls through a pointer, and may so reach a wait",
     "virtual_waits stacks: it calls through a pointer, and may so reach a wait",
-    "vla stacks: it has arrays whose sizes are known when it runs",
+    "vla stacks: it has arrays whose sizes are known only when it runs",
     "wait_in_catch stacks: threads wait after they catch an exception",
     "wait_in_try stacks: threads wait after they catch an exception",
     "wait_in_try2 stacks: threads wait after they catch an exception",
 ];
 
+#[test(NEEDS)]
 fn kernels_by_regions_compute_what_threads_with_stacks_do() {
     for (version, clang) in tools::clangs() {
         for options in ["", "-DOFFLOAD_CPU_LANES=64 -g"] {
@@ -95,6 +88,7 @@ fn wide(source: &str) -> String {
     source.replace("~0u,", "~0ull,")
 }
 
+#[test(NEEDS)]
 fn random_kernels_by_regions_compute_what_threads_with_stacks_do() {
     let asked = env::var(SEEDS).ok();
     for (version, clang) in tools::clangs() {
@@ -131,6 +125,7 @@ fn main() {
 "#;
 
 /// Kernels that cannot be cut keep stacks, give the same results, and `ls` shows why.
+#[test(needs(&[Tool::Llvm22]))]
 fn ls_shows_how_threads_wait() {
     let scenario = Scenario::without_sources("regions_planted");
     scenario
@@ -148,7 +143,7 @@ fn ls_shows_how_threads_wait() {
         "plain  regions: 2",
         "recursion  stacks: it calls _Z6deeperiPi, which waits and cannot be inlined",
         "pointer  stacks: it calls through a pointer, and may so reach a wait",
-        "array_of_any_size  stacks: it has arrays whose sizes are known when it runs",
+        "array_of_any_size  stacks: it has arrays whose sizes are known only when it runs",
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }

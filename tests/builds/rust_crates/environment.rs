@@ -5,11 +5,6 @@ use super::RUST;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
-offload_tests::tests! {
-    GCC.slow() => [changes_reach_kernels_on_the_cpu],
-    RUST.slow() => [changes_reach_kernels_on_gpus],
-}
-
 const KERNELS: &str = r#"#![no_std]
 
 use offload_kernel::kernel;
@@ -146,12 +141,14 @@ const CHANGES: [(&str, Change); 12] = [
     ("a file in a linked folder", (&[], Some("beside/c.txt"))),
 ];
 
+#[test(GCC.slow())]
 fn changes_reach_kernels_on_the_cpu() {
     let scenario = package("rust_environment_cpu", &["cpu"]);
     let build = || scenario.build().release().without(&["OFFLOAD_RUSTC"]);
     each_change(&scenario, &["cpu.so"], &build);
 }
 
+#[test(RUST.slow())]
 fn changes_reach_kernels_on_gpus() {
     let scenario = package("rust_environment_gpu", &["gfx90a", "compute_80"]);
     let rustc = rust_compiler(&scenario);
@@ -164,11 +161,11 @@ fn changes_reach_kernels_on_gpus() {
     of_set("only")
         .env("TILE", "2")
         .fails()
-        .has("the variable TILE has another value than when prebuilt/pack.manifest was made");
+        .has("the variable TILE has a different value than when prebuilt/pack.manifest was made");
     of_set("only").fails().has("the variable TILE has another value");
     scenario.write("kernels/tables/c.txt", "");
     let refused = of_set("only").env("TILE", "1").fails();
-    refused.has("kernels/tables has other files than when prebuilt/pack.manifest was made");
+    refused.has("kernels/tables has different files than when prebuilt/pack.manifest was made");
 }
 
 /// Builds after each of the changes, and asserts that all images are others than before. `build`

@@ -18,14 +18,6 @@ const RUST: Needs = needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc])
 const INSTALLED: Needs =
     needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Nvcc, Tool::Gcc, Tool::OwnMounts]);
 
-offload_tests::tests! {
-    INSTALLED.slow() => [a_crate_of_kernels],
-    RUST => [toolchains_that_do_not_fit],
-    GCC => [a_missing_toolchain, targets_that_rust_lacks];
-    cpu::tests(), environment::tests(), rustup::tests(), surroundings::tests(),
-    other_compilers::tests(),
-}
-
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
 
 /// Returns a package with a crate of kernels, which has another crate for types.
@@ -75,6 +67,7 @@ fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
 }
 
 /// One package, in which each step changes something: `core` takes half a minute for each target.
+#[test(INSTALLED.slow())]
 fn a_crate_of_kernels() {
     let scenario = package("rust_crate", &TARGETS);
     let rustc = rust_compiler(&scenario);
@@ -160,21 +153,13 @@ fn a_crate_of_kernels() {
     a_package_without_the_crate(&scenario, &rustc);
 }
 
+/// The types are those of the crate; `embedding/ui/calls/` has all messages.
 fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("main.rs");
     for (launch, message) in [
-        ("kernels::scale(2.0, pair, &mut *y)", "takes 4 arguments but 3"),
-        ("kernels::scale(2, pair, &mut *y, 1_usize)", "parameter 1, `a`, of the kernel `scale`"),
-        ("kernels::scale(2.0_f64, pair, &mut *y, 1_usize)", "parameter 1, `a`"),
-        ("kernels::scale(2.0, &*y, &mut *y, 1_usize)", "parameter 2, `pair`"),
         ("kernels::scale(2.0, 0_u64, &mut *y, 1_usize)", "parameter 2, `pair`"),
-        ("kernels::scale(2.0, pair, &*y, 1_usize)", "parameter 3, `y`"),
-        ("kernels::scale(2.0, pair, &mut *z, 1_usize)", "parameter 3, `y`"),
         ("kernels::scale(2.0, pair, &mut *y, 1_u32)", "parameter 4, `count`"),
-        ("kernels::fill(&mut *y, 1_i8, true)", "parameter 1, `y`, of the kernel `fill`"),
         ("kernels::fill(&mut *z, 1_u8, true)", "parameter 2, `value`"),
-        ("kernels::fill(&mut *z, 1_i8, 1_u8)", "parameter 3, `is_set`"),
-        ("kernels::filll(&mut *z, 1_i8, true)", "cannot find function `filll`"),
     ] {
         scenario.write("src/main.rs", right.replace("// WRONG", &format!("let _ = {launch};")));
         build(scenario, rustc).fails().has(message);
@@ -253,6 +238,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
 }
 
 /// A toolchain that cannot compile the kernels is reported by its version.
+#[test(RUST)]
 fn toolchains_that_do_not_fit() {
     let scenario = package("rust_toolchains", &["gfx90a"]);
     let real = rust_compiler(&scenario);
@@ -286,6 +272,7 @@ fn toolchains_that_do_not_fit() {
 }
 
 /// Without a toolchain for kernels and without a set, the error has the commands that install one.
+#[test(GCC)]
 fn a_missing_toolchain() {
     let scenario = package("rust_missing", &["gfx90a"]);
     scenario
@@ -296,10 +283,11 @@ fn a_missing_toolchain() {
     plain(&scenario)
         .env("OFFLOAD_RUSTC", "/no/such/rustc")
         .fails()
-        .has("OFFLOAD_RUSTC names /no/such/rustc, which is no file");
+        .has("OFFLOAD_RUSTC names /no/such/rustc, which is not a file");
 }
 
 /// A target for which rustc has no code generator is refused by name, before a toolchain is needed.
+#[test(GCC)]
 fn targets_that_rust_lacks() {
     let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);
     plain(&scenario)

@@ -1,16 +1,11 @@
-//! All kinds of crates that embed packs: programs, benches and unit tests, libraries for C, crates
-//! without std, and crates that rename `offload-gpu`. The programs print their packs.
+//! Crates that embed packs: libraries that programs load, crates without std, and crates that rename
+//! `offload-gpu`. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack, printing};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [every_kind_of_crate_has_the_same_packs],
-    NOTHING.slow() => [inlined_functions_of_a_dylib_reach_its_packs],
-    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs, a_program_without_packs_lists_none],
-}
-
+#[test]
 fn offload_may_have_another_name() {
     let scenario = with_packs("include_other_name");
     let manifest = scenario.text("Cargo.toml");
@@ -65,6 +60,7 @@ fn main() {
 }
 "#;
 
+#[test]
 fn names_of_the_crate_mean_nothing_to_packs() {
     let scenario = with_packs("include_hostile");
     scenario.write("src/main.rs", format!("{FORBID}{HOSTILE}"));
@@ -72,6 +68,7 @@ fn names_of_the_crate_mean_nothing_to_packs() {
 }
 
 /// The test uses all options except those that only Linux supports.
+#[test]
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
     let packs = pack("A", "\"mixed\", retain")
@@ -117,6 +114,7 @@ pub fn of_a_file() -> usize {
 
 /// Tests a library that programs load (`dylib`), a program that uses it, and the program's output
 /// if the library is linked statically.
+#[test(NOTHING.slow())]
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let mut user = Scenario::without_sources("include_dylib_user");
@@ -134,62 +132,7 @@ fn inlined_functions_of_a_dylib_reach_its_packs() {
     }
 }
 
-/// A function that sums up the bytes of three packs.
-const SUM: &str = "
-fn sum() -> u32 {
-    let bytes = [&A, &B, &C].into_iter().flat_map(|pack| pack.bytes());
-    bytes.fold(0, |sum, byte| sum * 31 % 65521 + u32::from(*byte))
-}
-";
-
-const MAIN_IN_C: &str = "#include <stdio.h>
-unsigned sum_of_packs(void);
-int main(void) { printf(\"%u\\n\", sum_of_packs()); }
-";
-
-/// Tests a bench, a unit test, and a shared and a static library in a C program. The release build
-/// has `panic = "abort"` and is stripped.
-fn every_kind_of_crate_has_the_same_packs() {
-    // Exported functions have an attribute that is unsafe in the newer edition.
-    for (edition, no_mangle, profile, options) in [
-        ("2021", "#[no_mangle]", "debug", &[][..]),
-        ("2024", "#[unsafe(no_mangle)]", "release", &["--", "-Cpanic=abort", "-Cstrip=symbols"]),
-    ] {
-        let scenario = with_packs(&format!("include_kinds_{edition}"));
-        let packs = pack("A", "\"mixed\"")
-            + &pack("B", "\"amd\"")
-            + &pack("C", "path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\"")
-            + SUM;
-        let manifest = scenario.text("Cargo.toml")
-            + "\n[lib]\ncrate-type = [\"rlib\", \"cdylib\", \"staticlib\"]\n\n\
-               [[bench]]\nname = \"b\"\nharness = false\n";
-        scenario
-            .write("Cargo.toml", manifest)
-            .write(
-                "src/lib.rs",
-                format!(
-                    "{packs}{no_mangle}\npub extern \"C\" fn sum_of_packs() -> u32 {{ sum() }}\n\
-                     #[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"
-                ),
-            )
-            .write("benches/b.rs", printing(&packs, &["sum()"]))
-            .write("main.c", MAIN_IN_C)
-            .edition(edition);
-        scenario.cargo(&["test", "--lib"]).passes().has("1 passed");
-        let sum = scenario.cargo(&["bench", "--quiet", "--bench", "b"]).passes().stdout;
-        // The flags are for the package alone: for settings of the profile, Cargo would compile the
-        // dependencies again.
-        scenario.cargo(&["rustc", "--lib"]).profile(profile).args(options).passes();
-        let library = scenario.program(profile, &format!("lib{}", scenario.name()));
-        for extension in ["so", "a"] {
-            let gcc = scenario.tool("gcc").arg("main.c").arg(library.with_extension(extension));
-            gcc.args(["-lm", "-lpthread", "-ldl", "-Wl,--gc-sections", "-o", "program"]).passes();
-            let printed = scenario.tool(scenario.folder.join("program")).passes();
-            assert_eq!(printed.stdout, sum, "edition {edition}, {profile}, {extension}");
-        }
-    }
-}
-
+#[test]
 fn a_program_without_packs_lists_none() {
     let scenario = Scenario::without_sources("include_list_none");
     scenario.write("src/main.rs", printing("", &["offload_gpu::linked_packs().count()"]));

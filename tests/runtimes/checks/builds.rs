@@ -3,10 +3,6 @@
 use super::said;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [the_variable_chooses_the_image, a_compiler_without_the_library_is_an_error],
-}
-
 fn scenario(name: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.kernel("add", "1.0f").build_script(
@@ -15,6 +11,7 @@ fn scenario(name: &str) -> Scenario {
     scenario
 }
 
+#[test(GCC.slow())]
 fn the_variable_chooses_the_image() {
     let scenario = scenario("checks_variable");
     let image = || fs::read(scenario.output("debug", "add/cpu.so")).expect("there is an image");
@@ -24,8 +21,8 @@ fn the_variable_chooses_the_image() {
     // Kernels that do not use the C++ library do not make the image need it.
     assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
-        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, or all (an image that \
-         contains another one for races)",
+        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, \
+         or all (an image that contains a second one for races)",
     );
     scenario.build().env("OFFLOAD_CPU_CHECK", "undefined").passes().lacks("warning");
     assert!(said(&image()).is_some_and(|said| said.contains("\nkind undefined\nlibrary /")));
@@ -40,6 +37,7 @@ fn the_variable_chooses_the_image() {
 /// Asserts that a build with a check fails if the compiler does not have the sanitizer's library. A
 /// compiler that does not find a file prints the file's name without a folder. The script in this
 /// test imitates that.
+#[test(GCC.slow())]
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");
     let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";
@@ -48,6 +46,6 @@ fn a_compiler_without_the_library_is_an_error() {
     let printed = scenario.build().env("CXX", &compiler).env("OFFLOAD_CPU_CHECK", "races").fails();
     printed.once("OFFLOAD_CPU_CHECK=races needs a library of ").once(
         "which it does not have: libtsan.so\n  Install it (Fedora: dnf install libtsan; Debian, Ubuntu: apt install \
-         --reinstall g++), or name another compiler in CXX.",
+         --reinstall g++), or name a different compiler in CXX.",
     );
 }

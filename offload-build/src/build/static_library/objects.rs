@@ -57,7 +57,7 @@ impl LibraryFile {
 #[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
-    /// The device code for each target, if it is compiled by itself.
+    /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
     whole: Whole,
 }
@@ -363,7 +363,8 @@ fn advise(error: Error, is_linked: bool) -> Error {
             "none of the sources of this static library that support the target defines it: add the file that does, for the \
              same targets"
     } else {
-            "each source of a static library is a device program of its own; call .device_link() in build.rs if another source \
+            "each source of a static library is a separate device program; call .device_link() \
+             in build.rs if another source \
              of the library defines it"
     })
 }

@@ -39,7 +39,7 @@ impl Ptxas {
             .or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
         if let Some((name, by)) = named {
             let path = exec::named(&name, cargo).ok_or_else(|| {
-                let message = format!("{by} names {}, which is no file", name.display());
+                let message = format!("{by} names {}, which is not a file", name.display());
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
             if !exec::is_executable(&path) {

@@ -28,7 +28,7 @@ const BROKEN: [(&str, StepKind, &str, &str); 1] = [(
     "sccache",
     StepKind::Nvcc,
     "nvcc",
-    "sccache 0.16 ends 'nvcc -cubin' as if all were well and writes no file, and fails for 'nvcc -c'",
+    "sccache 0.16 reports success for 'nvcc -cubin' but writes no file, and fails for 'nvcc -c'",
 )];
 
 impl Launcher {
