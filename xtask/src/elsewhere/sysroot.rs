@@ -105,8 +105,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so that
-    /// the system's lists and architectures stay as they are.
+    /// Unpacks Debian's standard library for a different architecture. apt uses its own lists, so
+    /// that the system's lists and architectures stay as they are.
     fn fetch_std(&self, target: &str, architecture: &str) -> Result {
         let new = self.root.join(format!("std-{architecture}"));
         let lists = new.with_extension("lists");
