@@ -2,7 +2,7 @@
 
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
-use offload_format::compressed::{Bundles, Found};
+use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, find};
 use std::hint::black_box;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn list(file: &[u8]) -> usize {
         else {
             panic!("the file is sound")
         };
-        for found in Bundles::new(section, 0) {
+        for found in Found::in_a_row(section, 0) {
             let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
             entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
         }

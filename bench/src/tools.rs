@@ -2,7 +2,7 @@
 
 use crate::data;
 use crate::measure;
-use offload_format::compressed::{Bundles, Found};
+use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, find};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -232,11 +232,11 @@ pub fn make_images(library: &Path) -> io::Result<()> {
         else {
             return;
         };
-        for bundle in Bundles::new(section, 0).flatten() {
+        for bundle in Found::in_a_row(section, 0).flatten() {
             let (_, Found::Plain(bundle)) = bundle else { continue };
             for entry in bundle.entries() {
-                let processor = entry.id_str().rsplit('-').next().unwrap_or_default();
-                by_processor.entry(processor).or_default().push(entry.code_object());
+                let processor = entry.id_str.rsplit('-').next().unwrap_or_default();
+                by_processor.entry(processor).or_default().push(entry.code_object);
             }
         }
     });

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// module says whose they are: `bundle::Entry`. Each command of `cargo offload` has `Args`, and
 /// each kind of system a `Jobserver`.
 const SHARED: [(&str, &str); 3] = [
-    ("offload-format", "Entries Entry Image Images Version WriteError"),
+    ("offload-format", "Entry Image Version WriteError"),
     ("offload-build", "Jobserver"),
     ("offload-tools", "Args"),
 ];

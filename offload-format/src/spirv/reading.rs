@@ -271,7 +271,6 @@ impl<'data> Reading<'data> {
         self.ids.get(id).declared
     }
 
-    /// Returns the index of the kernel whose function has this ID.
     fn kernel(&self, id: u32) -> Option<usize> {
         match self.declared(id) {
             Some(Declared::Kernel(index)) => Some(index),

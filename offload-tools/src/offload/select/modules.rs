@@ -120,7 +120,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
             && let Ok(bundle) = Oxart::parse(container.data)
         {
             let mut bundle_of = |number| {
-                let target = (number, bundle.target());
+                let target = (number, bundle.target);
                 *of_crates.entry(target).or_insert(image.container)
             };
             if bundle_of(number) != image.container {
