@@ -64,8 +64,8 @@ impl<'data> OffloadBinary<'data> {
         Ok(binary)
     }
 
-    /// Returns the offload binaries of a section or file, one after another, each with its offset in
-    /// bytes. Their versions may differ.
+    /// Returns the offload binaries of a section or file, one after another, each with its offset
+    /// in bytes. Their versions may differ.
     ///
     /// After each binary, whose size is rounded up to 8, the iterator skips zeros, eight at a time.
     /// Iteration ends after the first error, or where only zeros are left.
