@@ -292,12 +292,8 @@ impl Build {
     /// If all targets are AMD's, each module is a bundle that HIP's runtime can read since version
     /// 6.2. Otherwise each module is an offload binary of version 3.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .compress()
-    ///     .archs(["gfx90a", "gfx942", "gfx1100"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().compress();
     /// ```
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;

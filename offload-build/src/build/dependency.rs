@@ -5,8 +5,7 @@
 use super::reserved_name::ReservedName;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use crate::targets::Product;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_pack::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,21 +35,6 @@ const KEY: &str = "offload_pack_";
 #[inline]
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
-}
-
-/// Like [`embed_from`], but returns an error instead of ending the build script.
-///
-/// Returns an error if no dependency has this `links` key, or if the dependency offers no pack of
-/// this name. Another pack of this name in this build script is also an error.
-///
-/// ```no_run
-/// if let Err(error) = offload_build::try_embed_from("kernels", "saxpy") {
-///     println!("cargo::error=saxpy: {error}");
-/// }
-/// ```
-#[inline]
-pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
-    Cargo::attempt(|cargo| take(links, pack, cargo))
 }
 
 /// Offers a pack to dependents, if this package has a `links` key.

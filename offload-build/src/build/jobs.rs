@@ -3,7 +3,7 @@
 
 use super::kernel_parameters::{Described, Descriptions};
 use super::missing_tool::{MissingTool, NotMade};
-use super::prebuilt::{Prebuilt, PrebuiltUse, StandIn};
+use super::prebuilt::{Prebuilt, PrebuiltUse};
 use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
@@ -11,8 +11,7 @@ use crate::compile::inputs::Inputs;
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Error, ErrorKind, Seen};
 use offload_pack::pack_index::Origin;
 use std::path::Path;
 
@@ -105,8 +104,8 @@ impl<'a> ModuleJob<'a> {
                 Ok(source) => source,
                 Err(NotMade::MissingTool(missing)) => {
                     match stand_in(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
-                        StandIn::Image(image) => Source::Prebuilt(image, missing.short),
-                        StandIn::Misfit(why) => {
+                        Ok(image) => Source::Prebuilt(image, missing.short),
+                        Err(why) => {
                             failures.push((target, missing, why));
                             continue;
                         }
@@ -137,11 +136,11 @@ fn stand_in(
     set: Option<&Prebuilt>,
     prebuilt_use: PrebuiltUse,
     folder: &Path,
-) -> Result<StandIn, Error> {
+) -> Result<Result<Image, String>, Error> {
     if let Some(set) = set {
         return set.image(target, &run.prebuilt_setting(plan));
     }
-    Ok(StandIn::Misfit(match prebuilt_use {
+    Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
         PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
         PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),

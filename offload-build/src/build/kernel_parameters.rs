@@ -14,9 +14,7 @@ use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
 use crate::compile::with_entries::is_assembly;
 use crate::output::{OutDir, image_file_name, write_if_changed};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, Error, Seen, files};
 use offload_format::target::Vendor;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::Signatures;
@@ -198,7 +196,7 @@ impl Description {
         for step in &self.compilation.steps {
             let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
-            let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            let text = files::read(path)?;
             let text = String::from_utf8_lossy(&text);
             let found = signatures::read(&text, &source);
             if step.is_of_crate()
@@ -247,7 +245,6 @@ fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Si
     Ok(found)
 }
 
-/// Returns a source of the package.
 fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
     fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }

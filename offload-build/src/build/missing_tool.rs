@@ -2,10 +2,9 @@
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::install::Installable;
-use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, SearchLog};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_format::target::{NvidiaArch, similar};
 use std::fmt;
 use std::path::Path;
@@ -24,28 +23,28 @@ pub(crate) struct MissingTool {
 
 impl MissingTool {
     /// Returns the reason for a missing clang; the targets need at least this version.
-    pub(crate) fn clang(trail: &Trail, version: u32) -> Self {
-        Self::tool("clang", trail, Installable::Clang(version))
+    pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
+        Self::tool("clang", log, Installable::Clang(version))
     }
 
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
-    pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
+    pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
-        Self::tool("ptxas", trail, Installable::Ptxas { old, or_ptx: true })
+        Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
     /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
-    pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
-        Self::tool("ptxas", trail, Installable::Ptxas { old: false, or_ptx: false })
+    pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
+        Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
 
-    pub(crate) fn nvcc(trail: &Trail) -> Self {
-        Self::tool("nvcc", trail, Installable::Nvcc)
+    pub(crate) fn nvcc(log: &SearchLog) -> Self {
+        Self::tool("nvcc", log, Installable::Nvcc)
     }
 
-    pub(crate) fn rocm(trail: &Trail) -> Self {
-        Self::tool("ROCm", trail, Installable::Rocm)
+    pub(crate) fn rocm(log: &SearchLog) -> Self {
+        Self::tool("ROCm", log, Installable::Rocm)
     }
 
     /// Returns the reason if nvcc was found, but no host compiler for it.
@@ -95,9 +94,9 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    fn tool(name: &str, trail: &Trail, wanted: Installable) -> Self {
-        let long = format!("no {name} was found ({trail})");
-        let help = trail.help().unwrap_or_else(|| wanted.help());
+    fn tool(name: &str, log: &SearchLog, wanted: Installable) -> Self {
+        let long = format!("no {name} was found ({log})");
+        let help = log.help().unwrap_or_else(|| wanted.help());
         Self {
             short: format!("no {name} was found"),
             long,
@@ -188,12 +187,10 @@ impl MissingTool {
         Self { help, ..Self::refusal(tool, text) }
     }
 
-    /// Returns the full description of the missing tool.
     pub(crate) fn fact(&self) -> String {
         self.long.clone()
     }
 
-    /// Returns how to install the missing tool.
     pub(crate) fn help(&self) -> Option<String> {
         self.help.clone()
     }

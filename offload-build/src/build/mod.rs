@@ -31,8 +31,8 @@ mod static_library;
 mod surroundings;
 pub(crate) mod trial;
 
-pub use dependency::{embed_from, try_embed_from};
-pub use resolved::{ResolvedTarget, ResolvedTargets, ToolkitVersion};
+pub use dependency::embed_from;
+pub use resolved::{ResolvedTargets, ToolkitVersion};
 pub use static_library::StaticLibrary;
 
 use self::kernel_parameters::AbsentModule;
@@ -44,9 +44,8 @@ use crate::pack::{self, Pack};
 use crate::plan::{self, PlannedModule};
 use crate::request::Request;
 use crate::targets::{self, Product, Resolved, Wanted};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Named, Tools};
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
@@ -167,7 +166,7 @@ impl Build {
     #[inline]
     fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
-            return Ok(StaticLibrary::absent(name, true));
+            return Ok(StaticLibrary::absent(true));
         }
         let output = OutDir::create(cargo, name)?;
         let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
@@ -182,7 +181,7 @@ impl Build {
             cargo,
         )?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            return Ok(StaticLibrary::absent(name, false));
+            return Ok(StaticLibrary::absent(false));
         }
         for module in &modules {
             include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
@@ -194,7 +193,6 @@ impl Build {
         )
     }
 
-    /// Returns the targets of the build.
     fn targets(
         &self,
         cargo: &Cargo,
@@ -219,7 +217,6 @@ impl Build {
         }
     }
 
-    /// Returns the tools that build.rs names.
     fn named(&self) -> Named<'_> {
         let path = Option::as_deref;
         Named {

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::targets::Product;
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use std::sync::{Mutex, PoisonError};
 
 /// The reserved names, each with the kind of its product, such as `pack`.

@@ -7,11 +7,9 @@ use crate::compile::cache;
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
 use crate::request::Request;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{self, How, Launcher, Printed, Sorted, StepKind};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, Error, Seen};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -152,7 +150,6 @@ impl<'a> Run<'a> {
         Ok(Some(start))
     }
 
-    /// Returns the settings for running compilers, from build.rs and the environment.
     pub(super) fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
             None => self.request.max_parallel.unwrap_or(usize::MAX),

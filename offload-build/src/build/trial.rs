@@ -7,9 +7,8 @@ use super::run::Run;
 use super::{Build, plan};
 use crate::output::OutDir;
 use crate::targets::{Product, Target};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use std::fs;
 
 const NAME: &str = "trial";

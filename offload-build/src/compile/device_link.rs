@@ -13,14 +13,13 @@
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
-use super::{Compilation, Described, tool_identities};
+use super::{Compilation, tool_identities};
 use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Clang, Cxx, Nvcc, identity};
 use crate::toolchain::exec::{NvccFlags, Step, StepKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash};
 use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -111,20 +110,9 @@ impl DeviceLink<'_> {
         Compilation {
             image: self.output.images.join(image_file_name(&stem, "o")),
             stem,
-            module: String::new(),
-            steps: Vec::new(),
             targets: self.targets.to_vec(),
-            part: None,
-            source_bytes: 0,
-            sources: Vec::new(),
-            named_files: Vec::new(),
-            include_folders: Vec::new(),
-            tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Compilation::default()
         }
     }
 }

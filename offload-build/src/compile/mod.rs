@@ -65,7 +65,7 @@ use std::path::{Path, PathBuf};
 
 /// The steps that make one image or object, and what a later run compares. In each step, `after`
 /// contains the positions in `steps` of the steps that must end first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
     pub(crate) stem: String,
@@ -173,23 +173,17 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             module: self.module.name.clone(),
-            steps: Vec::new(),
             targets: self.targets.to_vec(),
-            part: None,
             source_bytes: sources
                 .iter()
                 .filter_map(|it| fs::metadata(&it.path).ok())
                 .map(|it| it.len())
                 .sum(),
-            sources: Vec::new(),
             named_files,
             include_folders,
             tool_folders,
             identities,
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Compilation::default()
         }
     }
 
@@ -272,7 +266,6 @@ impl Compilation {
             module: self.module.clone(),
             steps: steps.to_owned(),
             targets: self.targets.clone(),
-            part: None,
             // `source_bytes` is the estimate of the work. With 0, this compilation starts after
             // those of all images, which determine how long the build takes.
             source_bytes: 0,
@@ -283,10 +276,7 @@ impl Compilation {
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Self::default()
         })
     }
 

@@ -27,7 +27,6 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation in which ptxas makes a cubin from a PTX source.
     pub(crate) fn cubin_of_ptx(
         &self,
         arch: NvidiaArch,

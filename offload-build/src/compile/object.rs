@@ -15,9 +15,8 @@ use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Identity, Nvcc, identity};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{ContentHash, Error};
 use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::Path;
@@ -213,7 +212,6 @@ pub(crate) enum FatBinary<'a> {
     By(&'a Nvcc),
 }
 
-/// Returns the identities of the programs that clang starts for this dialect.
 fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
     match dialect {
         Dialect::Cuda => vec![&clang.identity],
@@ -221,7 +219,6 @@ fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
     }
 }
 
-/// Returns the option of `fatbinary` for an image.
 #[inline]
 fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let arch = image.target.arch().nvidia()?;

@@ -14,7 +14,7 @@ use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use offload_format::target::Vendor;
 
 /// The amount of debug information.
@@ -91,7 +91,6 @@ fn debug_info(flag: &str) -> Option<DebugInfo> {
 }
 
 impl Compilations<'_> {
-    /// Returns the profile of a source for this target.
     pub(super) fn profile(&self, source: &PlannedSource) -> Profile {
         Profile::of(self.module, source, self.target(), self.cargo)
     }

@@ -1,9 +1,8 @@
 //! The sanitizers of the C++ compiler, for images of the CPU that check kernels
 //! (`OFFLOAD_CPU_CHECK`).
 
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Cxx, ProbeCache, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_pack::checks::{Check, CheckedImage, variables};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,6 @@ pub(crate) struct Sanitizer {
 }
 
 impl Sanitizer {
-    /// Returns the compiler option that turns the sanitizer on.
     pub(crate) fn option(&self) -> &'static str {
         match self.check {
             // clang's `bounds` includes a check that ends the program without a report;

@@ -2,10 +2,9 @@
 
 use crate::output::OutDir;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::plain_path;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +24,6 @@ pub(crate) struct Sdk {
 }
 
 impl Sdk {
-    /// Returns the options for a CUDA toolkit.
     pub(crate) fn cuda(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
         let mut args = vec![OsString::from(format!("--cuda-path={}", toolkit.root.display()))];
         if !toolkit.root.join("include").join(CURAND).is_file() {

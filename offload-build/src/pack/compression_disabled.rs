@@ -2,7 +2,7 @@
 
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use offload_format::section::DeviceSection;
 
 /// Refuses.

@@ -1,7 +1,7 @@
 //! The bytes of a pack: the containers of its modules, one after another.
 
 use crate::pack::image::Image;
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};

@@ -13,9 +13,8 @@ use crate::request::{
     Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
 use crate::targets::{self, Product, Target};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Rocm;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +74,6 @@ impl PlannedSource {
 }
 
 impl PlannedModule {
-    /// Returns the sources of the image for this target.
     pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }

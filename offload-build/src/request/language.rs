@@ -251,7 +251,6 @@ impl Language {
         })
     }
 
-    /// Returns the language's name in messages.
     pub(crate) fn name(self) -> &'static str {
         self.row().name
     }

@@ -19,8 +19,7 @@
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
 use super::target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::{NvidiaArch, NvidiaCode, Vendor};
 
 /// The program whose syntax a variable uses.

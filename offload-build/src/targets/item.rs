@@ -23,13 +23,10 @@ pub(super) enum Item {
 
 /// The place that lists a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TargetOrigin {
-    /// A call in build.rs of [`Build::arch`](crate::Build::arch),
-    /// [`Build::archs`](crate::Build::archs) or
-    /// [`Build::archs_if_known`](crate::Build::archs_if_known).
+pub(super) enum TargetOrigin {
+    /// A call in build.rs of `arch`, `archs` or `archs_if_known`.
     BuildScript,
-    /// [`Build::default_archs`](crate::Build::default_archs).
+    /// A call of `default_archs` or `native_or`.
     Default,
     /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the variable of this name.
     OffloadArch(String),

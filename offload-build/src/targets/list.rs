@@ -4,9 +4,8 @@ use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::{Product, Scope};
 use super::target::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::Vendor;
 
 /// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
@@ -96,7 +95,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     }
     let nvcc = tools
         .filter(|_| scope.by_nvcc)
-        .and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
+        .and_then(|tools| tools.nvcc().ok()?.ok().map(|nvcc| (tools, nvcc)));
     let known = nvcc.map_or(String::new(), |(tools, nvcc)| {
         let (path, known) = (nvcc.path.display(), tools.nvcc_architectures(nvcc).join(" "));
         format!(" {path} ({}) compiles for {known}.", nvcc.version)

@@ -22,11 +22,9 @@ pub(crate) use scope::{OnlyVendor, Product, Scope};
 pub(crate) use target::PARSED;
 pub(crate) use target::{Target, first_clang, join};
 
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Found, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
-pub use item::TargetOrigin;
-use item::{Item, Listed};
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::{Cargo, Error, ErrorKind};
+use item::{Item, Listed, TargetOrigin};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
 
 /// The targets of a build.
@@ -34,8 +32,6 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, 
 pub(crate) struct Resolved {
     /// The targets, each once, in the order given.
     pub(crate) targets: Vec<Target>,
-    /// The place that lists each target first.
-    pub(crate) origins: Vec<TargetOrigin>,
     /// Whether the list may differ on another machine: it contains the machine's own GPUs, or a
     /// foreign variable lists it.
     pub(crate) is_of_this_machine: bool,
@@ -55,7 +51,6 @@ pub(crate) fn resolve(
     scope: &Scope<'_>,
 ) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
-    let mut origins = Vec::new();
     let items = list::items(cargo, tools, wanted, scope)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
     let of_this_machine = |listed: &Listed| {
@@ -65,6 +60,7 @@ pub(crate) fn resolve(
         )
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
+    let first_origin = items[0].by.clone();
     for Listed { item, by } in items {
         for name in names(&item, &by, has_others, scope.vendor(), cargo, tools)? {
             let target = check(&name, &by, code_object_version)?;
@@ -73,7 +69,6 @@ pub(crate) fn resolve(
             }
             if !targets.contains(&target) {
                 targets.push(target);
-                origins.push(by.clone());
             }
         }
     }
@@ -84,14 +79,14 @@ pub(crate) fn resolve(
             scope,
         ));
     }
-    check_vendor(cargo, scope, &targets, &origins)?;
+    check_vendor(cargo, scope, &targets, &first_origin)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
                 ptx.as_str().trim_end_matches(['a', 'f'])
             ));
     }
-    Ok(Resolved { targets, origins, is_of_this_machine })
+    Ok(Resolved { targets, is_of_this_machine })
 }
 
 /// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
@@ -99,10 +94,9 @@ fn check_vendor(
     cargo: &Cargo,
     scope: &Scope<'_>,
     targets: &[Target],
-    origins: &[TargetOrigin],
+    origin: &TargetOrigin,
 ) -> Result<(), Error> {
-    let (Some(only), Some(TargetOrigin::OffloadArch(variable))) = (&scope.only, origins.first())
-    else {
+    let (Some(only), TargetOrigin::OffloadArch(variable)) = (&scope.only, origin) else {
         return Ok(());
     };
     if !only.refuses_others || targets.iter().any(|target| target.vendor() == only.vendor) {
@@ -133,7 +127,6 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// Returns the GPUs of this machine, which are the targets of `native`.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, None)
 }
@@ -198,14 +191,11 @@ fn known_to_nvcc(
             "build.rs lists '{name}' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs. List it in .archs"
         )));
     };
-    let nvcc = match tools.nvcc()? {
-        Found::Tool(nvcc) => nvcc,
-        Found::Missing(_) => {
-            cargo.note(&format!(
-                "offload-build: without {name}, since no nvcc was found that could know it"
-            ));
-            return Ok(false);
-        }
+    let Ok(nvcc) = tools.nvcc()? else {
+        cargo.note(&format!(
+            "offload-build: without {name}, since no nvcc was found that could know it"
+        ));
+        return Ok(false);
     };
     // Another nvcc may know other targets, so Cargo runs the build script again if nvcc changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));

@@ -13,10 +13,9 @@
 
 use super::item::TargetOrigin;
 use super::target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Found, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::compilers::Tools;
 use crate::toolchain::exec::{NvccFlags, numbered, probe, program};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_format::target::Vendor;
 use std::ffi::OsStr;
 use std::fs;
@@ -37,9 +36,9 @@ pub(super) fn targets(
     vendor: Option<Vendor>,
     by: &TargetOrigin,
 ) -> Result<Vec<String>, Error> {
-    let trail = match find(cargo, tools, vendor)? {
+    let log = match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
-        Gpus::None { trail, .. } => trail,
+        Gpus::None { log, .. } => log,
     };
     let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
     let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
@@ -47,7 +46,7 @@ pub(super) fn targets(
         "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
          Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
          built where there is none: .native_or([\"{example}\"]){}",
-        trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
+        log.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
         flags_with_gpus(cargo)
     );
     Err(Error::new(ErrorKind::Config, message))
@@ -123,7 +122,7 @@ pub(crate) enum Gpus {
     /// No GPU has a target of its own.
     None {
         /// Each line names a program or a folder and its answer, for messages.
-        trail: Vec<String>,
+        log: Vec<String>,
         /// The GPU that has the same target as others, and that target, in words.
         other: Option<String>,
     },
@@ -138,17 +137,14 @@ const SEARCHES: [VendorSearch; 3] = [
     (Vendor::Intel, "Intel ", "spirv64", |search| search.intel(Path::new(CARDS))),
 ];
 
-/// Detects the GPUs of this vendor, or of all vendors.
 pub(super) fn find(
     cargo: &Cargo,
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
 ) -> Result<Gpus, Error> {
-    let beside_clang = match tools.clang()? {
-        Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
-        Found::Missing(_) => None,
-    };
-    let mut search = Search { cargo, beside_clang, trail: Vec::new(), other: None };
+    let clang = tools.clang()?.ok();
+    let beside_clang = clang.and_then(|clang| clang.path.parent()).map(Path::to_owned);
+    let mut search = Search { cargo, beside_clang, log: Vec::new(), other: None };
     let mut targets = Vec::new();
     for (of, .., find) in SEARCHES {
         if vendor.is_none_or(|vendor| vendor == of) {
@@ -158,7 +154,7 @@ pub(super) fn find(
     if targets.is_empty() {
         // A driver may be installed before the next build, so Cargo watches the search path.
         cargo.watch_search_path();
-        return Ok(Gpus::None { trail: search.trail, other: search.other });
+        return Ok(Gpus::None { log: search.log, other: search.other });
     }
     Ok(Gpus::Found(targets))
 }
@@ -166,7 +162,7 @@ pub(super) fn find(
 struct Search<'a> {
     cargo: &'a Cargo,
     beside_clang: Option<PathBuf>,
-    trail: Vec<String>,
+    log: Vec<String>,
     other: Option<String>,
 }
 
@@ -206,7 +202,7 @@ impl Search<'_> {
         }
         let found = devices(topology);
         if found.is_empty() {
-            self.trail.push(if topology.is_dir() {
+            self.log.push(if topology.is_dir() {
                 format!("AMD: {} lists no GPU", topology.display())
             } else {
                 format!("AMD: no {}", topology.display())
@@ -215,7 +211,7 @@ impl Search<'_> {
         found
     }
 
-    /// Adds to the trail whether Linux' list has a GPU of Intel. No target is one of it alone.
+    /// Adds to the log whether Linux' list has a GPU of Intel. No target is one of it alone.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
@@ -223,7 +219,7 @@ impl Search<'_> {
                 card.display()
             )
         });
-        self.trail.push(match &self.other {
+        self.log.push(match &self.other {
             Some(card) => format!("Intel: {card}"),
             None => format!("Intel: no GPU in {}", cards.display()),
         });
@@ -231,7 +227,7 @@ impl Search<'_> {
     }
 
     /// Returns the program of this name in clang's folder, in `PATH`, or in one of these folders;
-    /// otherwise returns a line for the trail.
+    /// otherwise returns a line for the log.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());
@@ -253,7 +249,7 @@ impl Search<'_> {
         let program = match program {
             Ok(program) => program,
             Err(missing) => {
-                self.trail.push(missing);
+                self.log.push(missing);
                 return Vec::new();
             }
         };
@@ -279,7 +275,7 @@ impl Search<'_> {
             }
         };
         if found.is_empty() {
-            self.trail.push(format!("{} {answer}", program.display()));
+            self.log.push(format!("{} {answer}", program.display()));
         }
         found
     }
@@ -354,9 +350,9 @@ mod tests {
             (Cargo::outside("x86_64-unknown-linux-gnu", true), folder.join("card2"));
         let answer = || {
             let mut search =
-                Search { cargo: &cargo, beside_clang: None, trail: Vec::new(), other: None };
+                Search { cargo: &cargo, beside_clang: None, log: Vec::new(), other: None };
             assert!(search.intel(folder).is_empty());
-            (search.trail.pop().unwrap(), beside(search.other))
+            (search.log.pop().unwrap(), beside(search.other))
         };
         assert_eq!(answer(), (format!("Intel: no GPU in {}", folder.display()), String::new()));
         fs::create_dir_all(card.join("device")).unwrap();

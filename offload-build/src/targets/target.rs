@@ -28,17 +28,14 @@ impl Target {
         self.arch().vendor()
     }
 
-    /// Whether the target is a GPU, and not the CPU.
     pub(crate) fn is_gpu(&self) -> bool {
         self.vendor().is_gpu()
     }
 
-    /// Whether the target's image is PTX.
     pub(crate) fn is_ptx(&self) -> bool {
         self.arch().is_ptx()
     }
 
-    /// Returns the canonical name.
     pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -61,7 +58,6 @@ pub(crate) fn first_clang(targets: &[Target]) -> u32 {
     targets.iter().filter_map(|target| target.arch().first_clang()).fold(OLDEST_CLANG, u32::max)
 }
 
-/// Returns the names of targets, with commas between them.
 pub(crate) fn join(targets: &[Target]) -> String {
     targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -18,7 +18,7 @@ impl Run<'_> {
         let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
             None => (Sdk::default(), self.clang()?),
             Some(_) => {
-                let rocm = self.tools.rocm().or_missing(MissingTool::rocm)?;
+                let rocm = self.tools.rocm().map_err(MissingTool::rocm)?;
                 // Prefer ROCm's own clang, since ROCm's headers were written for it.
                 let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
                 (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
@@ -27,9 +27,6 @@ impl Run<'_> {
         if clang.lld.is_none() {
             return Err(MissingTool::lld(clang).into());
         }
-        let source =
-            self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
-        self.check_with_clang(needed, clang, &source)?;
-        Ok(source)
+        self.by_clang(needed, clang, self.compilations(needed, &sdk).amdgpu(id, clang))
     }
 }

@@ -9,8 +9,7 @@ use crate::compile::STACK_SIZE;
 use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
 use crate::toolchain::compilers::Rust;
-use crate::toolchain::error::Error;
-use crate::toolchain::exec;
+use crate::toolchain::{Error, exec};
 use offload_format::target::NvidiaCode;
 use std::path::Path;
 
@@ -69,7 +68,7 @@ impl Run<'_> {
             let mut ptxas = None;
             if !needed.target.is_ptx() {
                 let found = self.tools.ptxas_for(&arch.to_string(), arch.number())?;
-                ptxas = Some(found.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?);
+                ptxas = Some(found.map_err(|log| MissingTool::ptxas(log, Some(arch)))?);
             }
             let source = self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
             if let Some(ptxas) = ptxas {
@@ -89,7 +88,6 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Reads the package of a crate of kernels.
     pub(in crate::build) fn crate_of(&self, manifest: &Path) -> Result<Package, Error> {
         Package::read(manifest, &self.cargo.manifest_dir)
     }

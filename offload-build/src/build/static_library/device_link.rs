@@ -12,9 +12,8 @@ use crate::plan::PlannedModule;
 use crate::request::Compiler;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{NvccFlags, gpu_option};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{ContentHash, Error};
 use offload_format::target::Vendor;
 use std::path::{Path, PathBuf};
 
@@ -98,7 +97,6 @@ fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
     Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc
 }
 
-/// Returns the clang that compiles for the GPUs of this vendor.
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
@@ -106,7 +104,7 @@ fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
         // changes.
         return run.clang();
     }
-    let own = run.tools.rocm().tool().and_then(|rocm| run.tools.rocm_clang(rocm));
+    let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));
     own.map_or_else(|| run.clang(), Ok)
 }
 

@@ -23,10 +23,7 @@ use crate::output::{OutDir, record};
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::{ContentHash, Parts};
+use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, Parts, compilers};
 use offload_format::target::Vendor;
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +32,6 @@ use std::path::{Path, PathBuf};
 /// The result of [`Build::compile_static`](crate::Build::compile_static): a static library.
 #[derive(Debug, Clone)]
 pub struct StaticLibrary {
-    name: String,
     path: Option<PathBuf>,
     targets: Vec<String>,
     is_skipped: bool,
@@ -43,11 +39,6 @@ pub struct StaticLibrary {
 }
 
 impl StaticLibrary {
-    /// Returns the name that build.rs gave.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the library's path. Returns `None` if nothing was compiled. This is so if the build
     /// is [skipped](StaticLibrary::is_skipped), or if
     /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
@@ -69,16 +60,9 @@ impl StaticLibrary {
         self.is_skipped
     }
 
-    /// Makes a static library that is not built.
     #[inline]
-    pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
-        Self {
-            name: name.to_owned(),
-            path: None,
-            targets: Vec::new(),
-            is_skipped,
-            link: LinkLines::default(),
-        }
+    pub(crate) fn absent(is_skipped: bool) -> Self {
+        Self { path: None, targets: Vec::new(), is_skipped, link: LinkLines::default() }
     }
 }
 
@@ -215,13 +199,7 @@ pub(crate) fn make(
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
     }
-    Ok(StaticLibrary {
-        name: name.to_owned(),
-        path: Some(path),
-        targets: names,
-        is_skipped: false,
-        link,
-    })
+    Ok(StaticLibrary { path: Some(path), targets: names, is_skipped: false, link })
 }
 
 /// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.

@@ -19,9 +19,7 @@ use crate::plan::PlannedModule;
 use crate::request::{Compiler, Dialect, Recipe};
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm};
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::ContentHash;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{ContentHash, Error, ErrorKind, Seen};
 use offload_format::target::Vendor;
 use offload_pack::pack_index::Origin;
 use std::io;
@@ -91,15 +89,15 @@ pub(super) fn plan<'a>(
     let all = file_name(&module.targets);
     let is_by_nvcc = Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc;
     if is_by_nvcc {
-        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         let sdk = Sdk::default();
-        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        let compilations = run.compilations_for(module, &module.targets, &all, &sdk);
         return by_nvcc(run, module, &compilations, toolkit);
     }
     let compiler = LaunchCompiler::of(run, vendor)?;
     if run.request.device_link {
         let sdk = compiler.sdk(run, &module.targets)?;
-        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        let compilations = run.compilations_for(module, &module.targets, &all, &sdk);
         let compilation = compilations.relocatable_object(compiler.dialect, compiler.clang)?;
         let whole = Whole::Compiled(Box::new(LibraryFile::new(compilation)));
         return Ok(ObjectJob { module, parts: Vec::new(), whole });
@@ -108,7 +106,8 @@ pub(super) fn plan<'a>(
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
         let sdk = compiler.sdk(run, targets)?;
-        let compilation = compilations(run, module, targets, &name, &sdk)
+        let compilation = run
+            .compilations_for(module, targets, &name, &sdk)
             .device_code(compiler.dialect, compiler.clang)?;
         parts.push(LibraryFile::new(compilation));
     }
@@ -132,7 +131,7 @@ fn host(
     let compiler = LaunchCompiler::of(run, vendor)?;
     let sdk = compiler.sdk(run, &module.targets)?;
     let name = file_name(&module.targets);
-    let compilations = compilations(run, module, &module.targets, &name, &sdk);
+    let compilations = run.compilations_for(module, &module.targets, &name, &sdk);
     if let Some(toolkit) = compiler.toolkit {
         return Ok(compilations.host_object(
             compiler.dialect,
@@ -156,24 +155,6 @@ fn host(
     )?)
 }
 
-fn compilations<'a>(
-    run: &Run<'a>,
-    module: &'a PlannedModule,
-    targets: &'a [Target],
-    file_name: &'a str,
-    sdk: &'a Sdk,
-) -> Compilations<'a> {
-    Compilations {
-        module,
-        targets,
-        file_name,
-        code_object_version: run.request.code_object_version,
-        sdk,
-        output: run.output,
-        cargo: run.cargo,
-    }
-}
-
 /// clang, its dialect for the GPUs of one vendor, and the SDK whose headers it uses.
 struct LaunchCompiler<'a> {
     dialect: Dialect,
@@ -187,11 +168,11 @@ impl<'a> LaunchCompiler<'a> {
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
         // Each vendor's SDK is searched for in its own way.
         if vendor == Vendor::Amd {
-            let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
+            let rocm = run.tools.rocm().map_err(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
             return Ok(Self { dialect: Dialect::Hip, clang, rocm: Some(rocm), toolkit: None });
         }
-        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
     }
 

@@ -137,7 +137,6 @@ fn symbols(text: &str) -> HashMap<&str, &str> {
     symbols
 }
 
-/// Returns all entries of a text, in order.
 fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     // Positions of entries whose parent has not ended.
@@ -202,7 +201,6 @@ impl<'a> Entries<'a> {
         children
     }
 
-    /// Returns the kernel that an entry defines.
     fn kernel(&self, entry: &Entry<'a>) -> Option<Function> {
         if entry.tag != "subprogram" {
             return None;

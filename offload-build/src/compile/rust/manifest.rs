@@ -26,7 +26,6 @@ impl Manifest {
         self.list(key).into_iter().next()
     }
 
-    /// Returns the texts in a list of the manifest.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
         let mut texts = Vec::new();
         for (name, text) in &self.rows {

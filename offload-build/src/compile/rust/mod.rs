@@ -25,10 +25,9 @@ use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Identity, Ptxas, Rust};
 use crate::toolchain::exec::{DepfileBy, Step, StepKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use std::ffi::OsString;
 use std::fs;
@@ -68,7 +67,6 @@ struct Recipe<'a> {
 }
 
 impl Compilations<'_> {
-    /// Returns the compilation that makes a code object.
     pub(crate) fn rust_code_object(
         &self,
         of: Crate<'_>,
@@ -180,7 +178,6 @@ impl Compilations<'_> {
         self.step(StepKind::Cargo, of, recipe, line, output)
     }
 
-    /// Returns the flags of rustc for all crates.
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
         // rustc takes the last of several options: flags of build.rs do not weaken checks.

@@ -234,7 +234,6 @@ impl<'ir> Types<'ir> {
         list
     }
 
-    /// Returns the scalar type of a node; `None` for other types.
     fn scalar(&self, id: Id, node: Node<'ir>) -> Option<Scalar> {
         let is_size = || {
             let is_rusts = || matches!(node.string("name").as_deref(), Some("usize" | "isize"));
@@ -530,13 +529,11 @@ fn is_static(member: Node<'_>) -> bool {
     member.tag() == "variable" || member.has_flag("DIFlagStaticMember")
 }
 
-/// Returns the field for bytes that contain bit-fields.
 fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
     let of = Box::new(Type::Scalar(Scalar::U8));
     Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
 }
 
-/// Returns the scalar type of a node; `None` for other types.
 fn scalar(node: Node<'_>) -> Option<Scalar> {
     let bits = node.number("size")?;
     match node.encoding() {

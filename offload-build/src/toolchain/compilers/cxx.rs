@@ -194,7 +194,6 @@ impl Cxx {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
-    /// Whether the compiler is GCC's.
     pub fn is_gcc(&self) -> bool {
         self.identity.said.contains("Free Software Foundation")
     }

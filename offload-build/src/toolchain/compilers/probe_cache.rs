@@ -33,7 +33,6 @@ impl ProbeCache {
         cache
     }
 
-    /// Returns an empty cache that no file stores.
     pub fn forgetful() -> Self {
         Self { path: None, known: RefCell::default() }
     }

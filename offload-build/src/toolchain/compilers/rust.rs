@@ -166,7 +166,6 @@ impl Rust {
         })
     }
 
-    /// Returns the folder with the sources of `core`.
     pub fn sources(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib/src/rust/library")
     }
@@ -227,7 +226,6 @@ impl Rust {
     }
 }
 
-/// Returns the second number of a version.
 fn minor(version: &str) -> Option<u32> {
     version.split('.').nth(1)?.parse().ok()
 }

@@ -14,7 +14,7 @@ mod variables;
 mod words;
 
 pub use chatter::{Sorted, message, sort};
-pub use find::{NO_FILE, NO_INPUT, is_executable, named, numbered, program};
+pub use find::{NO_INPUT, is_executable, named, numbered, program};
 pub use launcher::Launcher;
 pub use probe::probe;
 pub use schedule::{How, Printed, run};

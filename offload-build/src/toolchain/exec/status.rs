@@ -52,7 +52,6 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// Returns advice for what a compiler has printed.
 fn help(text: &str) -> Option<&'static str> {
     let has_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
     let row = HELP.iter().find(|(refusals, lines, _)| has_any(refusals) && has_any(lines))?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One run of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Step {
     pub kind: StepKind,
     pub program: PathBuf,
@@ -56,9 +56,10 @@ impl fmt::Debug for Prepare {
 
 /// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
 /// a compiler launcher runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
+    #[default]
     Compile,
     /// clang generates code for all sources of an image. Or clang compiles the host's part of a
     /// source and includes images. Compiler launchers do not know that these images are inputs.
@@ -141,26 +142,8 @@ impl Depfile {
 }
 
 impl Step {
-    /// Returns a step that waits for no other and writes no file.
     pub fn new(kind: StepKind, program: &Path, args: Vec<OsString>) -> Self {
-        let program = program.to_owned();
-        Self {
-            kind,
-            program,
-            args,
-            env: Vec::new(),
-            folder: None,
-            removed_env: Vec::new(),
-            output: None,
-            depfile: None,
-            after: Vec::new(),
-            help: String::new(),
-            prepare: None,
-            hides: None,
-            otherwise: None,
-            module: 0,
-            goes_on: false,
-        }
+        Self { kind, program: program.to_owned(), args, ..Self::default() }
     }
 
     /// Whether Cargo compiles a crate in this step: its dependency file is Cargo's.
@@ -210,9 +193,7 @@ impl Step {
         }
         args
     }
-}
 
-impl Step {
     /// Returns the arguments that the program gets: all of them, for nvcc in a form that its shell
     /// understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {

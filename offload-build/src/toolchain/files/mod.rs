@@ -19,6 +19,15 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, |file| file.write_all(bytes))
 }
 
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| Error::io("read", path, error))
+}
+
+/// Makes a folder, and those around it.
+pub fn make_folder(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
+}
+
 /// Gives a file a second name in another folder, or copies the file if links are impossible.
 #[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
@@ -27,7 +36,6 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::io("copy", from, error))
 }
 
-/// Removes a file, if it is there.
 pub fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }

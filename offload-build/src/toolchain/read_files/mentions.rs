@@ -23,7 +23,6 @@ pub struct Mentions {
 }
 
 impl Mentions {
-    /// Returns the references in these bytes.
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         for word in ["__has_include", "__has_embed"] {

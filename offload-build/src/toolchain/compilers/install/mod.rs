@@ -189,7 +189,6 @@ impl Installable {
         self.help_on(&System::here())
     }
 
-    /// Returns the packages to install and the commands, on a given system.
     pub fn help_on(&self, system: &System) -> String {
         let (what, instead) = self.words(system);
         match self.commands(system) {

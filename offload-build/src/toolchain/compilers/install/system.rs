@@ -74,7 +74,6 @@ pub struct System {
 }
 
 impl System {
-    /// Returns the system that this process runs on.
     pub fn here() -> Self {
         let read = |path| fs::read_to_string(path).ok();
         let os_release =
@@ -132,7 +131,6 @@ impl System {
         names
     }
 
-    /// Returns the command that installs these packages.
     pub(super) fn install(&self, packages: &str) -> Option<String> {
         let sudo = if self.needs_sudo { "sudo " } else { "" };
         Some(match self.installer {
