@@ -30,7 +30,7 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
-        self.request.own.file(source);
+        self.request.unnamed.file(source);
         self
     }
 
@@ -77,7 +77,7 @@ impl Build {
     ///     .compile("solve");
     /// ```
     pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
-        self.request.own.files(sources);
+        self.request.unnamed.files(sources);
         self
     }
 

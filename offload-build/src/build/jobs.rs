@@ -103,7 +103,7 @@ impl<'a> ModuleJob<'a> {
             let source = match run.decide(plan, target, prebuilt_use) {
                 Ok(source) => source,
                 Err(NotMade::MissingTool(missing)) => {
-                    match stand_in(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
+                    match prebuilt_image(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
                         Ok(image) => Source::Prebuilt(image, missing.short),
                         Err(why) => {
                             failures.push((target, missing, why));
@@ -129,7 +129,7 @@ impl<'a> ModuleJob<'a> {
 }
 
 /// Returns the prebuilt image for a target, or the reason why there is none.
-fn stand_in(
+fn prebuilt_image(
     run: &Run<'_>,
     plan: &PlannedModule,
     target: &Target,

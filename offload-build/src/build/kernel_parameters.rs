@@ -63,7 +63,7 @@ impl Descriptions {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
         for &(vendor, compilation) in images {
-            if let Some((texts, kept)) = compilation.own_descriptions() {
+            if let Some((texts, kept)) = compilation.cpu_descriptions() {
                 this.of_cpu = Some((texts.to_vec(), kept));
             }
             if vendors.contains(&vendor) {
@@ -121,12 +121,12 @@ impl Descriptions {
         }
         let mut of_cpu = None;
         if let Some((texts, kept)) = self.of_cpu {
-            let own = own(run, module, &texts, &kept)?;
+            let described = described_by_cxx(run, module, &texts, &kept)?;
             if all.is_empty() && !texts.iter().any(|text| is_assembly(text)) {
                 let place = AS_CLANG_READS.to_owned();
-                all.push(signatures::Description { place, signatures: own.clone() });
+                all.push(signatures::Description { place, signatures: described.clone() });
             }
-            of_cpu = Some(own);
+            of_cpu = Some(described);
         }
         Ok(Described { by_clang: all, of_cpu })
     }
@@ -216,7 +216,12 @@ impl Description {
 /// an earlier one.
 ///
 /// Returns an error if it has compiled a source that it did not describe.
-fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Signatures, Error> {
+fn described_by_cxx(
+    run: &Run<'_>,
+    module: &str,
+    texts: &[PathBuf],
+    kept: &Path,
+) -> Result<Signatures, Error> {
     if let Some(known) = fs::read_to_string(kept).ok().and_then(|text| text.parse().ok()) {
         return Ok(known);
     }

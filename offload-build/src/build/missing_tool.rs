@@ -250,22 +250,22 @@ pub(crate) fn missing(
     set: Option<&Prebuilt>,
 ) -> Error {
     let mut groups: Vec<(Vec<&str>, &MissingTool, &str)> = Vec::new();
-    for (target, missing, no_stand_in) in failures {
+    for (target, missing, no_prebuilt) in failures {
         let target = target.as_str();
-        match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_stand_in) {
+        match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_prebuilt) {
             // Several modules can lack the image of one target.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
-            None => groups.push((vec![target], missing, no_stand_in)),
+            None => groups.push((vec![target], missing, no_prebuilt)),
         }
     }
     let mut message = String::new();
-    for (targets, missing, no_stand_in) in groups {
+    for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
         // If a compiler refuses a target, the target's name may be misspelt. The reason for a
         // missing prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
-            message += &format!("  and no prebuilt one: {no_stand_in}\n");
+            message += &format!("  and no prebuilt one: {no_prebuilt}\n");
         }
         if let Some(help) = &missing.help {
             message += &format!("  to compile it, {}\n", help.replace('\n', "\n  "));
@@ -317,7 +317,7 @@ mod tests {
     fn what_a_set_was_made_with() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
-        let said = |tools: &str| {
+        let advice = |tools: &str| {
             fs::write(
                 folder.join("add.manifest"),
                 format!("offload-prebuilt 1\n{tools}optimization 3\n"),
@@ -331,14 +331,14 @@ mod tests {
         let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
         let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
         assert_eq!(
-            said("compiler clang version 22\nptxas release 13.0\n"),
+            advice("compiler clang version 22\nptxas release 13.0\n"),
             made_with("clang version 22")
         );
-        assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
+        assert_eq!(advice("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
         assert_eq!(
-            said("compiler clang 22\nnvcc release 13.0\n"),
+            advice("compiler clang 22\nnvcc release 13.0\n"),
             made_with("clang 22, nvcc release 13.0")
         );
-        assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        assert_eq!(advice("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
     }
 }

@@ -43,8 +43,8 @@ use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::plan::{self, PlannedModule};
 use crate::request::Request;
-use crate::targets::{self, Product, Resolved, Wanted};
-use crate::toolchain::compilers::{Named, Tools};
+use crate::targets::{self, Product, RequestedTargets, Resolved};
+use crate::toolchain::compilers::{NamedTools, Tools};
 use crate::toolchain::{Cargo, Error};
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
@@ -53,7 +53,7 @@ use crate::toolchain::{Cargo, Error};
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Wanted,
+    archs: RequestedTargets,
 }
 
 impl Build {
@@ -217,9 +217,9 @@ impl Build {
         }
     }
 
-    fn named(&self) -> Named<'_> {
+    fn named(&self) -> NamedTools<'_> {
         let path = Option::as_deref;
-        Named {
+        NamedTools {
             clang: path(&self.request.clang),
             ptxas: path(&self.request.ptxas),
             nvcc: path(&self.request.nvcc),

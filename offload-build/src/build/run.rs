@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
                 self.undescribed.borrow_mut().push((output.clone(), message.to_owned()));
                 continue;
             }
-            let Sorted { warnings, chatter } = exec::sort(text);
+            let Sorted { warnings, remarks } = exec::sort(text);
             for warning in warnings {
                 let message = exec::message(&warning);
                 if !shown.contains(&message) {
@@ -189,12 +189,12 @@ impl<'a> Run<'a> {
                     shown.push(message);
                 }
             }
-            if chatter.iter().any(|line| !line.trim().is_empty()) {
+            if remarks.iter().any(|line| !line.trim().is_empty()) {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
                 // The prefix `| ` keeps Cargo from reading a line as an instruction.
-                chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
+                remarks.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
     }

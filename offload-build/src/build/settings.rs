@@ -24,7 +24,7 @@ impl Build {
     /// offload_build::Build::new().requires_kernel("saxpy"); // an error of the build if an #ifdef hides it
     /// ```
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
-        self.request.own.requires_kernel(name);
+        self.request.unnamed.requires_kernel(name);
         self
     }
 
@@ -34,7 +34,7 @@ impl Build {
     /// offload_build::Build::new().requires_kernel_for(">=sm_89", "to_fp8");
     /// ```
     pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
-        self.request.own.requires_kernel_for(selector, name);
+        self.request.unnamed.requires_kernel_for(selector, name);
         self
     }
 

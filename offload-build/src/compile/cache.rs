@@ -76,7 +76,7 @@ pub(crate) fn fresh(
             }
         }
     }
-    if compilation.own_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
+    if compilation.cpu_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
         return None;
     }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
@@ -87,7 +87,7 @@ pub(crate) fn fresh(
 /// Removes the image and its record before the steps run: if the run fails, no outdated image
 /// remains.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
-    if let Some((_, kept)) = compilation.own_descriptions() {
+    if let Some((_, kept)) = compilation.cpu_descriptions() {
         remove(&kept)?;
     }
     remove(&record_path(compilation, output))?;

@@ -254,7 +254,7 @@ impl Compilation {
     /// Returns the files with what the compiler of the image has written about its kernels, once it
     /// has run, and the file that keeps what was read from them. Returns `None` for images whose
     /// compiler writes nothing.
-    pub(crate) fn own_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
+    pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
         let kept = self.image.with_extension("parameters");
         (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
@@ -320,7 +320,7 @@ impl Compilation {
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let (mut identities, mut files) = (Vec::new(), Vec::new());
     for tool in tools {
-        identities.push(tool.said.clone());
+        identities.push(tool.version_text.clone());
         files.extend(&tool.files);
     }
     files.extend(of_sdk.iter().filter(|file| file.is_file()));
@@ -333,6 +333,6 @@ fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Ve
 
 /// Returns the folder of clang's own headers, if clang reports where it is installed.
 fn resource_folder(clang: &Identity) -> Option<PathBuf> {
-    let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
+    let folder = clang.version_text.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }

@@ -31,12 +31,12 @@ pub(super) struct Profile {
     /// The level, as in `-O<level>`.
     pub(super) level: String,
     pub(super) debug: DebugInfo,
-    pub(super) own: OwnFlags,
+    pub(super) set_by_flags: FlagSettings,
 }
 
 /// Options that the flags of build.rs already set.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct OwnFlags {
+pub(super) struct FlagSettings {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
     /// The debug information that `-g` or a similar option requests. With clang and ptxas, the
@@ -46,9 +46,9 @@ pub(super) struct OwnFlags {
     pub(super) device_debug: Option<DebugInfo>,
 }
 
-impl OwnFlags {
+impl FlagSettings {
     pub(super) fn of(flags: &[&str]) -> Self {
-        let mut own = Self::default();
+        let mut set = Self::default();
         let mut before = "";
         for &flag in flags {
             // In `-Xptxas -O1`, the level applies only to ptxas, so it is not the level of the
@@ -59,15 +59,15 @@ impl OwnFlags {
                 continue;
             }
             if let Some(level) = level(flag) {
-                own.level = Some(level.to_owned());
+                set.level = Some(level.to_owned());
             }
             match flag {
-                "-G" | "--device-debug" => own.device_debug = Some(DebugInfo::Full),
-                "-lineinfo" | "--generate-line-info" => own.device_debug = Some(DebugInfo::Lines),
-                _ => own.debug = debug_info(flag).or(own.debug),
+                "-G" | "--device-debug" => set.device_debug = Some(DebugInfo::Full),
+                "-lineinfo" | "--generate-line-info" => set.device_debug = Some(DebugInfo::Lines),
+                _ => set.debug = debug_info(flag).or(set.debug),
             }
         }
-        own
+        set
     }
 }
 
@@ -114,7 +114,7 @@ impl Profile {
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
         let mut flags = module.options.flags_for(target);
         flags.append(&mut source.options.flags_for(target));
-        let own = OwnFlags::of(&flags);
+        let set_by_flags = FlagSettings::of(&flags);
         let asked_debug = source.options.debug.or(module.options.debug);
         let asked_level =
             source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
@@ -128,9 +128,9 @@ impl Profile {
                     | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)
             )
         );
-        let own_debug = match recipe {
-            Some(Recipe::Nvcc) => own.device_debug,
-            _ => own.debug.or(own.device_debug),
+        let debug = match recipe {
+            Some(Recipe::Nvcc) => set_by_flags.device_debug,
+            _ => set_by_flags.debug.or(set_by_flags.device_debug),
         };
         let is_nvidia = target.vendor() == Vendor::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
@@ -142,7 +142,8 @@ impl Profile {
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
-        let level = own.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
+        let level =
+            set_by_flags.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
         let default_debug = match asked_debug {
             Some(true) => DebugInfo::Full,
             Some(false) => DebugInfo::None,
@@ -153,7 +154,7 @@ impl Profile {
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };
-        Profile { level, debug: own_debug.unwrap_or(default_debug), own }
+        Profile { level, debug: debug.unwrap_or(default_debug), set_by_flags }
     }
 }
 
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn flags_that_say_it_themselves() {
         let own = |flags: &str| {
-            let own = OwnFlags::of(&flags.split(' ').collect::<Vec<_>>());
+            let own = FlagSettings::of(&flags.split(' ').collect::<Vec<_>>());
             (own.level, own.debug, own.device_debug)
         };
         let level = |level: &str| Some(level.to_owned());

@@ -74,7 +74,8 @@ impl Sanitizer {
                 cargo.target
             )));
         }
-        let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
+        let version =
+            cxx.identity.version_text.lines().find_map(|line| line.split_once("clang version "));
         let is_clang = version.is_some();
         let (gcc, llvm) = match check {
             Check::Memory | Check::MemoryAndUndefined => ("asan", "asan"),

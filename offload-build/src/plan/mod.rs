@@ -129,7 +129,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         })
     };
     let mut modules: Vec<(String, Module)> = Vec::new();
-    for module in [&request.own].into_iter().chain(&request.modules) {
+    for module in [&request.unnamed].into_iter().chain(&request.modules) {
         let mut kept = module.clone();
         kept.sources.retain(|source| !is_excluded(source));
         match (&module.name, module.sources.is_empty()) {

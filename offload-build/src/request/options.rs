@@ -120,7 +120,7 @@ impl fmt::Display for Options {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     /// The module of the files that build.rs adds to the build itself.
-    pub(crate) own: Module,
+    pub(crate) unnamed: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
     /// The compiler options for all modules.

@@ -15,7 +15,7 @@ mod scope;
 mod supported;
 mod target;
 
-pub(crate) use list::Wanted;
+pub(crate) use list::RequestedTargets;
 pub(crate) use native::Gpus;
 pub(crate) use scope::{OnlyVendor, Product, Scope};
 #[cfg(test)]
@@ -46,12 +46,12 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
-    wanted: &Wanted,
+    requested: &RequestedTargets,
     code_object_version: Option<u32>,
     scope: &Scope<'_>,
 ) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
-    let items = list::items(cargo, tools, wanted, scope)?;
+    let items = list::items(cargo, tools, requested, scope)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
     let of_this_machine = |listed: &Listed| {
         matches!(
@@ -107,7 +107,7 @@ fn check_vendor(
          Without {variable}, the list of build.rs counts.",
         join(targets),
         scope.sentence().unwrap_or_default(),
-        cargo.own_variable("OFFLOAD_ARCH"),
+        cargo.variable_of_package("OFFLOAD_ARCH"),
         example = only.example,
     )))
 }

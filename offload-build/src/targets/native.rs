@@ -264,13 +264,13 @@ impl Search<'_> {
                         found.push(item);
                     }
                 }
-                let said = text + &answer.stderr;
-                let said = said.lines().map(str::trim).find(|line| !line.is_empty());
-                match (answer.status.success(), said) {
+                let line = text + &answer.stderr;
+                let line = line.lines().map(str::trim).find(|line| !line.is_empty());
+                match (answer.status.success(), line) {
                     (true, None) => "names none".to_owned(),
-                    (true, Some(said)) => format!("says '{said}'"),
+                    (true, Some(line)) => format!("says '{line}'"),
                     (false, None) => format!("ended with {}", answer.status),
-                    (false, Some(said)) => format!("ended with {}: {said}", answer.status),
+                    (false, Some(line)) => format!("ended with {}: {line}", answer.status),
                 }
             }
         };

@@ -237,14 +237,14 @@ impl Cargo {
     }
 
     /// Returns `<name>_<package>`, the variable that applies only to this package.
-    pub fn own_variable(&self, name: &str) -> String {
+    pub fn variable_of_package(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
 
     /// Returns the value of `<name>_<package>`, otherwise of `<name>`, with the name of the
     /// variable that is set.
     pub fn package_var(&self, name: &str) -> Option<(String, String)> {
-        let own = self.own_variable(name);
+        let own = self.variable_of_package(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }

@@ -44,7 +44,7 @@ impl Run<'_> {
         let rust = &if needed.target.is_gpu() {
             self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
         } else {
-            self.tools.own_rust()?
+            self.tools.program_rust()?
         };
         if package.lock.is_none() {
             // All targets need the file, and it is an input of each image.

@@ -103,7 +103,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
             module.name.as_deref().unwrap_or_default()
         )));
     }
-    if let Some(kernel) = request.own.required.first() {
+    if let Some(kernel) = request.unnamed.required.first() {
         return Err(Error::config(format!(
             "the kernel {} of a static library cannot be required: the library's own host code launches it",
             kernel.name
@@ -239,7 +239,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
             return Err(Error::config(format!(
                 "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
                  package, or OFFLOAD_SKIP=1 if it is only to be checked",
-                run.cargo.own_variable("OFFLOAD_PREBUILT")
+                run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }
         PrebuiltUse::Never

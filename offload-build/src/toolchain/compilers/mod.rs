@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 pub struct Tools<'a> {
     cargo: &'a Cargo,
     probes: ProbeCache,
-    named: Named<'a>,
+    named: NamedTools<'a>,
     /// The version of clang that knows all targets, according to the tables.
     wanted_clang: u32,
     clang: OnceCell<Found<Clang>>,
@@ -48,7 +48,7 @@ pub struct Tools<'a> {
 
 /// The tools that build.rs names.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct NamedTools<'a> {
     pub clang: Option<&'a Path>,
     pub ptxas: Option<&'a Path>,
     pub nvcc: Option<&'a Path>,
@@ -57,17 +57,17 @@ pub struct Named<'a> {
 impl<'a> Tools<'a> {
     /// Returns the tools that `named` or the environment names. The file `probe_cache` has answers
     /// of tools in earlier runs.
-    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: Named<'a>) -> Self {
+    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
         Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
     }
 
     /// Returns the tools that the environment names, without cached answers of earlier runs.
     pub fn forgetful(cargo: &'a Cargo) -> Self {
-        let named = Named { clang: None, ptxas: None, nvcc: None };
+        let named = NamedTools { clang: None, ptxas: None, nvcc: None };
         Self::with_probes(cargo, ProbeCache::forgetful(), named)
     }
 
-    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
+    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: NamedTools<'a>) -> Self {
         let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
         let wanted_clang = offload_format::target::OLDEST_CLANG;
         Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
@@ -146,7 +146,7 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the Rust toolchain of the program.
-    pub fn own_rust(&self) -> Result<Rust, Error> {
+    pub fn program_rust(&self) -> Result<Rust, Error> {
         Rust::of_program(self.cargo, &self.probes)
     }
 

@@ -240,10 +240,11 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     known.map(PathBuf::from).unwrap_or_else(|| {
         let answer = probe(path, &["--dryrun", "-E", "-x", "cu", NO_INPUT].map(OsStr::new), &[]);
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
-        let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
-        let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
+        let reported =
+            text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
+        let reported = reported.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
         let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let top = said.unwrap_or_else(|| {
+        let top = reported.unwrap_or_else(|| {
             program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned()
         });
         probes.put(question, &top.to_string_lossy());

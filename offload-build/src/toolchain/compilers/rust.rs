@@ -99,10 +99,11 @@ impl Rust {
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
         };
-        let field =
-            |name: &str| answer.said.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
+        let field = |name: &str| {
+            answer.version_text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("")
+        };
         let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
-        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
             let short = format!("rustc {release} is no nightly");
@@ -111,7 +112,7 @@ impl Rust {
         }
         let rust = Self {
             cargo: program,
-            identity: Identity { files: vec![answer.real], said: answer.said },
+            identity: Identity { files: vec![answer.real], version_text: answer.version_text },
             rustc,
             env,
             version,
@@ -154,7 +155,7 @@ impl Rust {
         // The program that was asked may be rustup's, which could start another toolchain for the
         // crate of kernels.
         let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
-        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         Ok(Self {
             cargo: cargo.program().into(),
             rustc,
@@ -162,7 +163,7 @@ impl Rust {
             version,
             sysroot: answer.sysroot,
             host: cargo.host.clone(),
-            identity: Identity { files: vec![answer.real], said: answer.said },
+            identity: Identity { files: vec![answer.real], version_text: answer.version_text },
         })
     }
 
@@ -258,7 +259,7 @@ fn watch_rustup(cargo: &Cargo) {
 /// The answers of a rustc.
 struct Answer {
     /// The output of `-vV`.
-    said: String,
+    version_text: String,
     sysroot: PathBuf,
     /// The compiler itself: the program that was asked may only start it.
     real: PathBuf,
@@ -278,9 +279,9 @@ fn ask(
     let question = question.finish();
     if let Some(known) = probes.get(question)
         && let Some((real, rest)) = known.split_once('\n')
-        && let Some((sysroot, said)) = rest.split_once('\n')
+        && let Some((sysroot, version_text)) = rest.split_once('\n')
     {
-        let answer = Answer::new(said.to_owned(), sysroot);
+        let answer = Answer::new(version_text.to_owned(), sysroot);
         if identity(&answer.real) == real {
             return Ok(answer);
         }
@@ -293,15 +294,20 @@ fn ask(
         run(&["-vV"].map(OsStr::new))?,
         run(&["--print", "sysroot"].map(OsStr::new))?.trim(),
     );
-    let text = format!("{}\n{}\n{}", identity(&answer.real), answer.sysroot.display(), answer.said);
+    let text = format!(
+        "{}\n{}\n{}",
+        identity(&answer.real),
+        answer.sysroot.display(),
+        answer.version_text
+    );
     probes.put(question, &text);
     Ok(answer)
 }
 
 impl Answer {
-    fn new(said: String, sysroot: &str) -> Self {
+    fn new(version_text: String, sysroot: &str) -> Self {
         let sysroot = PathBuf::from(sysroot);
         let real = sysroot.join("bin").join(format!("rustc{}", std::env::consts::EXE_SUFFIX));
-        Self { said, sysroot, real }
+        Self { version_text, sysroot, real }
     }
 }

@@ -1,6 +1,6 @@
 //! The exit status of a tool, in words.
 
-use super::chatter;
+use super::remarks;
 use super::step::Step;
 use crate::toolchain::error::{Error, ErrorKind};
 use std::fs;
@@ -21,7 +21,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
     if let Some(hides) = step.hides {
-        text = chatter::without(text, hides);
+        text = remarks::without(text, hides);
     }
     if let Some(folder) = &step.folder {
         // rustc names files from there, and the program has a folder `src`, too.
@@ -130,8 +130,9 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
     }
-    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
-    if let Some((_, call)) = said.and_then(|said| said.split_once(UNKNOWN_FUNCTION)) {
+    let reason =
+        text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, reason)| reason);
+    if let Some((_, call)) = reason.and_then(|reason| reason.split_once(UNKNOWN_FUNCTION)) {
         let name = call.split(['@', ',']).nth(2).unwrap_or(call);
         return Some(format!("the kernels call a function that no source defines: {name}"));
     }
@@ -140,10 +141,11 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
     // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
     // 0x5581…".
-    let said = said
-        .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
+    let reason = reason.map_or(String::new(), |reason| {
+        format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
+    });
     Some(format!(
-        "{program} crashed{said}: that is a fault of clang, not of the source\n\
+        "{program} crashed{reason}: that is a fault of clang, not of the source\n\
          another level of optimization (--release, .opt_level(1)) or another clang (OFFLOAD_CLANG) may do; its report is in {}",
         log.display()
     ))

@@ -190,7 +190,7 @@ impl Installable {
     }
 
     pub fn help_on(&self, system: &System) -> String {
-        let (what, instead) = self.words(system);
+        let (what, instead) = self.description(system);
         match self.commands(system) {
             commands if commands.is_empty() => format!("install {what}\n{instead}"),
             commands => format!("install {what}:\n{}\n{instead}", indented(&commands)),
@@ -198,7 +198,7 @@ impl Installable {
     }
 
     /// Returns the name of the wanted tool, and the alternatives.
-    fn words(&self, system: &System) -> (Cow<'static, str>, String) {
+    fn description(&self, system: &System) -> (Cow<'static, str>, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
         let (what, instead) = match self {
