@@ -206,14 +206,10 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that the tool is missing. `log` describes the search in more detail than the list
-    /// of places, and replaces this list.
-    fn missing(self, log: impl fmt::Display) -> Self {
-        Self { looked: log.to_string(), ..self }
-    }
-
-    fn install(self, help: Option<String>) -> Self {
-        Self { install: help, ..self }
+    /// Records that the tool is missing. `log` describes the search in more detail than the list of
+    /// places, and replaces it.
+    fn missing(self, log: impl fmt::Display, install: Option<String>) -> Self {
+        Self { looked: log.to_string(), install, ..self }
     }
 
     fn unusable(self, why: impl fmt::Display) -> Self {
@@ -231,7 +227,7 @@ fn clang(tools: &Tools<'_>) -> Tool {
         Ok(Ok(clang)) => clang,
         Ok(Err(log)) => {
             let help = MissingTool::clang(log, tools.wanted_clang()).help();
-            return tool.missing(log).install(help);
+            return tool.missing(log, help);
         }
         Err(error) => return tool.unusable(error),
     };
@@ -272,7 +268,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
                 ..tool
             }
         }
-        Ok(Err(log)) => tool.missing(log).install(MissingTool::ptxas(log, None).help()),
+        Ok(Err(log)) => tool.missing(log, MissingTool::ptxas(log, None).help()),
         Err(error) => tool.unusable(error),
     }
 }
@@ -287,7 +283,7 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
             targets: in_order(tools.nvcc_architectures(nvcc)),
             ..tool
         },
-        Ok(Err(log)) => tool.missing(log),
+        Ok(Err(log)) => tool.missing(log, None),
         Err(error) => tool.unusable(error),
     }
 }
@@ -299,7 +295,7 @@ fn rocm(tools: &Tools<'_>) -> Tool {
         Ok(rocm) => {
             Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool }
         }
-        Err(log) => tool.missing(log),
+        Err(log) => tool.missing(log, None),
     }
 }
 
@@ -310,7 +306,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Ok(Ok(rust)) => rust,
         Ok(Err(missing)) => {
             let missing = MissingTool::rust(missing);
-            return tool.missing(missing.fact()).install(missing.help());
+            return tool.missing(missing.fact(), missing.help());
         }
         Err(error) => return tool.unusable(error),
     };
@@ -358,8 +354,8 @@ fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
             ..tool
         },
         Err(why) => {
-            let help = MissingTool::cxx(cargo, &why).help();
-            tool.unusable(why).install(help)
+            let install = MissingTool::cxx(cargo, &why).help();
+            Tool { install, ..tool.unusable(why) }
         }
     }
 }
@@ -369,7 +365,7 @@ fn launcher(cargo: &Cargo) -> Tool {
         Tool::new("compiler launcher", "compiles out of a cache, or elsewhere", Launcher::PLACES);
     match Launcher::from_env(cargo) {
         Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
-        Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set"),
+        Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set", None),
         Err(error) => tool.unusable(error),
     }
 }

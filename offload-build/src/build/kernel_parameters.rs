@@ -78,9 +78,8 @@ impl Descriptions {
 
     /// Adds the compilations whose steps must run.
     pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
-        for description in &self.by_clang {
-            description.add_stale(to);
-        }
+        let stale = self.by_clang.iter().filter(|it| it.known.is_none());
+        to.extend(stale.map(|it| &it.compilation));
     }
 
     /// Returns the signatures, once all steps have run.
@@ -149,12 +148,6 @@ impl Description {
         match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
             None => AS_CLANG_READS.to_owned(),
-        }
-    }
-
-    fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
-        if self.known.is_none() {
-            to.push(&self.compilation);
         }
     }
 

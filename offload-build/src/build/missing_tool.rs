@@ -235,6 +235,15 @@ impl From<Error> for NotMade {
     }
 }
 
+impl From<NotMade> for Error {
+    fn from(not_made: NotMade) -> Self {
+        match not_made {
+            NotMade::MissingTool(missing) => Error::new(missing.kind, missing.to_string()),
+            NotMade::Fatal(error) => error,
+        }
+    }
+}
+
 /// Prints the full reason and the help.
 impl fmt::Display for MissingTool {
     #[inline]

@@ -221,10 +221,12 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let mut index_modules = Vec::new();
+    let (mut index_modules, mut packed) = (Vec::new(), Vec::new());
     for PlacedModule { module, bundle, stream, images: placed } in placed {
-        let mut images = Vec::new();
+        let (mut images, mut packed_images) = (Vec::new(), Vec::new());
         for (image, offset) in placed {
+            let (target, path) = (image.target.clone(), image.path.clone());
+            packed_images.push(PackedImage { target, path });
             images.push(IndexImage {
                 target: image.target.to_string(),
                 offset,
@@ -240,6 +242,7 @@ pub(crate) fn write(
             Err(why) => (Signatures::default(), Some(why.clone())),
         };
         let name = module.name.clone();
+        packed.push(PackedModule { name: name.clone(), images: packed_images });
         index_modules.push(IndexModule {
             name,
             bundle,
@@ -262,15 +265,6 @@ pub(crate) fn write(
     describe(&index, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
-
-    let mut packed = Vec::new();
-    for module in modules {
-        let mut images = Vec::new();
-        for image in &module.images {
-            images.push(PackedImage { target: image.target.clone(), path: image.path.clone() });
-        }
-        packed.push(PackedModule { name: module.name.clone(), images });
-    }
     Ok(Pack { path: Some(output.pack()), modules: packed })
 }
 

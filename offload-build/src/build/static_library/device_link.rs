@@ -148,9 +148,7 @@ impl DeviceLinker<'_> {
             all.push(linked.done());
             return Ok(all);
         }
-        let Ok(clang) = clang(run, self.vendor) else {
-            unreachable!("it has compiled the objects")
-        };
+        let clang = clang(run, self.vendor)?;
         let mut linked = LibraryFile::new(link.by_clang(clang, toolkit));
         objects::make(run, vec![&mut linked], &retain_entries)?;
         Ok(vec![linked.done()])

@@ -183,13 +183,7 @@ pub(crate) fn make(
     if !failures.is_empty() {
         return Err(missing_tool::missing(&failures, None));
     }
-    let mut objects = match objects::make_all(run, vendor, jobs) {
-        Ok(objects) => objects,
-        Err(NotMade::Fatal(error)) => return Err(error),
-        Err(NotMade::MissingTool(missing)) => {
-            unreachable!("it has compiled the devices' parts: {missing}")
-        }
-    };
+    let mut objects = objects::make_all(run, vendor, jobs)?;
     if run.request.device_link {
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
