@@ -136,12 +136,8 @@ impl Build {
     ///
     /// The build script of the package with the kernels calls this method:
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .modules(["kernels/flash_fwd.cu", "kernels/flash_bwd.cu"])
-    ///     .large_pack_script()
-    ///     .archs(["sm_80", "sm_90"])
-    ///     .compile("flash");
+    /// ```
+    /// offload_build::Build::new().modules(["kernels/fwd.cu", "kernels/bwd.cu"]).large_pack_script();
     /// ```
     pub fn large_pack_script(&mut self) -> &mut Self {
         self.request.large_pack_script = true;
