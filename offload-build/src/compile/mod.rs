@@ -106,10 +106,9 @@ pub(crate) struct Compilation {
 enum Described {
     /// The steps that describe the parameters. Each step writes LLVM IR of one source.
     BySteps(Vec<Step>),
-    /// Another compilation of the same sources, which describes the parameters.
-    By(Box<Compilation>),
-    /// Another compilation, whose steps start before those that make the image.
-    First(Box<Compilation>),
+    /// Another compilation of the same sources, which describes the parameters, and an estimate of
+    /// its work. The step with the most work starts first.
+    By(Box<Compilation>, u64),
 }
 
 impl Default for Described {
@@ -243,10 +242,8 @@ impl Compilation {
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         match &self.described {
             Described::BySteps(steps) => self.describing(steps),
-            Described::By(other) => other.of_signatures(),
-            // The step with the most work starts first.
-            Described::First(other) => {
-                other.of_signatures().map(|it| Self { source_bytes: FIRST, ..it })
+            Described::By(other, work) => {
+                other.of_signatures().map(|it| Self { source_bytes: *work, ..it })
             }
         }
     }
@@ -281,15 +278,9 @@ impl Compilation {
     }
 
     /// Lets the other compilation, in which clang compiles the same sources, describe the kernels'
-    /// parameters.
-    pub(crate) fn described_by(&mut self, other: Self) {
-        self.described = Described::By(Box::new(other));
-    }
-
-    /// Lets clang describe the kernels' parameters before another compiler makes the image, which
-    /// may take minutes.
-    pub(crate) fn described_first_by(&mut self, other: Self) {
-        self.described = Described::First(Box::new(other));
+    /// parameters: before another compiler makes the image, which may take minutes, or afterwards.
+    pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
+        self.described = Described::By(Box::new(other), if is_first { FIRST } else { 0 });
     }
 
     /// Whether the compilation reads neither a source nor a file that a dependency file would list.

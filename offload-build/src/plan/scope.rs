@@ -39,7 +39,7 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let vendor = sole(&vendors(&request.supports))?;
     let example =
         request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
-    Some(OnlyVendor { vendor, reason, example, refuses_others: true })
+    Some(OnlyVendor { example, ..only(vendor, reason, true) })
 }
 
 /// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
@@ -58,14 +58,11 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
             }
         }
     }
-    let reason = "all of its sources are".to_owned();
-    let vendor = sole(&all)?;
-    Some(OnlyVendor {
-        vendor,
-        reason,
-        example: vendor.examples()[0].to_owned(),
-        refuses_others: true,
-    })
+    Some(only(sole(&all)?, "all of its sources are".to_owned(), true))
+}
+
+fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
+    OnlyVendor { vendor, reason, example: vendor.examples()[0].to_owned(), refuses_others }
 }
 
 /// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
@@ -94,12 +91,7 @@ fn of_compilers(
     let hints = is_library || requested.has_default();
     let compiler = first.filter(|_| !has_others && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
-    Some(OnlyVendor {
-        vendor,
-        reason,
-        example: vendor.examples()[0].to_owned(),
-        refuses_others: is_library,
-    })
+    Some(only(vendor, reason, is_library))
 }
 
 /// Returns the vendors that any of these selectors may select; without selectors, all vendors.
@@ -123,7 +115,7 @@ fn sole(vendors: &[Vendor]) -> Option<Vendor> {
 mod tests {
     use super::*;
 
-    fn only(
+    fn only_vendor(
         product: Product<'_>,
         archs: &[&str],
         default: &[&str],
@@ -143,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_build_rs_says_of_vendors() {
-        let pack = |change: fn(&mut Request)| only(Product::Pack("p"), &[], &[], change);
+        let pack = |change: fn(&mut Request)| only_vendor(Product::Pack("p"), &[], &[], change);
         assert_eq!(pack(|_| {}), None);
         assert_eq!(
             pack(|request| request.supports.push(Selector::new(">=sm_80"))),
@@ -165,7 +157,9 @@ mod tests {
     #[test]
     fn what_compilers_say_of_vendors() {
         let by = |product, archs: &[&str], default: &[&str], compilers: &[Compiler]| {
-            only(product, archs, default, |request| request.options.compilers.extend(compilers))
+            only_vendor(product, archs, default, |request| {
+                request.options.compilers.extend(compilers)
+            })
         };
         let (pack, library) = (Product::Pack("p"), Product::StaticLibrary("l"));
         let nvcc = &[Compiler::Nvcc];

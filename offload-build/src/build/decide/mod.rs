@@ -102,7 +102,7 @@ impl Run<'_> {
             && let Ok(clang) = self.clang()
             && clang.path != cxx.path
         {
-            compilation.described_by(compilations.cpu_described(&cxx, clang));
+            compilation.described_by(compilations.cpu_described(&cxx, clang), false);
         }
         Ok(self.fresh_or_stale(needed, compilation)?)
     }

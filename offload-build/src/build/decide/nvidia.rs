@@ -55,7 +55,7 @@ impl Run<'_> {
         if needed.module.options.clang_signatures == Some(true) {
             let sdk = Sdk::of_nvcc(nvcc, self.output)?;
             let described = self.compilations(needed, &sdk).ptx(arch, self.clang()?);
-            compilation.described_first_by(described);
+            compilation.described_by(described, true);
         }
         let source = self.fresh_or_stale(needed, compilation)?;
         let ask = || self.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);

@@ -135,19 +135,9 @@ fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
 
 /// Returns the major version of the clang that wrote this bitcode, which contains its name.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
-    const BEFORE: &[u8] = b"clang version ";
-    let mut rest = bitcode;
-    while !rest.starts_with(BEFORE) {
-        rest = rest.get(1..)?;
-    }
-    let mut version = None;
-    for byte in rest[BEFORE.len()..].iter().take(3) {
-        if !byte.is_ascii_digit() {
-            break;
-        }
-        version = Some(version.unwrap_or(0) * 10 + u32::from(byte - b'0'));
-    }
-    version
+    let text = String::from_utf8_lossy(bitcode);
+    let (_, version) = text.split_once("clang version ")?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 fn above_bin(program: &Path) -> Option<PathBuf> {

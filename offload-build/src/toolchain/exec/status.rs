@@ -221,27 +221,15 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The names of signals: those of a crash that have the same numbers on all systems, and those with
-/// which a process is killed.
-const SIGNALS: [(i32, &str); 9] = [
-    (2, "SIGINT"),
-    (4, "SIGILL"),
-    (5, "SIGTRAP"),
-    (6, "SIGABRT"),
-    (8, "SIGFPE"),
-    (9, "SIGKILL"),
-    (11, "SIGSEGV"),
-    (15, "SIGTERM"),
-    (24, "SIGXCPU"),
-];
-
+/// Returns `crashed with signal 11 (SIGSEGV)`, or `was killed by` and the signal.
 fn by_signal(signal: i32) -> String {
-    let name = SIGNALS
-        .iter()
-        .find(|(number, _)| *number == signal)
-        .map_or(String::new(), |(_, name)| format!(" ({name})"));
     let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
-    format!("{verb} signal {signal}{name}")
+    #[cfg(unix)]
+    let signal = {
+        let status: ExitStatus = std::os::unix::process::ExitStatusExt::from_raw(signal);
+        status.to_string().replacen("signal: ", "", 1)
+    };
+    format!("{verb} signal {signal}")
 }
 
 fn is_kill(signal: i32) -> bool {

@@ -91,8 +91,8 @@ pub fn entries(folder: &Path) -> Vec<String> {
 /// folders are followed, except to a folder around them, which is listed as a file. Returns `None`
 /// if there are more than `most` files and folders.
 pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<String>> {
-    let mut tree = Tree { is_left_out, left: most, files: Vec::new() };
-    tree.add(folder, "", None)?;
+    let mut tree = Tree { is_left_out, left: most, files: Vec::new(), around: Vec::new() };
+    tree.add(folder, "")?;
     Some(tree.files)
 }
 
@@ -101,28 +101,20 @@ struct Tree {
     /// The number of files and folders that may follow.
     left: usize,
     files: Vec<String>,
-}
-
-/// A folder that is being listed, without links in its path.
-struct Around<'a> {
-    folder: &'a Path,
-    outer: Option<&'a Around<'a>>,
+    /// The folder that is being listed and those around it, without links in their paths.
+    around: Vec<PathBuf>,
 }
 
 impl Tree {
     /// Adds the files in a folder, with `inside` before their names.
-    fn add(&mut self, folder: &Path, inside: &str, outer: Option<&Around<'_>>) -> Option<()> {
+    fn add(&mut self, folder: &Path, inside: &str) -> Option<()> {
         // A folder that cannot be read has no entries.
         let real = folder.canonicalize().unwrap_or_default();
-        let mut around = outer;
-        while let Some(it) = around {
-            if it.folder == real {
-                self.files.push(inside.to_owned());
-                return Some(());
-            }
-            around = it.outer;
+        if self.around.contains(&real) {
+            self.files.push(inside.to_owned());
+            return Some(());
         }
-        let around = Around { folder: &real, outer };
+        self.around.push(real);
         for name in entries(folder) {
             self.left = self.left.checked_sub(1)?;
             let (path, mut name) = (folder.join(&name), format!("{inside}{name}"));
@@ -131,11 +123,12 @@ impl Tree {
             }
             if path.is_dir() {
                 name.push('/');
-                self.add(&path, &name, Some(&around))?;
+                self.add(&path, &name)?;
             } else {
                 self.files.push(name);
             }
         }
+        self.around.pop();
         Some(())
     }
 }
