@@ -5,15 +5,6 @@ use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [
-        programs_and_other_tools_have_every_image,
-        features_that_are_missing,
-        bytes_of_a_compressed_image_do_not_compile,
-        a_pack_on_disk_is_of_the_form_that_the_program_expects,
-    ],
-}
-
 const MIXED: &str = "gfx90a compute_80 cpu";
 const AMD: &str = "gfx90a gfx1100";
 
@@ -79,6 +70,7 @@ fn build<'a>(scenario: &'a Scenario, archs: &str) -> Run<'a> {
 }
 
 /// Builds one package with AMD's bundles, and again with offload binaries.
+#[test(CLANG.slow())]
 fn programs_and_other_tools_have_every_image() {
     let scenario = package("compressed_program");
     for (archs, section) in [(MIXED, ".llvm.offloading"), (AMD, ".hip_fatbin")] {
@@ -99,6 +91,7 @@ fn programs_and_other_tools_have_every_image() {
 
 /// Tests programs that use the type of an uncompressed pack, and the bytes of compressed images. A
 /// pack that was not built has the same type as a built pack.
+#[test(CLANG.slow())]
 fn bytes_of_a_compressed_image_do_not_compile() {
     const COMPRESSED: &str = "use offload_gpu::{Compressed, KernelPack, include_offload};\nstatic PACK: KernelPack<Compressed> = ";
     let scenario = package("compressed_types");
@@ -136,6 +129,7 @@ fn bytes_of_a_compressed_image_do_not_compile() {
 
 /// The program reads the pack at run time. The program was compiled for an uncompressed pack; then
 /// the pack is compressed.
+#[test(CLANG.slow())]
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
     let build =
@@ -226,6 +220,7 @@ fn a_second_run_compresses_nothing(scenario: &Scenario) {
     assert!(pack() != first_pack, "the pack is still of the old source");
 }
 
+#[test(CLANG.slow())]
 fn features_that_are_missing() {
     build(&without_features("compressed_not"), AMD)
         .fails()

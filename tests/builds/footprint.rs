@@ -3,12 +3,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]).slow() => [
-        a_build_does_what_the_page_lists_and_no_more,
-    ],
-}
-
 /// One system call: the process, and the call's text.
 type Call = (u32, String);
 
@@ -74,6 +68,7 @@ fn programs_of_the_page() -> BTreeSet<String> {
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]).slow())]
 fn a_build_does_what_the_page_lists_and_no_more() {
     let scenario = Scenario::new("footprint");
     scenario

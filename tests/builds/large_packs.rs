@@ -5,14 +5,6 @@
 use offload_tests::prelude::*;
 use std::fs::File;
 
-offload_tests::tests! {
-    GCC.slow() => [
-        a_pack_that_the_linker_cannot_link_is_an_error,
-        a_pack_that_every_linker_can_link_is_worth_a_warning,
-        a_pack_that_is_small_once_compressed_is_not_worth_a_warning,
-    ],
-}
-
 const GIB: u64 = 1 << 30;
 
 /// Returns a package with an image of this size, `image.hsaco`. The package has a separate target
@@ -51,6 +43,7 @@ fn remove(scenario: &Scenario) {
     fs::remove_dir_all(&scenario.target).expect("what Cargo wrote can be removed");
 }
 
+#[test(GCC.slow())]
 fn a_pack_that_the_linker_cannot_link_is_an_error() {
     if !cfg!(target_arch = "x86_64") {
         return;
@@ -84,6 +77,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
 }
 
 /// Builds a pack that is slightly larger than 1 GiB, the maximum size without a warning.
+#[test(GCC.slow())]
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
@@ -94,6 +88,7 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
 
 /// Tests that the warning depends on the compressed size, which is the pack's size in programs. The
 /// pack contains PTX, so it consists of offload binaries, whose hash is fast to compute.
+#[test(GCC.slow())]
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
     scenario.feature("offload-build", "compression");

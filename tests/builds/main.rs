@@ -5,6 +5,9 @@
 //!
 //! `embedding` tests how packs get into programs.
 
+#[macro_use]
+extern crate offload_tests;
+
 mod atomics;
 mod build_script;
 mod candle;
@@ -81,31 +84,5 @@ fn variables_of_cargo(package: &Scenario, out_dir: &Path) -> Vec<(&'static str, 
 }
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([
-        atomics::tests(),
-        build_script::tests(),
-        candle::tests(),
-        compiler_launchers::tests(),
-        compressed_packs::tests(),
-        dfdx::tests(),
-        errors::tests(),
-        footprint::tests(),
-        kernel_header::tests(),
-        kernel_signatures::tests(),
-        languages::tests(),
-        large_packs::tests(),
-        launcher_libraries::tests(),
-        migrating::tests(),
-        model::tests(),
-        modules::tests(),
-        nvcc::tests(),
-        odd_folders::tests(),
-        oldest::tests(),
-        prebuilt::tests(),
-        regions::tests(),
-        rust_crates::tests(),
-        static_library::tests(),
-        targets::tests(),
-        workspaces::tests(),
-    ])
+    offload_tests::registry::run()
 }

@@ -5,17 +5,6 @@ use crate::copy_of_program;
 use offload_pack::pack_index::IndexModule;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [excluded_sources_are_not_built, the_errors_of_all_modules_are_shown],
-    CLANG.slow() => [
-        a_wrong_name_does_not_compile, a_module_is_built_for_the_targets_it_supports,
-        options_are_for_a_module_a_source_or_a_target,
-        generated_sources_are_known_by_their_content, kernels_are_named_and_required,
-        each_module_has_a_prebuilt_set, modules_are_taken_by_name,
-    ],
-    GCC => [kernels_of_ready_made_images],
-}
-
 /// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
 /// the build script of [`pack_and_list`].
 fn package(name: &str, calls: &str) -> Scenario {
@@ -55,6 +44,7 @@ fn ptx(scenario: &Scenario, module: &str) -> String {
 }
 
 /// Each module that fails shows its errors once, for the first of its targets.
+#[test(CLANG)]
 fn the_errors_of_all_modules_are_shown() {
     let scenario = Scenario::new("modules_errors");
     let modules = ["right", "absent", "unclosed", "by_nvptx", "several"];
@@ -125,6 +115,7 @@ fn main() {
 
 /// Tests that one program selects every image by its module's name, and that LLVM's tools find all
 /// images.
+#[test(CLANG.slow())]
 fn modules_are_taken_by_name() {
     let scenario = package(
         "modules_by_name",
@@ -166,6 +157,7 @@ fn modules_are_taken_by_name() {
     }
 }
 
+#[test(CLANG.slow())]
 fn a_wrong_name_does_not_compile() {
     let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#;
     let scenario = package("modules_wrong_name", calls);
@@ -184,6 +176,7 @@ fn a_wrong_name_does_not_compile() {
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
+#[test(CLANG.slow())]
 fn a_module_is_built_for_the_targets_it_supports() {
     let scenario = package(
         "modules_targets",
@@ -217,6 +210,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
+#[test(CLANG.slow())]
 fn options_are_for_a_module_a_source_or_a_target() {
     let scenario = package(
         "modules_options",
@@ -253,6 +247,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
 }
 
 /// The build script writes a source into `OUT_DIR` each time it runs.
+#[test(CLANG.slow())]
 fn generated_sources_are_known_by_their_content() {
     let scenario = Scenario::new("modules_generated");
     let pack_of = |value: &str| {
@@ -285,6 +280,7 @@ fn generated_sources_are_known_by_their_content() {
 
 /// Tests two modules whose supplied images have the same file name: each module keeps its own
 /// kernels.
+#[test(GCC)]
 fn kernels_of_ready_made_images() {
     let scenario = package(
         "modules_ready_made",
@@ -311,6 +307,7 @@ fn kernels_of_ready_made_images() {
     assert_eq!(records(), first);
 }
 
+#[test(CLANG)]
 fn excluded_sources_are_not_built() {
     let scenario = package(
         "modules_excluded",
@@ -327,6 +324,7 @@ fn excluded_sources_are_not_built() {
     assert_eq!(modules(&scenario), ["pack: compute_80", "affine: compute_80"]);
 }
 
+#[test(CLANG.slow())]
 fn kernels_are_named_and_required() {
     let calls = |required: &str| {
         format!(
@@ -356,6 +354,7 @@ fn kernels_are_named_and_required() {
     ]);
 }
 
+#[test(CLANG.slow())]
 fn each_module_has_a_prebuilt_set() {
     let scenario = package(
         "modules_prebuilt",

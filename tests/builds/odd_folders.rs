@@ -5,23 +5,17 @@ use crate::HIP;
 use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow() => [
-        each_kind_of_build_in_a_folder_with_quotes,
-        each_kind_of_build_in_a_folder_with_spaces,
-        each_kind_of_build_in_a_folder_with_other_signs,
-    ],
-    HIP.slow() => [launchers_for_amd_in_a_folder_with_quotes],
-}
-
+#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
 fn each_kind_of_build_in_a_folder_with_quotes() {
     each_kind_of_build_in(r#"it's a "$HOME" test"#);
 }
 
+#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
 fn each_kind_of_build_in_a_folder_with_spaces() {
     each_kind_of_build_in("with two spaces");
 }
 
+#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
 fn each_kind_of_build_in_a_folder_with_other_signs() {
     each_kind_of_build_in("a,b `c` $(d) #e");
 }
@@ -108,6 +102,7 @@ fn each_kind_of_build_in(folder: &str) {
     assert!(time() != first, "not compiled again");
 }
 
+#[test(HIP.slow())]
 fn launchers_for_amd_in_a_folder_with_quotes() {
     let package = package(r#"it's another "$HOME" test"#);
     launchers(&package, "hip", &["by_clang"]);

@@ -8,19 +8,10 @@ use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch
 use offload_tests::prelude::*;
 use offload_tests::tools::{clangs, oldest};
 
-offload_tests::tests! {
-    needs(CLANGS).slow() => [the_readme_by_each_clang, clangs_that_are_too_old],
-    NOTHING => [the_guide_has_the_table, a_workflow_installs_what_its_targets_need],
-    needs(CLANGS) => [the_table_of_first_clangs],
-    needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow() => [
-        all_headers_for_every_kind_of_target, other_languages,
-    ],
-    needs(&[Tool::Oldest, Tool::Gcc]).slow() => [types_that_depend_on_the_compiler_are_compared],
-}
-
 const CLANGS: &[Tool] = &[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc];
 
 /// The README promises that its package needs only the oldest clang.
+#[test(needs(CLANGS).slow())]
 fn the_readme_by_each_clang() {
     let readme = fs::read_to_string(scratch::workspace().join("README.md")).expect("the README");
     let file = |path: &str| {
@@ -44,6 +35,7 @@ fn the_readme_by_each_clang() {
 const REMOVED: [(&str, u32); 2] = [("gfx940", 22), ("gfx941", 22)];
 
 /// Each version of clang lists exactly the targets whose first clang it is or comes after.
+#[test(needs(CLANGS))]
 fn the_table_of_first_clangs() {
     for (version, clang) in clangs() {
         let amd = listed(&clang, "amdgcn-amd-amdhsa", "gfx");
@@ -80,6 +72,7 @@ fn listed(clang: &Path, triple: &str, start: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
+#[test(needs(CLANGS).slow())]
 fn clangs_that_are_too_old() {
     let scenario = Scenario::new("oldest_refusals");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "y[i]");
@@ -133,6 +126,7 @@ const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#incl
       n[3] = __float2int_rd(v[i].z) + int(most) + int(remainder(v[i].x, M_PI)) + ilogbf(v[i].y) + int(clock64());\n  \
       n[4] = int(__byte_perm(n[5], n[6], 0x1234)) + atomicAdd_block(n, 1) + __ldcg(n + 7);\n  __nanosleep(20u);\n}\n";
 
+#[test(needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow())]
 fn all_headers_for_every_kind_of_target() {
     let scenario = Scenario::new("oldest_headers");
     let targets = ["gfx90a", "gfx1030", "sm_80", "compute_60", "cpu"];
@@ -150,11 +144,13 @@ fn all_headers_for_every_kind_of_target() {
     build("usr/lib/llvm-15/bin/clang++").release().env("OFFLOAD_ARCH", "cpu").passes();
 }
 
+#[test(needs(&[Tool::Oldest, Tool::Gcc]).slow())]
 fn types_that_depend_on_the_compiler_are_compared() {
     let gcc = oldest("usr/bin/g++-11").display().to_string();
     assert_types_are_compared("oldest_types", &oldest("usr/lib/llvm-15/bin"), &gcc);
 }
 
+#[test(needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow())]
 fn other_languages() {
     let scenario = Scenario::new("oldest_languages");
     scenario
@@ -172,6 +168,7 @@ fn other_languages() {
 }
 
 /// The guide's table of the first clang for each target is that of the code.
+#[test]
 fn the_guide_has_the_table() {
     let names = |start: &str| -> Vec<String> {
         let amd = amdgpu::PROCESSORS.iter().map(|row| row.name.to_owned());
@@ -198,6 +195,7 @@ fn the_guide_has_the_table() {
 }
 
 /// The workflow of an example installs a clang that compiles for the targets of its build.rs.
+#[test]
 fn a_workflow_installs_what_its_targets_need() {
     let example = scratch::workspace().join("examples/kernel-tests");
     let read = |path: &str| fs::read_to_string(example.join(path)).expect(path);

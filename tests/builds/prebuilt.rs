@@ -8,19 +8,6 @@ use offload_tests::scenario::{patch_options, printed};
 
 const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
-offload_tests::tests! {
-    HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
-    COMPILERS.slow() => [a_set_that_is_left_out_of_the_package, a_stale_set_cannot_be_packaged],
-    CLANG.slow() => [
-        a_package_has_the_parameters_of_its_kernels, a_prebuilt_set_can_travel,
-        files_that_appear_after_clang_made_a_set,
-    ],
-    NVCC.slow() => [files_that_appear_after_nvcc_made_a_set],
-    CLANG => [
-        line_ends_of_windows, a_prebuilt_set_of_a_generated_source, a_set_of_a_source_in_the_root,
-    ],
-}
-
 const ARCHS: &str = r#".archs(["gfx90a", "sm_80", "compute_80", "cpu"])"#;
 
 fn build_script(scenario: &Scenario, calls: &str) {
@@ -82,6 +69,7 @@ fn install(scenario: &Scenario, folder: &Path) -> String {
 
 const WHOLE: &str = r#"["src", "build.rs", "kernels", "prebuilt"]"#;
 
+#[test(HIDDEN.slow())]
 fn a_package_is_installed_without_a_compiler() {
     let scenario = published("prebuilt_install", WHOLE);
     cargo_package(&scenario).passes();
@@ -126,6 +114,7 @@ fn fails_to_package(scenario: &Scenario, reason: &str) {
     assert!(text.contains(&expected), "{text}\nis not\n{expected}");
 }
 
+#[test(COMPILERS.slow())]
 fn a_stale_set_cannot_be_packaged() {
     let scenario = published("prebuilt_stale", WHOLE);
     build_script(&scenario, &format!(".define(\"FAST\", None){ARCHS}"));
@@ -146,6 +135,7 @@ fn a_stale_set_cannot_be_packaged() {
 
 /// Packages a crate without images. `cargo package` warns if the package lacks the parameters of
 /// its kernels, and fails if they are those of another source.
+#[test(CLANG.slow())]
 fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
     build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);
@@ -175,6 +165,7 @@ fn a_package_has_the_parameters_of_its_kernels() {
         .has("the kernels' parameters: prebuilt/add.signatures cannot be read: No such file");
 }
 
+#[test(COMPILERS.slow())]
 fn a_set_that_is_left_out_of_the_package() {
     let scenario =
         published("prebuilt_left_out", r#"["src", "build.rs", "kernels", "prebuilt/*.manifest"]"#);
@@ -187,6 +178,7 @@ fn a_set_that_is_left_out_of_the_package() {
 /// A prebuilt set names no folder of the machine that made it, and making a set changes no other
 /// files. The path of one of the folders for headers differs between machines; the manifest names
 /// this folder by its position.
+#[test(CLANG.slow())]
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
         .file(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/add.cu"))
@@ -246,6 +238,7 @@ fn a_prebuilt_set_can_travel() {
 
 /// Gives a source the line ends of Windows, as git's core.autocrlf does. The message names
 /// core.autocrlf, and a line for `.gitattributes`.
+#[test(CLANG)]
 fn line_ends_of_windows() {
     let scenario = Scenario::new("set_crlf");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
@@ -261,6 +254,7 @@ fn line_ends_of_windows() {
 
 /// Makes a prebuilt set from a source that the build script writes. Cargo does not run the script
 /// again because of this source.
+#[test(CLANG)]
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
     std::fs::copy("kernels/add.cu", &source).unwrap();
@@ -276,6 +270,7 @@ fn a_prebuilt_set_of_a_generated_source() {
 /// The source is in the package's root, where Cargo, git and users put files. A macro names the
 /// header for which it tests. The set names no path of this machine. Only a header makes it unfit,
 /// also one in a folder of the package.
+#[test(CLANG)]
 fn a_set_of_a_source_in_the_root() {
     let scenario = Scenario::new("set_root");
     let source = |name: &str| {
@@ -327,10 +322,12 @@ const SURROUNDINGS: [(&str, &str); 8] = [
     ("#if __has_embed(\"table.bin\")\n#define VALUE 2.0f\n#endif\n", "k/table.bin"),
 ];
 
+#[test(CLANG.slow())]
 fn files_that_appear_after_clang_made_a_set() {
     files_that_appear("prebuilt_appear_clang", r#".arch("gfx90a")"#, "gfx90a.hsaco", 8);
 }
 
+#[test(NVCC.slow())]
 fn files_that_appear_after_nvcc_made_a_set() {
     let calls = r#".arch("compute_80").compiler(Compiler::Nvcc)"#;
     files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);

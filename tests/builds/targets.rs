@@ -7,22 +7,6 @@ use offload_tests::scenario::{Watched, printed};
 /// programs cannot replace this list.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
-offload_tests::tests! {
-    NOTHING => [build_rs_and_our_variable_come_first],
-    COMPILERS => [every_refusal_is_said_before_anything_is_compiled],
-    COMPILERS.slow() => [
-        names_in_any_spelling, all_major_is_what_it_is_for_nvcc,
-        the_default_counts_after_all_variables,
-        variables_of_a_vendor_that_a_pack_excludes_are_ignored, a_build_script_asks_for_its_targets,
-        variables_of_other_programs, native_is_each_gpu_once,
-    ],
-    CLANG => [all_major_needs_both_compilers],
-    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error],
-    LLVM_WITHOUT_AMD_GPU.slow() => [
-        a_default_with_native_does_without_a_gpu, the_gpu_that_is_here_or_else_another_target,
-    ],
-}
-
 /// Returns a package that makes the pack "add" with these calls, which include the targets.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
@@ -96,6 +80,7 @@ impl Machine {
     }
 }
 
+#[test(COMPILERS.slow())]
 fn names_in_any_spelling() {
     let names = [
         ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
@@ -115,6 +100,7 @@ fn names_in_any_spelling() {
     assert_eq!(targets(&scenario, &[]), expected);
 }
 
+#[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
     const FEW_GPUS: &str = "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, \
@@ -150,6 +136,7 @@ fn variables_of_other_programs() {
     bare.build().fails().has("no targets: build.rs names none");
 }
 
+#[test]
 fn build_rs_and_our_variable_come_first() {
     const FOREIGN: [(&str, &str); 3] =
         [("CUDAARCHS", "75"), ("AMDGPU_TARGETS", "gfx942"), ("CUDA_COMPUTE_CAP", "nonsense")];
@@ -163,6 +150,7 @@ fn build_rs_and_our_variable_come_first() {
 
 /// Compares the targets of `all-major` with those that nvcc lists. The installed compilers may not
 /// support some of them.
+#[test(COMPILERS.slow())]
 fn all_major_is_what_it_is_for_nvcc() {
     let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
     let ours = targets(&scenario, &[]);
@@ -191,6 +179,7 @@ fn all_major_is_what_it_is_for_nvcc() {
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
 
+#[test(CLANG)]
 fn all_major_needs_both_compilers() {
     let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
@@ -199,6 +188,7 @@ fn all_major_needs_both_compilers() {
     ]);
 }
 
+#[test(COMPILERS.slow())]
 fn native_is_each_gpu_once() {
     const SMI: &str = "[ \"$*\" = '--query-gpu=compute_cap --format=csv,noheader' ] && printf '9.0\\n8.0\\n9.0\\n'";
     const AMD: &str = "echo 'gfx90a:sramecc+:xnack-'; echo gfx1100; echo gfx90a:sramecc+:xnack-";
@@ -257,6 +247,7 @@ const NO_GPU: &[StandIn] = &[
     ("rocm_agent_enumerator", "echo gfx000"),
 ];
 
+#[test(LLVM_WITHOUT_AMD_GPU)]
 fn native_without_a_gpu_is_an_error() {
     let scenario = package("targets_no_gpu", "");
     let machine = Machine::new(&scenario, NO_GPU);
@@ -292,6 +283,7 @@ fn native_without_a_gpu_is_an_error() {
     ));
 }
 
+#[test(COMPILERS.slow())]
 fn the_default_counts_after_all_variables() {
     let scenario = package("targets_default", r#".default_archs(["gfx90a", "compute_80"])"#);
     assert_eq!(targets(&scenario, &[]), ["gfx90a", "compute_80"]);
@@ -325,6 +317,7 @@ fn the_default_counts_after_all_variables() {
 
 /// Variables of a vendor are ignored without a printed line if the pack is not for that vendor. The
 /// filters of build.rs, the sources or the compiler exclude the vendor.
+#[test(COMPILERS.slow())]
 fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
     let scenario = Scenario::new("targets_excluded");
     scenario.kernel("add", "1.0f").build_script(
@@ -364,6 +357,7 @@ fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
 }
 
 /// The build script prints the targets that it gets, and compiles nothing.
+#[test(COMPILERS.slow())]
 fn a_build_script_asks_for_its_targets() {
     let scenario = Scenario::new("targets_resolved");
     scenario.build_script(
@@ -427,6 +421,7 @@ fn a_build_script_asks_for_its_targets() {
     refused.once(r#" (the build so far is for amd alone: build.rs calls .supports(["amd"]))."#);
 }
 
+#[test(LLVM_WITHOUT_AMD_GPU.slow())]
 fn a_default_with_native_does_without_a_gpu() {
     const LINE: &str =
         "no GPU found for 'native': building only for the other targets of the default of build.rs";
@@ -447,6 +442,7 @@ fn a_default_with_native_does_without_a_gpu() {
     assert_eq!(scenario.targets("add"), ["gfx1100", "gfx90a", "compute_80"]);
 }
 
+#[test(LLVM_WITHOUT_AMD_GPU.slow())]
 fn the_gpu_that_is_here_or_else_another_target() {
     let scenario = package("targets_native_or", r#".native_or(["sm_80", "compute_80"])"#);
     let without_gpu = Machine::new(&scenario, NO_GPU);
@@ -475,6 +471,7 @@ fn the_gpu_that_is_here_or_else_another_target() {
     machine.build(&wrong).fails().once("a target from the default of build.rs: ");
 }
 
+#[test(COMPILERS)]
 fn every_refusal_is_said_before_anything_is_compiled() {
     let scenario = package(
         "targets_refused",

@@ -5,13 +5,6 @@ use crate::{copy_of_program, with_ptxas};
 use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [
-        a_dependency_that_offers_no_pack, a_part_that_is_empty, a_pack_of_a_dependency_is_embedded,
-    ],
-    COMPILERS.slow() => [each_package_builds_its_part],
-}
-
 /// Returns a static that embeds a pack.
 fn embeds(name: &str, pack: &str) -> String {
     format!(
@@ -34,6 +27,7 @@ const MAIN: &str = r#"fn main() {
 }
 "#;
 
+#[test(CLANG.slow())]
 fn a_pack_of_a_dependency_is_embedded() {
     let workspace = Scenario::workspace(
         "shared_pack",
@@ -94,6 +88,7 @@ fn a_pack_of_a_dependency_is_embedded() {
     workspace.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
+#[test(CLANG.slow())]
 fn a_dependency_that_offers_no_pack() {
     let workspace = Scenario::workspace(
         "no_pack",
@@ -145,6 +140,7 @@ fn targets(member: &Scenario) -> String {
     }
 }
 
+#[test(COMPILERS.slow())]
 fn each_package_builds_its_part() {
     let parts = [
         ("part_hopper", r#".supports(["sm_90a"])"#),
@@ -169,6 +165,7 @@ fn each_package_builds_its_part() {
     build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
 }
 
+#[test(CLANG.slow())]
 fn a_part_that_is_empty() {
     let workspace = limited(
         "empty_parts",

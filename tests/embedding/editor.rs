@@ -9,10 +9,6 @@ use offload_tests::prelude::*;
 use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
 
-offload_tests::tests! {
-    needs(&[Tool::MacroServer, Tool::Gcc]).slow() => [an_editor_expands_the_macro],
-}
-
 /// Builds the package; returns the macro's library, as Cargo names it. Other tests build the macro
 /// with other features into the same folder.
 fn library(build: Run<'_>) -> PathBuf {
@@ -47,6 +43,7 @@ fn has_text(tree: &Value, part: &str) -> bool {
     texts.iter().any(|text| text.as_str().is_some_and(|text| text.contains(part)))
 }
 
+#[test(needs(&[Tool::MacroServer, Tool::Gcc]).slow())]
 fn an_editor_expands_the_macro() {
     let scenario = Scenario::new("editor");
     scenario.pack("pack", r#".file("kernels/add.cu").archs(["cpu"])"#).kernel("add", "1.0f");

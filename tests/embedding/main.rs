@@ -8,6 +8,9 @@
 //! - `link_matrix`: all kinds of crates, in every profile, with every linker
 //! - `ui`: the macro's error messages
 
+#[macro_use]
+extern crate offload_tests;
+
 mod built_packs;
 mod editor;
 mod include_offload;
@@ -17,11 +20,5 @@ mod sources;
 mod ui;
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([
-        built_packs::tests(),
-        editor::tests(),
-        include_offload::tests(),
-        link_matrix::tests(),
-        ui::tests(),
-    ])
+    offload_tests::registry::run()
 }

@@ -21,12 +21,9 @@ use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus_file, corpus_files};
 use offload_tests::registry::{NOTHING, Test};
 
-offload_tests::tests! {
-    NOTHING => [allocations_are_seen, an_image_of_a_pack_is_selected];
-    VIEWS.iter().map(|(name, view)| {
-        Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))
-    }),
-}
+tests!(VIEWS.iter().map(|(name, view)| {
+    Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))
+}));
 
 /// A function that reads some bytes to the end and returns the number of items.
 type View = fn(&[u8]) -> usize;
@@ -116,6 +113,7 @@ fn allocates_nothing(name: &str, view: View) {
     assert!(items > 0, "nothing was read");
 }
 
+#[test]
 fn allocations_are_seen() {
     let (copy, allocated) = Allocated::during(|| b"1234".to_vec());
     assert_eq!((allocated.count, allocated.total, allocated.largest), (1, 4, 4), "{copy:?}");
@@ -150,6 +148,7 @@ static PACK: KernelPack = linked(
     &[ModuleRecord { name: "pack", first: 0, count: 11, registered: None }],
 );
 
+#[test]
 fn an_image_of_a_pack_is_selected() {
     let mut devices = vec![
         (DeviceInfo::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),

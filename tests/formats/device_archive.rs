@@ -8,14 +8,6 @@ use offload_format::device_archive::{UnbundleOptions, unbundle};
 use offload_tests::bundler;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
-    LLVM => [
-        members_of_all_forms, names_of_members, linkers_take_ours, no_more_memory_than_allowed,
-    ],
-    LLVM.slow() => [random_archives],
-}
-
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 const SM_70: &str = "openmp-nvptx64-nvidia-cuda--sm_70";
 
@@ -60,6 +52,7 @@ fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
     (names, archive.symbols().unwrap().map(|symbol| text(symbol.name())).collect())
 }
 
+#[test]
 fn what_llvm_took() {
     let hda = corpus_file("archive/lib.a");
     for (target, file, members) in [
@@ -103,6 +96,7 @@ fn archive(folder: &Path, options: &str, names: &[impl AsRef<str>]) {
     succeed(in_folder(llvm("llvm-ar"), folder, &format!("qcSD {options} hda.a")).args(names));
 }
 
+#[test(LLVM)]
 fn members_of_all_forms() {
     let folder = scratch::folder("device-archive-forms");
     let (host, payloads) = (host(&folder), payloads(&folder));
@@ -140,6 +134,7 @@ fn members_of_all_forms() {
     compare(&folder, &[gfx("gfx906")]);
 }
 
+#[test(LLVM.slow())]
 fn random_archives() {
     let folder = scratch::folder("device-archive-random");
     let (host, payloads) = (host(&folder), payloads(&folder));
@@ -171,6 +166,7 @@ fn random_archives() {
     }
 }
 
+#[test(LLVM)]
 fn names_of_members() {
     let folder = scratch::folder("device-archive-names");
     let targets = [
@@ -195,6 +191,7 @@ fn names_of_members() {
 }
 
 /// Tests that a linker finds the member that defines a symbol, which is the purpose of archives.
+#[test(LLVM)]
 fn linkers_take_ours() {
     let folder = scratch::folder("device-archive-link");
     let payloads = payloads(&folder);
@@ -215,6 +212,7 @@ fn linkers_take_ours() {
     }
 }
 
+#[test]
 fn entries_of_a_binary_bundle_stay_in_file_order() {
     let mut builder = BundleBuilder::new();
     let ids = [
@@ -232,6 +230,7 @@ fn entries_of_a_binary_bundle_stay_in_file_order() {
     assert_eq!(found[0].members().map(|(_, bytes)| bytes).collect::<Vec<_>>(), [b"1", b"2", b"3"]);
 }
 
+#[test]
 fn malformed_members() {
     let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906").unwrap()];
     let found = |name: &[u8], data: &[u8]| {
@@ -265,6 +264,7 @@ fn malformed_members() {
     assert!(error.starts_with("entry 1, bundle entry ID"), "{error}");
 }
 
+#[test(LLVM)]
 fn no_more_memory_than_allowed() {
     let folder = scratch::folder("device-archive-limit");
     let code = vec![7; 100_000];

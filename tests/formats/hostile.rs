@@ -28,13 +28,7 @@ const LARGEST_ANYWAY: u64 = 64 << 10;
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
-offload_tests::tests! {
-    NOTHING => [
-        elf_sections_that_share_their_bytes, coff_sections_that_share_their_bytes,
-        sections_that_share_their_wrappers, sections_that_share_a_long_name,
-    ];
-    files(),
-}
+tests!(files());
 
 /// Returns a test for each file of the corpus, and for each file of [`made`]. Together they take
 /// over a minute.
@@ -203,6 +197,7 @@ fn check(bytes: &[u8], what: &str) {
 
 // ------------------------------------------------ files in which a few bytes represent much data
 
+#[test]
 fn elf_sections_that_share_their_bytes() {
     let names = b"\0.s\0__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-\0";
     let mut sections = vec![Header::new(1, BODY, 100_000); 2000];
@@ -211,6 +206,7 @@ fn elf_sections_that_share_their_bytes() {
     check(&file, "2000 sections of 100000 bytes");
 }
 
+#[test]
 fn coff_sections_that_share_their_bytes() {
     const COUNT: u16 = 2000;
     const CONTENTS: u32 = 100_000;
@@ -232,6 +228,7 @@ fn coff_sections_that_share_their_bytes() {
     check(&file, "2000 sections of 100000 bytes");
 }
 
+#[test]
 fn sections_that_share_their_wrappers() {
     let section = Header { flags: 2, address: 1 << 40, ..Header::new(1, BODY, 24 * 8000) };
     let file =
@@ -239,6 +236,7 @@ fn sections_that_share_their_wrappers() {
     check(&file, "8000 sections of 8000 wrappers");
 }
 
+#[test]
 fn sections_that_share_a_long_name() {
     let names = [&[b'n'; 1_000_000][..], &[0]].concat();
     let sections: Vec<_> = (0..20_000).map(|number| Header::new(number % 8, BODY, 1)).collect();

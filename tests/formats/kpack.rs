@@ -7,18 +7,12 @@ use offload_format::inventory::{ContainerKind, Images, Inventory};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC, is_binary_of};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        what_the_packer_wrote, references_and_manifests, headers_that_are_wrong,
-        tables_that_are_wrong, kernels_that_are_wrong, limits, kernels_of_one_binary,
-    ],
-}
-
 fn corpus(file: &str) -> Vec<u8> {
     corpus_file(&format!("kpack/{file}"))
 }
 
 /// Tests what the dumps of the corpus do not show.
+#[test]
 fn what_the_packer_wrote() {
     for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
         let bytes = corpus(file);
@@ -32,6 +26,7 @@ fn what_the_packer_wrote() {
     }
 }
 
+#[test]
 fn references_and_manifests() {
     // Incomplete references and wrong values are errors. The reference `with_more` below is valid:
     // its search paths are before its kernel name, it has an unknown key, which is skipped, and
@@ -74,6 +69,7 @@ fn with_table(table: &[u8]) -> Vec<u8> {
     [&header.concat()[..], table].concat()
 }
 
+#[test]
 fn headers_that_are_wrong() {
     let good = corpus("none.kpack");
     let kind = |bytes: &[u8]| Kpack::parse(bytes).map(|_| ()).unwrap_err().kind();
@@ -104,6 +100,7 @@ fn with_streams(offset: &[u8], size: u8) -> Vec<u8> {
     with_pairs(3, &[&pairs[..], offset, b"\xa9zstd_size", &[size]].concat())
 }
 
+#[test]
 fn tables_that_are_wrong() {
     let blobs =
         |blobs: &[u8]| with_pairs(2, &[b"\xb2compression_scheme\xa4none\xa5blobs", blobs].concat());
@@ -129,6 +126,7 @@ fn tables_that_are_wrong() {
     assert!(Kpack::parse(&bytes).is_err(), "millions of streams in 48 bytes");
 }
 
+#[test]
 fn kernels_that_are_wrong() {
     let kernel = |fields: &[u8]| {
         let pairs = b"\xb2compression_scheme\xa4none\xa5blobs\x91\x82\xa6offset\x10\xa4size\x08\xa3toc\x81\xa1b\x81\xa1t";
@@ -149,6 +147,7 @@ fn kernels_that_are_wrong() {
 }
 
 /// Tests that the reader does not allocate the sizes that a table records.
+#[test]
 fn limits() {
     let bytes = corpus("zstd.kpack");
     let kpack = Kpack::parse(&bytes).unwrap();
@@ -166,6 +165,7 @@ fn limits() {
     }
 }
 
+#[test]
 fn kernels_of_one_binary() {
     let bytes = corpus("zstd.kpack");
     let mut inventory = Inventory::of(&bytes, 1 << 20);

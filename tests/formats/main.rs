@@ -2,6 +2,9 @@
 //! the tools of LLVM, AMD, NVIDIA and GNU, with checked-in files of the corpus, and with the
 //! inputs.
 
+#[macro_use]
+extern crate offload_tests;
+
 mod allocations;
 mod archives;
 mod compressed;
@@ -29,27 +32,5 @@ mod versus_llvm;
 static ALLOCATOR: offload_tests::counting::Counting = offload_tests::counting::Counting;
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([
-        allocations::tests(),
-        archives::tests(),
-        compressed::tests(),
-        device_archive::tests(),
-        fat_file::tests(),
-        golden::tests(),
-        host_object::tests(),
-        hostile::tests(),
-        kernels::tests(),
-        kpack::tests(),
-        oxart::tests(),
-        no_std::tests(),
-        nv_fatbin::tests(),
-        object_bundle::tests(),
-        offload_binary::tests(),
-        properties::tests(),
-        ptx_oldest::tests(),
-        real_files::tests(),
-        target_ids::tests(),
-        text_bundle::tests(),
-        versus_llvm::tests(),
-    ])
+    offload_tests::registry::run()
 }

@@ -6,17 +6,11 @@ use offload_format::inventory::{ContainerKind, ImageKind, Images, Inventory};
 use offload_format::oxart::{EntryKind, Oxart, Oxarts, PayloadKind};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        what_the_writer_wrote, images_in_a_program, headers_that_are_wrong, records_that_are_wrong,
-        what_is_unknown, bundles_in_a_row,
-    ],
-}
-
 fn corpus(file: &str) -> Vec<u8> {
     corpus_file(&format!("oxart/{file}"))
 }
 
+#[test]
 fn what_the_writer_wrote() {
     let bytes = corpus("kinds.oxart");
     let bundle = Oxart::parse(&bytes).unwrap();
@@ -52,6 +46,7 @@ fn what_the_writer_wrote() {
 }
 
 /// In a program, each payload is an image, with the name of its target in that form.
+#[test]
 fn images_in_a_program() {
     let bytes = corpus("libsaxpy.so");
     let inventory = Inventory::of(&bytes, 1 << 30);
@@ -96,6 +91,7 @@ fn kind(bytes: &[u8]) -> ErrorKind {
     Oxart::parse(bytes).map(|_| ()).unwrap_err().kind()
 }
 
+#[test]
 fn headers_that_are_wrong() {
     let good = corpus("kinds.oxart");
     assert_eq!(kind(b"OXIDEARX"), ErrorKind::BadMagic);
@@ -124,6 +120,7 @@ fn headers_that_are_wrong() {
 /// Returns the offset of the records in `kinds.oxart`, after its name and its target.
 const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
 
+#[test]
 fn records_that_are_wrong() {
     let good = corpus("kinds.oxart");
     for record in 0..6 {
@@ -170,6 +167,7 @@ fn records_that_are_wrong() {
 }
 
 /// Kinds and options that are not known are kept.
+#[test]
 fn what_is_unknown() {
     let good = corpus("kinds.oxart");
     let other = patched(&patched(&good, RECORDS, &[0x34, 0x12]), 24, &[0xff; 8]);
@@ -182,6 +180,7 @@ fn what_is_unknown() {
     );
 }
 
+#[test]
 fn bundles_in_a_row() {
     let one = corpus("kinds.oxart");
     let bytes = [&[0; 8][..], &one, &one, &[0; 24], &one, &[0; 3]].concat();

@@ -7,11 +7,6 @@ use offload_tests::prelude::*;
 use offload_tests::published::{self, OLD_PTXAS};
 use std::fmt::Write;
 
-offload_tests::tests! {
-    NOTHING => [each_form_has_the_version_of_its_row, the_newest_of_random_instructions_decides],
-    needs(&[Tool::OldPtxas, Tool::Cuda]).slow() => [old_assemblers_know_what_the_table_has],
-}
-
 /// Returns each combination of a row's modifiers.
 fn combinations(row: &PtxInstruction) -> Vec<Vec<&'static str>> {
     let mut all = vec![Vec::new()];
@@ -123,6 +118,7 @@ fn text(version: PtxVersion, target: &str, rows: &[&PtxInstruction]) -> (String,
     (text, lines)
 }
 
+#[test]
 fn each_form_has_the_version_of_its_row() {
     for row in PTX_INSTRUCTIONS {
         let (text, lines) = text(PtxVersion::new(9, 5), "sm_80", &[row]);
@@ -132,6 +128,7 @@ fn each_form_has_the_version_of_its_row() {
 }
 
 /// In any order, the newest instruction decides.
+#[test]
 fn the_newest_of_random_instructions_decides() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
@@ -176,6 +173,7 @@ fn refused(
 /// On a target that has everything, the assembler of the row's version accepts each form. On
 /// others, it accepts what the newest assembler does: a newer version may have brought a form to an
 /// older GPU.
+#[test(needs(&[Tool::OldPtxas, Tool::Cuda]).slow())]
 fn old_assemblers_know_what_the_table_has() {
     let newest = PathBuf::from(cuda("ptxas").get_program());
     let versions: BTreeSet<PtxVersion> = PTX_INSTRUCTIONS.iter().map(|row| row.1).collect();

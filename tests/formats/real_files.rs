@@ -20,19 +20,6 @@ const ROCRAND: Needs = needs(&[Tool::PublishedRocrand, Tool::Llvm22, Tool::RocOb
 const ALL: Needs = needs(&[Tool::PublishedRocm, Tool::PublishedCuda]);
 const CUDA: Needs = needs(&[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda]);
 
-offload_tests::tests! {
-    ROC_OBJ.slow() => [plain_bundles],
-    ROCRAND.slow() => [targets_with_features],
-    ROCM => [
-        bundles_in_a_dll, code_objects_are_for_the_targets_that_bundles_name,
-        wrappers_point_to_the_bundles,
-    ],
-    ROCM.slow() => [compressed_bundles],
-    CUDA => [wrappers_point_to_the_fatbins],
-    CUDA.slow() => [fatbins_in_a_dll, fatbins],
-    ALL.slow() => [size_takes_all],
-}
-
 /// Returns the entries, except those for hosts, with their offsets and sizes.
 fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     let mut all = Vec::new();
@@ -115,12 +102,14 @@ fn assert_same_entries(
     assert!(theirs.next().is_none() && by_offload.next().is_none(), "more images");
 }
 
+#[test(ROC_OBJ.slow())]
 fn plain_bundles() {
     let folder = scratch::folder("real-files-plain");
     assert_plain_bundles(&folder, published::ONNXRUNTIME, 95, 9);
     assert_plain_bundles(&folder, published::JAX_ROCM60, 1, 12);
 }
 
+#[test(ROCRAND.slow())]
 fn targets_with_features() {
     let folder = scratch::folder("real-files-features");
     assert_plain_bundles(&folder, published::ROCRAND, 1, 8);
@@ -152,6 +141,7 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
 
 /// For compressed bundles, `llvm-objdump` writes wrong bytes. So `clang-offload-bundler` is the
 /// reference; it reads each bundle separately.
+#[test(ROCM.slow())]
 fn compressed_bundles() {
     let folder = scratch::folder("real-files-compressed");
     let files = [
@@ -184,6 +174,7 @@ fn compressed_bundles() {
 
 /// None of the installed tools finds bundles in a DLL. So the test compares their places with the
 /// section's, and unbundles each bundle separately.
+#[test(ROCM)]
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
     let path = path(published::BITSANDBYTES_ROCM72_DLL);
@@ -231,6 +222,7 @@ fn is_dll(path: &Path) -> bool {
 
 /// Tests that the targets in the code objects' headers fit their entries, and that all kernels can
 /// be read.
+#[test(ROCM)]
 fn code_objects_are_for_the_targets_that_bundles_name() {
     for name in published::ROCM {
         assert_code_objects_are_for_their_targets(name);
@@ -294,6 +286,7 @@ fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]
     images
 }
 
+#[test(CUDA.slow())]
 fn fatbins() {
     let folder = scratch::folder("real-files-fatbins");
     let files = [
@@ -315,6 +308,7 @@ fn fatbins() {
 }
 
 /// `cuobjdump` on Linux finds nothing in a DLL, so the test gives it each section as a file.
+#[test(CUDA.slow())]
 fn fatbins_in_a_dll() {
     const NAME: &str = published::BITSANDBYTES_CUDA132_DLL;
     let folder = scratch::folder("real-files-fatbins-dll");
@@ -334,6 +328,7 @@ fn fatbins_in_a_dll() {
 }
 
 /// `tools/verify.rs` and `tools/inside` test two more commands with the same files.
+#[test(ALL.slow())]
 fn size_takes_all() {
     for name in published::ROCM.into_iter().chain(published::CUDA) {
         let output = succeed(Command::new(own::cargo_offload()).arg("size").arg(path(name)));
@@ -359,6 +354,7 @@ fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     starts
 }
 
+#[test(ROCM)]
 fn wrappers_point_to_the_bundles() {
     for name in published::ROCM {
         let file = read(path(name));
@@ -369,6 +365,7 @@ fn wrappers_point_to_the_bundles() {
 
 /// The wrappers point to all fatbins except one: the cubins of one fatbin of nvJPEG 12 have no
 /// kernels, and no wrapper points to it.
+#[test(CUDA)]
 fn wrappers_point_to_the_fatbins() {
     for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
         let file = read(path(name));

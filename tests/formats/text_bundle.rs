@@ -10,15 +10,6 @@ use offload_tests::prelude::*;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 
-offload_tests::tests! {
-    LLVM => [
-        duplicates_are_kept_in_file_order, a_start_line_in_a_payload_is_payload,
-        text_without_entries, entries_without_an_end,
-    ],
-    LLVM.slow() => [random_payloads],
-    NOTHING => [ids_are_checked, leaders_are_found, every_truncation, long_files_of_markers],
-}
-
 const FILE_TYPES: [&str; 7] = ["i", "ii", "cui", "hipi", "d", "s", "ll"];
 
 const IDS: [&str; 3] = [
@@ -121,6 +112,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
+#[test(LLVM.slow())]
 fn random_payloads() {
     let folder = scratch::folder("text-bundle-random");
     let payloads = proptest::collection::vec(payload(), 1..=3);
@@ -143,6 +135,7 @@ fn corpus() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     FILE_TYPES.into_iter().map(|it| (it, corpus_file(&format!("text_bundle/basic.{it}"))))
 }
 
+#[test(LLVM)]
 fn duplicates_are_kept_in_file_order() {
     let folder = scratch::folder("text-bundle-duplicates");
     let leader = leader("ii");
@@ -172,6 +165,7 @@ fn duplicates_are_kept_in_file_order() {
 
 /// LLVM treats a START line in a payload as an entry while it skips the payload to find another
 /// entry, and otherwise as payload.
+#[test(LLVM)]
 fn a_start_line_in_a_payload_is_payload() {
     let folder = scratch::folder("text-bundle-nested");
     let leader = leader("s");
@@ -185,6 +179,7 @@ fn a_start_line_in_a_payload_is_payload() {
 }
 
 /// A START line needs a line end before it, even at the start of the file.
+#[test(LLVM)]
 fn text_without_entries() {
     let folder = scratch::folder("text-bundle-none");
     let leader = leader("ii");
@@ -198,6 +193,7 @@ fn text_without_entries() {
     }
 }
 
+#[test(LLVM)]
 fn entries_without_an_end() {
     let folder = scratch::folder("text-bundle-endless");
     let leader = leader("d");
@@ -226,6 +222,7 @@ fn entries_without_an_end() {
     assert!(!succeeds(llvm("clang-offload-bundler"), &folder, &options));
 }
 
+#[test]
 fn ids_are_checked() {
     let gfx906 = "hip-amdgcn-amd-amdhsa--gfx906";
     let mut builder = TextBundleBuilder::new(CommentLeader::Hash);
@@ -247,6 +244,7 @@ fn ids_are_checked() {
     assert_eq!((error.kind(), error.offset()), (ErrorKind::Malformed, at as u64 - 2));
 }
 
+#[test]
 fn leaders_are_found() {
     for leader in CommentLeader::ALL {
         let others = CommentLeader::ALL.into_iter().filter(|other| *other != leader);
@@ -259,6 +257,7 @@ fn leaders_are_found() {
     }
 }
 
+#[test]
 fn every_truncation() {
     for (file_type, bytes) in corpus() {
         let whole = read(&bytes, leader(file_type));
@@ -275,6 +274,7 @@ fn every_truncation() {
 }
 
 /// Tests files that would take hours if a search read the same bytes repeatedly.
+#[test]
 fn long_files_of_markers() {
     let leader = CommentLeader::Semicolon;
     let starts = start(leader, "id").repeat(1 << 16);

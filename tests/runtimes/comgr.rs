@@ -25,14 +25,6 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard};
 
-offload_tests::tests! {
-    needs(&[Tool::Comgr]) => [
-        features_of_the_known_processors, every_device_and_every_image, the_first_entry_that_fits,
-        the_table_ends_within_the_first_4096_bytes, target_ids_of_headers,
-    ],
-    needs(&[Tool::Comgr, Tool::Llvm22]).slow() => [the_pack_of_a_linked_program],
-}
-
 /// An image of a bundle, in the form that the rules need.
 #[derive(Clone, Copy)]
 struct Image<'a> {
@@ -91,6 +83,7 @@ fn one_entry(kind: &str, target: &str) -> Vec<u8> {
 
 /// Tests that comgr accepts a device name with the features that our table gives its processor, and
 /// with no other feature.
+#[test(needs(&[Tool::Comgr]))]
 fn features_of_the_known_processors() {
     let comgr = comgr();
     for name in comgr.processors() {
@@ -105,6 +98,7 @@ fn features_of_the_known_processors() {
     }
 }
 
+#[test(needs(&[Tool::Comgr]))]
 fn every_device_and_every_image() {
     let comgr = comgr();
     let devices = devices(&comgr);
@@ -131,6 +125,7 @@ fn every_device_and_every_image() {
 
 /// Tests bundles in orders that no tool writes: entries of all kinds ever written, several of which
 /// fit.
+#[test(needs(&[Tool::Comgr]))]
 fn the_first_entry_that_fits() {
     let comgr = comgr();
     let mut random = Random::new(3);
@@ -191,6 +186,7 @@ fn bundle_with_table(size: usize) -> Vec<u8> {
     layout.to_vec(&vec![b"x".as_slice(); ids.len()])
 }
 
+#[test(needs(&[Tool::Comgr]))]
 fn the_table_ends_within_the_first_4096_bytes() {
     let comgr = comgr();
     let device = "gfx90a:sramecc+:xnack-";
@@ -206,6 +202,7 @@ fn the_table_ends_within_the_first_4096_bytes() {
 
 /// Tests every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4
 /// supports.
+#[test(needs(&[Tool::Comgr]))]
 fn target_ids_of_headers() {
     let comgr = comgr();
     let mut data = corpus_file("image/v3.hsaco");
@@ -245,6 +242,7 @@ fn target_ids_of_headers() {
 }
 
 /// Reads the section of a program that Cargo linked.
+#[test(needs(&[Tool::Comgr, Tool::Llvm22]).slow())]
 fn the_pack_of_a_linked_program() {
     let scenario = Scenario::without_sources("comgr-pack");
     scenario

@@ -5,14 +5,6 @@ use crate::saxpy::{PREBUILT, prebuilt};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described};
 
-offload_tests::tests! {
-    GCC => [without_a_fitting_image_the_cpu_runs, of_several_gpus_the_first_that_fits_runs, wrong_results_are_found,
- no_driver_is_needed_to_start,
-],
-    GCC.slow() => [each_gpu_gets_its_image_byte_for_byte],
-    needs(&[Tool::Gcc, Tool::NvidiaGpu]) => [a_real_gpu_computes_the_right_result],
-}
-
 /// The example with its prebuilt images.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| PREBUILT.program());
 
@@ -35,6 +27,7 @@ fn run(staged: &Staged, args: &[&str], name: &str) -> Outcome {
 /// The last line of a run on the CPU.
 const RAN_ON_CPU: &str = "Ran the cpu shared object on cpu: all 1048576 elements are right.\n";
 
+#[test(GCC.slow())]
 fn each_gpu_gets_its_image_byte_for_byte() {
     for (gpu, driver, target, kind, file) in [
         ("8.0", "11000", "sm_80", "cubin", "sm_80.cubin"),
@@ -58,6 +51,7 @@ fn each_gpu_gets_its_image_byte_for_byte() {
     }
 }
 
+#[test(GCC)]
 fn without_a_fitting_image_the_cpu_runs() {
     let old = "the driver for CUDA 10.2 loads PTX up to 6.5; this image is PTX 7.0, for CUDA 11.0 or later";
     for (gpu, driver, why) in
@@ -77,6 +71,7 @@ fn without_a_fitting_image_the_cpu_runs() {
     }
 }
 
+#[test(GCC)]
 fn of_several_gpus_the_first_that_fits_runs() {
     let gpus = on_gpus("7.5,9.0,8.6");
     for (args, image, gpu) in [(&[][..], "sm_90", 1), (&["--device=cuda:2"], "sm_80", 2)] {
@@ -92,6 +87,7 @@ fn of_several_gpus_the_first_that_fits_runs() {
     );
 }
 
+#[test(GCC)]
 fn wrong_results_are_found() {
     for (end, wrong, first) in [
         (0, 1048576, "y[0]: expected 3, found 0"),
@@ -108,6 +104,7 @@ fn wrong_results_are_found() {
     }
 }
 
+#[test(GCC)]
 fn no_driver_is_needed_to_start() {
     let dynamic = stdout(&succeed(Command::new("readelf").args(["-d", "-W"]).arg(&*PROGRAM)));
     let needed = dynamic.lines().filter(|line| line.contains("(NEEDED)"));
@@ -122,6 +119,7 @@ fn no_driver_is_needed_to_start() {
     }
 }
 
+#[test(needs(&[Tool::Gcc, Tool::NvidiaGpu]))]
 fn a_real_gpu_computes_the_right_result() {
     let output = succeed(Command::new(&*PROGRAM).args(["--device", "cuda:0"]));
     let printed = stdout(&output);

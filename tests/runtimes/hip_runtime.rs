@@ -10,12 +10,6 @@ use offload_tests::stand_ins::{Outcome, Staged, described, hsa};
 
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
 
-offload_tests::tests! {
-    NEEDS.slow() => [without_a_fitting_image_the_cpu_runs, without_any_image_there_is_an_error, the_runtime_gets_the_selected_image_of_a_mixed_pack, the_runtime_gets_the_selected_image_of_a_bundle, registered_kernels_are_loaded_by_the_runtime_itself],
-    needs(&[Tool::Hip5, Tool::Gcc]) => [without_a_gpu_the_runtime_is_no_error],
-    needs(&[Tool::Hip5, Tool::Gcc]).slow() => [what_the_runtime_refuses_is_told],
-}
-
 /// A build of the example for AMD's runtime of version 5.
 struct Example {
     scenario: Scenario,
@@ -61,11 +55,13 @@ fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
     staged.with("CUDA_VISIBLE_DEVICES", "").run(args, &LIBRARIES.join(log))
 }
 
+#[test(NEEDS.slow())]
 fn the_runtime_gets_the_selected_image_of_a_mixed_pack() {
     assert_reaches_the_gpu(&MIXED, ".llvm.offloading", "gfx90a:sramecc+:xnack-", "gfx90a");
     assert_reaches_the_gpu(&MIXED, ".llvm.offloading", "gfx1030", "gfx1030");
 }
 
+#[test(NEEDS.slow())]
 fn the_runtime_gets_the_selected_image_of_a_bundle() {
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx90a:sramecc-:xnack+", "gfx90a");
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx906:sramecc-:xnack-", "gfx906:xnack-");
@@ -100,6 +96,7 @@ const UNFITTING: &str = "gfx906:sramecc+:xnack+";
 /// The last line of a run on the CPU.
 const RAN_ON_CPU: &str = "Ran the cpu shared object on cpu: all 1048576 elements are right.\n";
 
+#[test(NEEDS.slow())]
 fn without_a_fitting_image_the_cpu_runs() {
     run(&MIXED.program, UNFITTING, &[])
         .succeeds()
@@ -117,6 +114,7 @@ to run on this device, add \"gfx906\" to the targets of build.rs
     run(&MIXED.program, UNFITTING, &["--device", "hip:0"]).fails_with(error).loads_nothing();
 }
 
+#[test(NEEDS.slow())]
 fn without_any_image_there_is_an_error() {
     let error = "\
 error: no image for gfx906:sramecc+:xnack+
@@ -136,6 +134,7 @@ to run on this device, add ";
 
 /// Asserts that the program prints the error if the HIP runtime refuses the image. Code objects of
 /// version 6, the compiler's default, are too new for the runtime of version 5.
+#[test(needs(&[Tool::Hip5, Tool::Gcc]).slow())]
 fn what_the_runtime_refuses_is_told() {
     let size = prebuilt("gfx90a.hsaco").len();
     let error = format!(
@@ -146,6 +145,7 @@ fn what_the_runtime_refuses_is_told() {
     run(&PREBUILT.program(), "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
 }
 
+#[test(needs(&[Tool::Hip5, Tool::Gcc]))]
 fn without_a_gpu_the_runtime_is_no_error() {
     run(&PREBUILT.program(), "", &[])
         .succeeds()
@@ -155,6 +155,7 @@ fn without_a_gpu_the_runtime_is_no_error() {
 
 /// With `register`, a program contains no code that loads images. The runtime itself finds the
 /// kernels of a pack of two modules, and those of a file with bundles.
+#[test(NEEDS.slow())]
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     // The file contains a bundle for each module.

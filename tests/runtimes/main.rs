@@ -1,6 +1,9 @@
 //! Tests of programs that load their images: the examples, the guide, and the images that vendors'
 //! programs choose.
 
+#[macro_use]
+extern crate offload_tests;
+
 mod agreement;
 mod checks;
 mod comgr;
@@ -14,17 +17,5 @@ mod run;
 mod saxpy;
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([
-        agreement::tests(),
-        checks::tests(),
-        comgr::tests(),
-        cuda_driver::tests(),
-        examples::tests(),
-        gpu_checks::tests(),
-        guide::tests(),
-        hip_runtime::tests(),
-        kernel_arguments::tests(),
-        run::tests(),
-        saxpy::tests(),
-    ])
+    offload_tests::registry::run()
 }

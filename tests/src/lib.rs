@@ -30,3 +30,5 @@ pub mod spirv;
 pub mod stand_ins;
 pub mod tools;
 pub mod visit;
+
+pub use offload_tests_attribute::test;

@@ -1,12 +1,14 @@
-//! Tests as data: name, tools, and duration. [`tests!`](crate::tests) lists the tests of a file,
-//! [`run`] is the `main` of an executable.
+//! Tests as data: name, tools, and duration. `#[test(NEEDS)]` registers a function as a test, and
+//! [`run`] is the `main` of an executable, which runs all of them.
 //!
-//! A test is registered under the path of its function in the executable. So `cargo xtask test
-//! --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
+//! A test has the path of its function in the executable. So `cargo xtask test --test builds --
+//! modules::a_wrong_name_does_not_compile` runs that function. The attribute's argument is the
+//! [needs](Needs) of the test, such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
 //!
-//! Tests are not marked by `#[test]`, because such a test cannot decide at run time that it is
-//! ignored, with the missing tool as the reason. Its harness also starts slow tests late, and
-//! measures no processor time.
+//! The attribute of the standard library would register tests that cannot decide at run time that
+//! they are ignored, with the missing tool as the reason. Its harness also starts slow tests late,
+//! and measures no processor time. Each `main.rs` imports our attribute with `#[macro_use]`, which
+//! hides the one of the standard library in all modules.
 
 use crate::processes;
 use crate::tools::Tool;
@@ -19,36 +21,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. In each group, the tools that the
-/// tests need come before the tests' functions:
+/// Registers tests that are made in a loop: the argument is a value to iterate over.
 ///
 /// ```ignore
-/// tests! {
-///     LLVM => [a_bundle_is_read, a_bundle_is_written],
-///     LLVM.slow() => [every_bundle_is_read];
-///     more::tests(), tests_of_all_files(),
-/// }
+/// tests!(corpus_files().into_iter().map(|file| {
+///     Test::new(module_path!(), &file.clone(), NOTHING, move || is_as_its_dump(&file))
+/// }));
 /// ```
-///
-/// The expressions after the semicolon add more tests: those of other modules, and those that are
-/// made in a loop.
 #[macro_export]
 macro_rules! tests {
-    ($($needs:expr => [$($function:ident),+ $(,)?]),* $(,)? $(; $($more:expr),+ $(,)?)?) => {
-        pub fn tests() -> ::std::vec::Vec<$crate::registry::Test> {
-            let own: ::std::vec::Vec<$crate::registry::Test> = ::std::vec![$($(
-                $crate::registry::Test::new(module_path!(), stringify!($function), $needs, $function)
-            ),+),*];
-            own.into_iter()$($(.chain($more))+)?.collect()
+    ($tests:expr) => {
+        $crate::registry::inventory::submit! {
+            $crate::registry::Registered(|| $tests.into_iter().collect())
         }
     };
 }
+
+pub use inventory;
+
+/// A function that makes tests.
+#[derive(Debug)]
+pub struct Registered(pub fn() -> Vec<Test>);
+
+inventory::collect!(Registered);
 
 /// The tools and the time that a test needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     tools: &'static [Tool],
     time: Time,
+    ignored_if: fn() -> Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,7 +80,7 @@ pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 /// Returns the needs of a test that uses these tools and takes less than about one second of
 /// processor time.
 pub const fn needs(tools: &'static [Tool]) -> Needs {
-    Needs { tools, time: Time::Short }
+    Needs { tools, time: Time::Short, ignored_if: || None }
 }
 
 impl Needs {
@@ -97,6 +99,12 @@ impl Needs {
     /// long they take, and which command runs them.
     pub const fn on_request(self, reason: &'static str) -> Self {
         Self { time: Time::OnRequest(reason), ..self }
+    }
+
+    /// Ignores tests if this function returns a reason. The function is called only when all tools
+    /// are present.
+    pub const fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
+        Self { ignored_if: reason, ..self }
     }
 
     /// Returns why the tests cannot run here, and whether that is a failure; `None` if no tool is
@@ -121,7 +129,6 @@ impl From<&'static [Tool]> for Needs {
 pub struct Test {
     name: String,
     needs: Needs,
-    ignored_if: fn() -> Option<String>,
     run: Box<dyn FnOnce() + Send>,
 }
 
@@ -145,17 +152,11 @@ impl Test {
         // `module_path!()` starts with the executable's name, which is not part of a test's name.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
-        Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
-    }
-
-    /// Ignores the test if this function returns a reason. The function is called only when all
-    /// tools are present.
-    pub fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
-        Self { ignored_if: reason, ..self }
+        Self { name: module + name, needs: needs.into(), run: Box::new(run) }
     }
 
     fn into_trial(self, arguments: &Arguments) -> Trial {
-        let Self { name, needs, ignored_if, run } = self;
+        let Self { name, needs, run } = self;
         let is_flagged = matches!(needs.time, Time::OnRequest(_)) && arguments.ignored;
         let left_out = match needs.time {
             Time::Slow if env::var_os("OFFLOAD_TEST_SHORT").is_some() => {
@@ -172,7 +173,7 @@ impl Test {
                 record(&own_name, &format!("left out\t{reason}"));
                 return Ok(Completion::ignored_with(reason));
             }
-            match needs.missing().or_else(|| Some((ignored_if()?, false))) {
+            match needs.missing().or_else(|| Some(((needs.ignored_if)()?, false))) {
                 Some((why, true)) => return Err(Failed::from(why)),
                 Some((why, false)) => {
                     record(&own_name, &format!("ignored\t{why}"));
@@ -247,11 +248,16 @@ fn end_if_a_test_hangs() {
 
 /// Runs the tests that the command line selects. The slow tests come first: if a slow test started
 /// last, the other processors would be idle until it ends.
-pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
+pub fn run() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut tests: Vec<Test> = tests.into_iter().flatten().collect();
-    tests.sort_by_key(|test| test.needs.time == Time::Short);
+    let registered = inventory::iter::<Registered>.into_iter();
+    let mut tests: Vec<Test> = registered.flat_map(|Registered(tests)| tests()).collect();
+    tests.sort_by(|a, b| order(a).cmp(&order(b)));
     let trials = tests.into_iter().map(|test| test.into_trial(&arguments)).collect();
     thread::spawn(end_if_a_test_hangs);
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn order(test: &Test) -> (bool, &str) {
+    (test.needs.time == Time::Short, &test.name)
 }

@@ -16,10 +16,6 @@ use offload_tests::own::run;
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING.slow() => [files_of_the_corpus, random_sets],
-}
-
 const AMD: &str = "
     gfx906 gfx906:xnack- gfx906:sramecc+:xnack- gfx908:xnack+ gfx90a gfx90a:xnack+ gfx90a:sramecc-:xnack-
     gfx942 gfx942:xnack- gfx9-generic gfx9-generic:xnack- gfx9-4-generic gfx1100 gfx11-generic gfx12-generic gfx1250";
@@ -72,6 +68,7 @@ fn ask(file: &Path, device: &str, what: &str) -> (bool, bool) {
     (is_served, !chosen.is_empty())
 }
 
+#[test(NOTHING.slow())]
 fn files_of_the_corpus() {
     let (mut served, mut not) = (0, 0);
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
@@ -186,6 +183,7 @@ fn library(random: &mut Random, folder: &Path) -> PathBuf {
     file
 }
 
+#[test(NOTHING.slow())]
 fn random_sets() {
     let folder = scratch::folder("offload-agreement");
     let (mut all, mut none) = (0, 0);

@@ -9,18 +9,6 @@ use offload_tests::scenario::rust_compiler;
 use offload_tests::tools::oldest;
 use serde_json::Value;
 
-offload_tests::tests! {
-    COMPILERS => [what_compilers_say_of_themselves, a_program_without_its_mode],
-    COMPILERS.slow() => [a_build_does_as_it_says, what_people_see, what_is_listed_is_built],
-    COMPILERS.on_request("takes 40 s; `cargo xtask test --all --test tools -- doctor --ignored` runs it")
-        => [all_that_is_listed_is_built],
-    needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
-    needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],
-    GCC => [a_variable_that_names_nothing],
-    needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]) => [a_rust_for_kernels],
-    NOTHING => [runtimes_are_where_the_loader_looks, the_loader_of_opencl_and_its_drivers],
-}
-
 /// Returns the command `cargo offload doctor`, with LLVM 22's clang and CUDA's ptxas.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = bare(arguments);
@@ -68,6 +56,7 @@ fn scenario(name: &str) -> Scenario {
 
 /// Checks that `cargo build` succeeds for each target that doctor reports as buildable, and fails
 /// for all others.
+#[test(COMPILERS.slow())]
 fn a_build_does_as_it_says() {
     let targets = "gfx1100 gfx90a:xnack- gfx9999 sm_90a sm_70 compute_70 cpu hopper amdgcnspirv native gfx600";
     let targets: Vec<&str> = targets.split(' ').collect();
@@ -111,11 +100,13 @@ fn a_build_does_as_it_says() {
 
 /// Checks that Cargo builds a fifth of the targets that clang and ptxas list, and all that need
 /// optimization, in the profile that doctor reports.
+#[test(COMPILERS.slow())]
 fn what_is_listed_is_built() {
     listed_targets_are_built(5);
 }
 
 /// Checks that Cargo builds every target that clang and ptxas list.
+#[test(COMPILERS.on_request("takes 40 s; `cargo xtask test --all --test tools -- doctor --ignored` runs it"))]
 fn all_that_is_listed_is_built() {
     listed_targets_are_built(1);
 }
@@ -148,6 +139,7 @@ fn listed_targets_are_built(step: usize) {
 }
 
 /// Tests programs that are not executable: some unpackers of wheels lose the executable mode.
+#[test(COMPILERS)]
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
     let (ptxas, clang) = (folder.join("bin/ptxas"), folder.join("clang"));
@@ -174,6 +166,7 @@ fn a_program_without_its_mode() {
     assert_eq!(found["targets"][0]["refusal"], "no ptxas was found");
 }
 
+#[test(COMPILERS)]
 fn what_compilers_say_of_themselves() {
     let ran = run(&mut doctor(&["--json"]));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -204,6 +197,7 @@ fn what_compilers_say_of_themselves() {
 
 /// Asserts that doctor lists the targets of an old clang. Such a clang looks for ROCm's libraries
 /// before it lists anything, unless an option says that it needs none.
+#[test(needs(&[Tool::Oldest]))]
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
     let record = json(&run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));
@@ -213,6 +207,7 @@ fn an_old_clang_lists_its_gpus() {
     }
 }
 
+#[test(needs(&[Tool::Gcc, Tool::OwnMounts]))]
 fn a_machine_without_compilers() {
     let tools = scratch::folder("doctor_nothing").join("path");
     let without =
@@ -259,6 +254,7 @@ fn a_machine_without_compilers() {
 
 /// Asserts that doctor lists the targets of crates of kernels in Rust, those that the linkers found
 /// here can make, and what is missing.
+#[test(needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]))]
 fn a_rust_for_kernels() {
     let scenario = Scenario::new("doctor_rust");
     let rustc = rust_compiler(&scenario);
@@ -296,6 +292,7 @@ fn a_rust_for_kernels() {
     assert_has(&rust["install"], &folder.join("lib/rustlib/src/rust/library").to_string_lossy());
 }
 
+#[test(GCC)]
 fn a_variable_that_names_nothing() {
     let mut command = bare(&["--json"]);
     command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee");
@@ -306,6 +303,7 @@ fn a_variable_that_names_nothing() {
     assert_has(&tool(&record, "compiler launcher")["problem"], problem);
 }
 
+#[test]
 fn runtimes_are_where_the_loader_looks() {
     let folder = scratch::folder("doctor_runtimes");
     let library = folder.join("libcuda.so.1");
@@ -326,6 +324,7 @@ fn runtimes_are_where_the_loader_looks() {
 
 /// Asserts that doctor finds OpenCL's loader and the drivers that it starts, without starting any,
 /// and how to install what is missing.
+#[test]
 fn the_loader_of_opencl_and_its_drivers() {
     let runtimes = |library_path: &Path, vendors: &Path| -> Vec<(Value, Value, Value)> {
         let mut command = bare(&["--json"]);
@@ -367,6 +366,7 @@ fn the_loader_of_opencl_and_its_drivers() {
     commands.lines().take(4).for_each(|command| assert_has(install, command));
 }
 
+#[test(COMPILERS.slow())]
 fn what_people_see() {
     let ran = run(&mut doctor(&["sm_90a", "sm_70"]));
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");

@@ -19,14 +19,6 @@ const SIGBUS: i32 = 7;
 const SIGTERM: i32 = 15;
 const O_NONBLOCK: i32 = 0o4000;
 
-offload_tests::tests! {
-    NOTHING => [
-        no_room, folders_and_missing_files, pipes, inputs_that_shrink, links,
-        links_where_files_are_extracted, thin_archives_of_what_is_no_file, devices_are_not_read,
-        interrupts, sizes_that_cannot_be,
-    ],
-}
-
 const OLD: &[u8] = b"what was there before";
 
 /// Returns bytes that compression cannot shorten.
@@ -152,6 +144,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Tests a disk that becomes full while a file is written, and a device that is full.
+#[test]
 fn no_room() {
     let folder = Folder::new("no-room", |path| scratch::write(path.join("tiny"), "tiny"));
     for line in WRITERS {
@@ -171,6 +164,7 @@ fn no_room() {
 }
 
 /// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.
+#[test]
 fn folders_and_missing_files() {
     let folder = Folder::new("folders", |path| {
         fs::create_dir(path.join("folder")).expect("it can be made");
@@ -199,6 +193,7 @@ fn pipe(path: &Path) {
 }
 
 /// Tests named pipes as inputs and outputs: the bytes are the same as with files.
+#[test]
 fn pipes() {
     let folder = Folder::new("pipes", |path| pipe(&path.join("pipe"))).path;
     for (line, input) in [
@@ -236,6 +231,7 @@ fn pipes() {
 }
 
 /// Tests outputs that are links: the link stays, and its target is created or replaced.
+#[test]
 fn links() {
     let folder = Folder::new("links", |_| ()).path;
     fs::create_dir(folder.join("elsewhere")).expect("it can be made");
@@ -263,6 +259,7 @@ fn links() {
 
 /// Tests outputs whose names come from inside a file: a link of that name is replaced, and the
 /// link's target stays unchanged.
+#[test]
 fn links_where_files_are_extracted() {
     let folder = Folder::new("extracted-links", |_| ()).path;
     for line in ["cargo-offload extract ../binary", "llvm-offload-binary ../binary --image="] {
@@ -321,6 +318,7 @@ pub fn thin_archive(name: &str) -> Vec<u8> {
 
 /// Tests members of thin archives, which are separate files. The tool refuses members that are not
 /// regular files: reading a device may never end, and a pipe may have no writer.
+#[test]
 fn thin_archives_of_what_is_no_file() {
     let folder = Folder::new("thin-archives", |path| {
         pipe(&path.join("pipe"));
@@ -355,6 +353,7 @@ fn thin_archives_of_what_is_no_file() {
 }
 
 /// Tests inputs that are no regular files. A device may have no end, unless it is empty.
+#[test]
 fn devices_are_not_read() {
     let folder = Folder::new("devices", |_| {});
     let in_little_memory = |line: &str| under_limit(&folder.path, line, "ulimit -v 500000");
@@ -384,6 +383,7 @@ fn devices_are_not_read() {
 
 /// Cuts the first input short after the tool has mapped it into memory, while the tool waits for
 /// its second input, a pipe.
+#[test]
 fn inputs_that_shrink() {
     let folder = Folder::new("shrink", |path| pipe(&path.join("pipe")));
     let input = folder.path.join("one");
@@ -416,6 +416,7 @@ fn inputs_that_shrink() {
 }
 
 /// Stops a tool by a signal while it writes.
+#[test]
 fn interrupts() {
     // The large size makes the copy last long; the file uses no space on the disk.
     let folder = Folder::new("interrupts", |path| {
@@ -451,6 +452,7 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// Tests files whose headers claim more bytes than there can be, with a low limit on memory.
+#[test]
 fn sizes_that_cannot_be() {
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(StatedKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");

@@ -11,14 +11,6 @@ use offload_tests::own::Ran;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! {
-    NOTHING => [
-        a_library_is_listed_with_its_packs, images_are_extracted, a_device_gets_the_pack_for_it,
-        sizes_and_checks, packs_that_are_missing, modules_that_packs_lack, paths_of_other_folders_and_links, manifests,
-        what_is_no_kernel_pack,
-    ],
-}
-
 pub const GFX906: &str = "demo_gfx906.kpack";
 pub const GFX1100: &str = "demo_gfx1100.kpack";
 
@@ -48,6 +40,7 @@ pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     with(&bytes, at.expect("it is there"), to.as_bytes())
 }
 
+#[test]
 fn a_library_is_listed_with_its_packs() {
     let folder = folder("ls", &["libk.so", GFX906, GFX1100]);
     // The packs also contain entries for k.dll, which are not listed with libk.so.
@@ -59,6 +52,7 @@ fn a_library_is_listed_with_its_packs() {
 }
 
 /// `none.kpack` contains the same code object uncompressed.
+#[test]
 fn images_are_extracted() {
     let folder = folder("extract", &["libk.so", GFX906, GFX1100, "none.kpack"]);
     let lines = "
@@ -68,6 +62,7 @@ fn images_are_extracted() {
     assert_session(&folder, "kernel_packs_extract", lines);
 }
 
+#[test]
 fn a_device_gets_the_pack_for_it() {
     let folder = folder("select", &["libk.so", GFX906, GFX1100]);
     let lines = "select --device gfx1100 libk.so\nselect --device gfx90a libk.so";
@@ -77,6 +72,7 @@ fn a_device_gets_the_pack_for_it() {
     assert!(fs::read(folder.join("image")).unwrap().starts_with(b"\x7fELF"));
 }
 
+#[test]
 fn sizes_and_checks() {
     let folder = folder("size", &["libk.so", "k.dll", "demo.kpm", GFX906, GFX1100]);
     let lines = format!("size libk.so\nverify libk.so k.dll {GFX906}");
@@ -94,6 +90,7 @@ fn sizes_and_checks() {
     }
 }
 
+#[test]
 fn packs_that_are_missing() {
     let folder = folder("missing", &["libk.so", "k.dll"]);
     // If several paths were tried, each is printed with the reason why it failed.
@@ -113,6 +110,7 @@ pub fn library_of_entry(number: u8) -> Vec<u8> {
 }
 
 /// The number of a wrapper names the entry of a pack.
+#[test]
 fn modules_that_packs_lack() {
     let checked = |folder: &Path| {
         let ran = offload(folder, "verify --notes libk.so");
@@ -155,6 +153,7 @@ fn modules_that_packs_lack() {
     assert!(ran.stderr.contains("ROCm 7.14 and older"), "{}", ran.stderr);
 }
 
+#[test]
 fn paths_of_other_folders_and_links() {
     let folder = scratch::folder("kernel-packs-folders");
     let library = |path: &str| patched("libk.so", "demo_@GFXARCH@.kpack", path);
@@ -174,6 +173,7 @@ fn paths_of_other_folders_and_links() {
     succeeds(&folder, "select -d gfx906 link.so");
 }
 
+#[test]
 fn manifests() {
     let folder = folder("manifests", &["k.dll", "demo.kpm", GFX906, GFX1100]);
     // In `gone`, a file that the manifest lists is missing. In `outside`, the manifest lists a file
@@ -192,6 +192,7 @@ fn manifests() {
     assert_transcript(&folder, "kernel_packs_manifests", lines);
 }
 
+#[test]
 fn what_is_no_kernel_pack() {
     let folder = scratch::folder("kernel-packs-others");
     for place in ["text", "folder", "device"] {

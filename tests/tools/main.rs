@@ -1,6 +1,9 @@
 //! Tests of the command lines: `cargo offload` with its commands, and our `clang-offload-bundler`,
 //! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
 
+#[macro_use]
+extern crate offload_tests;
+
 mod agreement;
 mod containers;
 mod doctor;
@@ -23,23 +26,7 @@ use offload_tests::prelude::*;
 use serde_json::Value;
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([
-        agreement::tests(),
-        doctor::tests(),
-        drop_in_bundler::tests(),
-        drop_in_clang::tests(),
-        drop_in_packager::tests(),
-        faults::tests(),
-        inside::tests(),
-        kernel_packs::tests(),
-        ls::tests(),
-        pack::tests(),
-        reach::tests(),
-        select::tests(),
-        size::tests(),
-        sycl::tests(),
-        verify::tests(),
-    ])
+    offload_tests::registry::run()
 }
 
 fn corpus_path(file: &str) -> PathBuf {

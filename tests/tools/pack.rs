@@ -7,13 +7,6 @@ use offload_format::compressed::CompressedBundle;
 use offload_format::offload_binary::{OffloadBinaries, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [packs_have_llvms_bytes, bundles_have_llvms_bytes],
-    NOTHING => [
-        all_versions_and_back, a_nul_follows_ptx, names_of_targets, refusals, what_was_there_stays,
-    ],
-}
-
 /// Makes a folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
 /// compute_80.
 fn folder(test: &str) -> PathBuf {
@@ -37,6 +30,7 @@ fn ours(folder: &Path, line: &str) -> Vec<u8> {
     read(folder.join("ours"))
 }
 
+#[test(LLVM)]
 fn packs_have_llvms_bytes() {
     let folder = folder("packs");
     for (line, images) in [
@@ -69,6 +63,7 @@ fn packs_have_llvms_bytes() {
     }
 }
 
+#[test(LLVM)]
 fn bundles_have_llvms_bytes() {
     let folder = folder("bundles");
     const HOST: &str = "host-x86_64-unknown-linux-gnu";
@@ -116,6 +111,7 @@ fn assert_extracts(folder: &Path, originals: &[&str]) {
     assert!(files == expected, "other images come out");
 }
 
+#[test]
 fn all_versions_and_back() {
     let folder = folder("versions");
     let images = "gfx90a=g.o gfx1100=h.o sm_90=c.cubin";
@@ -152,6 +148,7 @@ fn all_versions_and_back() {
     }
 }
 
+#[test]
 fn a_nul_follows_ptx() {
     let folder = folder("ptx");
     let text = read(folder.join("p.s"));
@@ -171,6 +168,7 @@ fn a_nul_follows_ptx() {
 
 /// The triples of packs are in the names of the files that `llvm-offload-binary` extracts. In
 /// entries for code objects before version 4, clang names the kind `hip` in place of `hipv4`.
+#[test]
 fn names_of_targets() {
     let folder = folder("names");
     scratch::write(folder.join("junk"), "junk");
@@ -196,6 +194,7 @@ fn names_of_targets() {
     assert_session(&folder, "pack_names", &lines);
 }
 
+#[test]
 fn refusals() {
     let folder = folder("refusals");
     scratch::write(folder.join("junk"), "junk");
@@ -248,6 +247,7 @@ fn refusals() {
     assert_transcript(&folder, "pack_forced", lines);
 }
 
+#[test]
 fn what_was_there_stays() {
     let folder = folder("stays");
     scratch::write(folder.join("out"), "before");

@@ -12,16 +12,6 @@ use offload_tests::prelude::*;
 use offload_tests::published;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [
-        header_before_name, devices_and_containers, what_people_see, modules_are_told_apart,
-        the_image_in_a_file, bitcode_is_for_no_device, an_offload_binary_in_another_is_for_no_device,
-        spirv_in_an_offload_binary_in_another, bundles_of_cuda_oxide, crates_of_cuda_oxide_with_one_name,
-    ],
-    NOTHING.slow() => [json_is_that_of_ls],
-    needs(&[Tool::PublishedCuda]) => [a_published_library],
-}
-
 fn select(file: &Path, device: &str, arguments: &[&str]) -> Ran {
     run(own::offload(&["select", "--device", device]).arg(file).args(arguments))
 }
@@ -54,6 +44,7 @@ fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
 }
 
 /// Bitcode for a device's own target, beside a code object that the device runs, too.
+#[test]
 fn bitcode_is_for_no_device() {
     let (image, bitcode) = (corpus_bytes("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
     let images: [Image<'_>; 2] = [
@@ -71,6 +62,7 @@ fn bitcode_is_for_no_device() {
     }
 }
 
+#[test]
 fn an_offload_binary_in_another_is_for_no_device() {
     let strings: &[(&str, &str)] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx90a")];
     let bitcode: Image<'_> =
@@ -88,6 +80,7 @@ fn an_offload_binary_in_another_is_for_no_device() {
 
 /// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and its runtime for Level Zero
 /// reads them.
+#[test]
 fn spirv_in_an_offload_binary_in_another() {
     let strings: &[(&str, &str)] = &[("triple", "spirv64-intel")];
     let spirv = corpus_bytes("image/shared.spv");
@@ -114,6 +107,7 @@ fn spirv_in_an_offload_binary_in_another() {
 }
 
 /// Bundles of one crate for several architectures are one module.
+#[test]
 fn bundles_of_cuda_oxide() {
     for file in ["oxart/libsaxpy.so", "oxart/saxpy.oxart"] {
         let file = corpus_path(file);
@@ -130,6 +124,7 @@ fn bundles_of_cuda_oxide() {
 }
 
 /// Selects from bundles of two crates of one name: of the first, there is one for `sm_80` alone.
+#[test]
 fn crates_of_cuda_oxide_with_one_name() {
     let both = corpus_bytes("oxart/saxpy.oxart");
     let size = u32::from_le_bytes(both[12..16].try_into().expect("it has four bytes")) as usize;
@@ -146,6 +141,7 @@ fn crates_of_cuda_oxide_with_one_name() {
     }
 }
 
+#[test(NOTHING.slow())]
 fn json_is_that_of_ls() {
     let (mut found, mut none) = (0, 0);
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
@@ -172,6 +168,7 @@ fn json_is_that_of_ls() {
     assert!(none > 40, "{none} devices get none");
 }
 
+#[test]
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
@@ -198,6 +195,7 @@ fn header_before_name() {
     }
 }
 
+#[test]
 fn devices_and_containers() {
     let none = None;
     for (file, device, expected) in [
@@ -248,6 +246,7 @@ fn devices_and_containers() {
     assert!(triple.starts_with(std::env::consts::ARCH), "{triple}");
 }
 
+#[test]
 fn what_people_see() {
     let lines = "
         select -d sm_90 nv_fatbin/lz4_12.4.fatbin
@@ -273,6 +272,7 @@ fn what_people_see() {
     assert!(ran.code == 1 && !ran.stderr.contains('\x1b'), "{ran:?}");
 }
 
+#[test]
 fn modules_are_told_apart() {
     let folder = scratch::folder("offload-select-modules");
     // Writes an offload binary for each module and target.
@@ -309,6 +309,7 @@ fn modules_are_told_apart() {
 
 /// Checks `cargo offload select` with a published library, whose only module was linked from six
 /// fatbins.
+#[test(needs(&[Tool::PublishedCuda]))]
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
     let ran = select(&file, "sm_90", &["--color=never"]);
@@ -325,6 +326,7 @@ fn a_published_library() {
 }
 
 /// If no image fits, the existing file stays.
+#[test]
 fn the_image_in_a_file() {
     let folder = scratch::folder("offload-select-output");
     let files = ["nv_fatbin/lz4_12.4.fatbin", "image/saxpy.sm_90.cubin", "bundle/hip_dev.hipfb"];

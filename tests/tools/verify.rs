@@ -14,17 +14,6 @@ use offload_tests::data::corpus_folders;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-offload_tests::tests! {
-    NOTHING => [
-        each_check, what_tools_write_has_no_findings, lines_and_statuses, parameters,
-        damaged_files,
-    ],
-    LLVM.slow() => [what_clang_writes_has_no_findings],
-    needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]).slow() => [
-        what_others_have_published_has_no_findings,
-    ],
-}
-
 /// Returns the exit status of `cargo offload verify`, and the lines that it prints. Spaces separate
 /// the options.
 fn verify<P: AsRef<Path>>(options: &str, files: &[P]) -> (i32, Vec<String>) {
@@ -193,6 +182,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     cases
 }
 
+#[test]
 fn each_check() {
     let folder = scratch::folder("offload-verify-each");
     let (mut good, mut bad) = (Vec::new(), Vec::new());
@@ -229,6 +219,7 @@ fn each_check() {
     assert_eq!(covered, listed.collect::<BTreeSet<_>>());
 }
 
+#[test]
 fn what_tools_write_has_no_findings() {
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| corpus(&folder)).collect();
@@ -239,6 +230,7 @@ fn what_tools_write_has_no_findings() {
     assert!(pass(&files).len() > 50, "{files:?}");
 }
 
+#[test(LLVM.slow())]
 fn what_clang_writes_has_no_findings() {
     let folder = scratch::folder("offload-verify-clang");
     scratch::write(
@@ -275,6 +267,7 @@ fn what_clang_writes_has_no_findings() {
 
 /// The published files were made by clang 15 to 23 and CUDA 11.8 to 13.5.
 /// tests/formats/real_files.rs tests their contents.
+#[test(needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]).slow())]
 fn what_others_have_published_has_no_findings() {
     let names = published::ROCM.into_iter().chain([published::ROCRAND]).chain(published::CUDA);
     for line in pass(&names.map(published::path).collect::<Vec<_>>()) {
@@ -282,6 +275,7 @@ fn what_others_have_published_has_no_findings() {
     }
 }
 
+#[test]
 fn lines_and_statuses() {
     let folder = scratch::folder("offload-verify-lines");
     for (name, bytes) in [
@@ -318,6 +312,7 @@ fn lines_and_statuses() {
 }
 
 /// Tests the comparison of parameters of kernels with the same name in a pack's images.
+#[test]
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
     let pack = |name: &str, images: &[(&str, &str, &[u8])]| {
@@ -373,6 +368,7 @@ fn parameters() {
 }
 
 /// Asserts that for damaged files of any content, the program ends by itself and prints something.
+#[test]
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");
     let mut random = Random::new(11);

@@ -4,10 +4,6 @@
 use super::table;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [each_order_and_scope_by_clang],
-}
-
 /// The targets, of which each has other instructions.
 const TARGETS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
 
@@ -54,6 +50,7 @@ pub fn assert_orders(target: &str, image: &Path, is_for_system: bool) {
     assert_eq!(kernels, table::sources().count, "{target}");
 }
 
+#[test(LLVM.slow())]
 fn each_order_and_scope_by_clang() {
     let folder = scratch::folder("atomics-amd");
     let source = folder.join("k.cu");

@@ -9,18 +9,6 @@ use offload_tests::prelude::*;
 use offload_tests::published;
 use offload_tests::tools::clangs;
 
-offload_tests::tests! {
-    needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]).slow() => [
-        each_order_and_scope_is_that_of_cuda,
-    ],
-    needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OldPtxas]).slow() => [
-        each_form_has_its_order,
-    ],
-    CLANG.slow() => [one_source_for_all_targets, what_clang_loses_is_an_error],
-    crate::NVCC_AND_CLANG.slow() => [orders_with_the_headers_of_cuda];
-    amd::tests(), spirv::tests(),
-}
-
 /// Compiles a source with the kit's header to PTX by one clang.
 fn ptx_by(clang: &Path, arch: u32, level: u32, source: &Path) -> String {
     let version = match arch {
@@ -72,6 +60,7 @@ pub fn assert_same(
     }
 }
 
+#[test(needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]).slow())]
 fn each_order_and_scope_is_that_of_cuda() {
     let folder = scratch::folder("atomics-table");
     let sources = table::sources();
@@ -144,6 +133,7 @@ __atomic_thread_fence(__ATOMIC_RELEASE)               | membar.sys              
                                                       | atom.add.f64.sys                        | ld.b64.volatile atom.b64.cas
 ";
 
+#[test(needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OldPtxas]).slow())]
 fn each_form_has_its_order() {
     let folder = scratch::folder("atomics-forms");
     for (forms, column, arch) in
@@ -186,6 +176,7 @@ fn each_form_has_its_order() {
 
 /// An operation that clang compiles without its order is an error that names it, in every language.
 /// Operations without an order are right.
+#[test(CLANG.slow())]
 fn what_clang_loses_is_an_error() {
     let scenario = Scenario::new("atomics_errors");
     let errors = |file: &str, source: &str, targets: &[&str]| {
@@ -229,6 +220,7 @@ fn what_clang_loses_is_an_error() {
 }
 
 /// The compiler's functions compile for all targets. Operators of `_Atomic` would lose orders.
+#[test(CLANG.slow())]
 fn one_source_for_all_targets() {
     let scenario = Scenario::new("atomics_all");
     let build = |targets: &[&str], statement: &str| {
@@ -275,6 +267,7 @@ const UNUSUAL: [(&str, &str); 6] = [
 ];
 
 /// CUDA's headers declare functions of their own for PTX; the compiler's keep their orders.
+#[test(crate::NVCC_AND_CLANG.slow())]
 fn orders_with_the_headers_of_cuda() {
     let scenario = Scenario::new("atomics_cuda");
     scenario

@@ -5,11 +5,8 @@ use super::table;
 use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [each_order_and_scope, what_spirv_loses_is_an_error],
-}
-
 /// Each kernel of the table has the instructions of its order and its scope.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn each_order_and_scope() {
     let scenario = Scenario::new("atomics_spirv");
     scenario
@@ -73,6 +70,7 @@ fn each_order_and_scope() {
 }
 
 /// An operation that clang writes without its order is an error that names it.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn what_spirv_loses_is_an_error() {
     let scenario = Scenario::new("atomics_spirv_errors");
     scenario.pack("k", r#".file("kernels/k.cu").arch("spirv64")"#);

@@ -4,13 +4,8 @@ use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 
-offload_tests::tests! {
-    CLANG => [a_kernel_with_control_characters_in_its_name],
-    CLANG.slow() => [a_moved_work_folder_stays_fresh],
-    COMPILERS.slow() => [tools_by_bare_names_in_folders_with_spaces_and_other_letters],
-}
-
 /// Moves a package together with its target folder.
+#[test(CLANG.slow())]
 fn a_moved_work_folder_stays_fresh() {
     let mut scenario = Scenario::new("build_moved");
     scenario
@@ -39,6 +34,7 @@ fn a_moved_work_folder_stays_fresh() {
 
 /// Tests a name that a C source gives to a kernel with `__asm__`. Programs use the same name, also
 /// after the build script has run for the second time.
+#[test(CLANG)]
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
     let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\
@@ -60,6 +56,7 @@ fn a_kernel_with_control_characters_in_its_name() {
 
 /// The header's name also has a TAB. clang writes it unchanged into its dependency files; c++
 /// writes a backslash before it.
+#[test(COMPILERS.slow())]
 fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     const HEADER: &str = "include dir/ü\tü/wert\t$1#.h";
     let mut scenario = Scenario::new("build_strange");

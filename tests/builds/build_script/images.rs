@@ -4,17 +4,9 @@
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [
-        options_reach_every_compiler, several_files_make_one_program_in_any_folder,
-        each_image_says_its_target,
-    ],
-    CLANG.slow() => [a_nul_follows_every_ptx],
-    LLVM => [the_library_is_for_the_host_program],
-}
-
 /// Kernels in two files call a function in a third. Two packages are built in folders of other
 /// names; one has Cargo's target folder inside, as it is by default. Both have the same bytes.
+#[test(COMPILERS.slow())]
 fn several_files_make_one_program_in_any_folder() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
     std::fs::write(format!("{out}/triple.h"), "static __device__ inline float triple(float x) { return x * 3.0f; }\n").unwrap();
@@ -125,6 +117,7 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
     .collect()
 }
 
+#[test(COMPILERS.slow())]
 fn each_image_says_its_target() {
     // The flags as llvm-readelf names them: processor, xnack, sramecc. `xnack` without a sign means
     // any setting.
@@ -178,6 +171,7 @@ fn each_image_says_its_target() {
 }
 
 /// Tests PTX of every length modulo 8, the pack's alignment.
+#[test(CLANG.slow())]
 fn a_nul_follows_every_ptx() {
     let scenario = Scenario::new("build_ptx_ends");
     scenario.build_script(
@@ -211,6 +205,7 @@ fn a_nul_follows_every_ptx() {
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
+#[test(COMPILERS.slow())]
 fn options_reach_every_compiler() {
     let scenario = Scenario::new("build_options");
     scenario.pack(
@@ -249,6 +244,7 @@ fn options_reach_every_compiler() {
 
 /// The build script sets Cargo's variables as if it built for other hosts, since this machine has
 /// no standard library for these hosts.
+#[test(LLVM)]
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");
     scenario.build_script(

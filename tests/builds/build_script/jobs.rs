@@ -3,12 +3,9 @@
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Calls, Run, Scenario, Watched};
 
-offload_tests::tests! {
-    COMPILERS.slow() => [as_many_compilers_run_as_there_are_jobs],
-}
-
 const CALLS: &str = r#".file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"])"#;
 
+#[test(COMPILERS.slow())]
 fn as_many_compilers_run_as_there_are_jobs() {
     let scenario = Scenario::new("build_jobs");
     scenario.pack("a", CALLS);

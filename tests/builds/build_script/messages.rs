@@ -5,17 +5,8 @@ use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 
-offload_tests::tests! {
-    CLANG => [each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
-    CLANG.slow() => [
-        what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once,
-        warnings_of_the_cpu_are_those_by_default,
-        a_template_without_instances,
-    ],
-    GCC.slow() => [nothing_is_built_for_docs_rs],
-}
-
 /// Compilers print a warning for each target; the user sees it once and complete.
+#[test(CLANG.slow())]
 fn warnings_are_shown_once() {
     let scenario = Scenario::new("build_warnings");
     scenario.pack(
@@ -39,6 +30,7 @@ fn warnings_are_shown_once() {
 }
 
 /// Compilers of kernels get no options for warnings, unless build.rs or the environment has them.
+#[test(CLANG.slow())]
 fn warnings_of_the_cpu_are_those_by_default() {
     let scenario = Scenario::new("build_warnings_cpu");
     let pack = |flags: &str| {
@@ -64,6 +56,7 @@ fn warnings_of_the_cpu_are_those_by_default() {
 }
 
 /// A kernel that is a template is in no image until a source instantiates it.
+#[test(CLANG.slow())]
 fn a_template_without_instances() {
     let scenario = Scenario::new("build_template");
     scenario.pack("scale", r#".file("kernels/scale.cu").archs(["gfx90a", "compute_80", "cpu"])"#);
@@ -81,6 +74,7 @@ fn a_template_without_instances() {
 
 /// Compilers also print remarks, and details for `-v`. Users who request this output see it next to
 /// the warnings of the same compiler.
+#[test(CLANG.slow())]
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");
     scenario.pack(
@@ -108,6 +102,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
 }
 
 /// An option of one module does not apply to another module with the same targets.
+#[test(CLANG)]
 fn each_modules_options_are_asked_about() {
     const MAIN: &str = r#"let plain = Module::new("plain").file("kernels/add.cu").clone();
     let mut other = Module::new("other").file("kernels/add.cu").clone();
@@ -124,6 +119,7 @@ fn each_modules_options_are_asked_about() {
     }
 }
 
+#[test(CLANG)]
 fn two_packs_of_one_name_are_refused() {
     let scenario = Scenario::new("build_same_name");
     let script = r#"let mut build = Build::new();
@@ -136,6 +132,7 @@ fn two_packs_of_one_name_are_refused() {
 }
 
 /// Builds without any compiler, as on docs.rs, in editors and for `cargo package`.
+#[test(GCC.slow())]
 fn nothing_is_built_for_docs_rs() {
     let scenario = Scenario::new("build_skipped");
     scenario

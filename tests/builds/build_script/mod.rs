@@ -7,5 +7,3 @@ mod jobs;
 mod messages;
 mod rebuilds;
 mod stale;
-
-offload_tests::tests! { ; folders::tests(), images::tests(), jobs::tests(), messages::tests(), rebuilds::tests(), stale::tests() }

@@ -3,16 +3,7 @@
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [a_second_build_compiles_nothing],
-    CLANG.slow() => [
-        the_environment_names_the_targets, only_what_a_change_reaches_is_compiled,
-        another_compiler_in_path_is_noticed, another_compiler_behind_the_same_name_is_noticed,
-    ],
-    CLANG => [a_failure_that_is_handled_is_not_final],
-
-}
-
+#[test(COMPILERS.slow())]
 fn a_second_build_compiles_nothing() {
     const MAIN: &str = r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
     let scenario = Scenario::new("build_twice");
@@ -52,6 +43,7 @@ fn a_second_build_compiles_nothing() {
     watched.compilations().assert_none("no longer asked for");
 }
 
+#[test(CLANG.slow())]
 fn the_environment_names_the_targets() {
     let scenario = Scenario::new("build-env");
     scenario
@@ -89,6 +81,7 @@ fn the_environment_names_the_targets() {
     assert!(pack() == other);
 }
 
+#[test(CLANG.slow())]
 fn only_what_a_change_reaches_is_compiled() {
     let main = |calls: &str| {
         format!(
@@ -151,6 +144,7 @@ fn only_what_a_change_reaches_is_compiled() {
 
 /// A changed PATH makes the script run again; the script compiles only if it finds a different
 /// compiler there.
+#[test(CLANG.slow())]
 fn another_compiler_in_path_is_noticed() {
     let scenario = Scenario::new("build_path");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
@@ -187,6 +181,7 @@ fn another_compiler_in_path_is_noticed() {
 
 /// A compiler is identified by its file, not by its name. Also tests a header that the build script
 /// writes in each run.
+#[test(CLANG.slow())]
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");
     scenario
@@ -217,6 +212,7 @@ fn another_compiler_behind_the_same_name_is_noticed() {
 
 /// A build script may go on after `try_compile` has failed. Cargo must still run the build script
 /// again.
+#[test(CLANG)]
 fn a_failure_that_is_handled_is_not_final() {
     let scenario = Scenario::new("build_handled");
     scenario

@@ -6,21 +6,6 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! {
-    CLANG => [assembly_that_takes_in_files, a_folder_with_the_target_folder_is_not_watched],
-    CLANG.slow() => [
-        edits_while_a_compiler_runs_are_not_lost, a_compiler_behind_a_masquerade,
-        two_scripts_in_one_out_dir,
-    ],
-    COMPILERS.slow() => [
-        headers_that_come_and_go, variables_that_compilers_read, files_that_flags_name_are_inputs,
-    ],
-    COMPILERS => [folders_of_builds_in_path_do_not_count],
-    NOTHING => [a_link_in_the_place_of_a_file],
-    NOTHING.slow() => [packs_of_several_threads],
-
-}
-
 /// Returns a source whose kernel has the value that a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
@@ -63,6 +48,7 @@ fn assert_differ(one: &[Vec<u8>; 3], other: &[Vec<u8>; 3], why: &str) {
 }
 
 /// Adds and removes headers that an `#include` or `__has_include` of the source finds.
+#[test(COMPILERS.slow())]
 fn headers_that_come_and_go() {
     let scenario = package("stale_headers", r#".include("inc1").include("inc2")"#);
     let images = || images(&scenario, &[]);
@@ -100,6 +86,7 @@ fn headers_that_come_and_go() {
     assert_differ(&images(), &first, "a header whose name a macro has");
 }
 
+#[test(COMPILERS.slow())]
 fn variables_that_compilers_read() {
     let scenario = package("stale_variables", "");
     for (folder, value) in [("one", "1.0f"), ("two", "2.0f")] {
@@ -132,6 +119,7 @@ fn variables_that_compilers_read() {
 }
 
 /// Edits each file that a flag names, with a pack by clang and one by nvcc.
+#[test(COMPILERS.slow())]
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
     let flags = |words: &str| words.split(' ').map(|word| format!(".flag({word:?})")).collect();
@@ -182,6 +170,7 @@ fn files_that_flags_name_are_inputs() {
     expect_other(1, "--options-file");
 }
 
+#[test(CLANG)]
 fn assembly_that_takes_in_files() {
     let scenario = Scenario::new("assembly_inputs");
     let text = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.section .rodata\n.globl table\ntable:\n\
@@ -205,6 +194,7 @@ fn assembly_that_takes_in_files() {
 
 /// Two files change after a compiler has read them and before the build has ended. An older file
 /// replaces the header, and an editor saves the source.
+#[test(CLANG.slow())]
 fn edits_while_a_compiler_runs_are_not_lost() {
     let scenario = Scenario::new("build_edited");
     scenario
@@ -239,6 +229,7 @@ fn edits_while_a_compiler_runs_are_not_lost() {
     assert!(second.contains(".entry new_name("), "the image is older than its source:\n{second}");
 }
 
+#[test(COMPILERS)]
 fn folders_of_builds_in_path_do_not_count() {
     let scenario = Scenario::new("path_of_builds");
     scenario.pack("add", r#".file("kernels/add.cu").arch("sm_80")"#).kernel("add", "1.0f");
@@ -258,6 +249,7 @@ fn folders_of_builds_in_path_do_not_count() {
     printed.found_fresh("path_of_builds");
 }
 
+#[test(CLANG)]
 fn a_folder_with_the_target_folder_is_not_watched() {
     let scenario = Scenario::new("include_of_all");
     let target = scenario.folder.join("target");
@@ -275,6 +267,7 @@ fn a_folder_with_the_target_folder_is_not_watched() {
 
 /// Like ccache's folder: a link called `clang` leads to a program that starts the next clang in
 /// PATH.
+#[test(CLANG.slow())]
 fn a_compiler_behind_a_masquerade() {
     let scenario = Scenario::new("masquerade");
     scenario.pack("add", r#".file("kernels/add.cu").arch("compute_80")"#).kernel("add", "1.0f");
@@ -312,6 +305,7 @@ fn a_compiler_behind_a_masquerade() {
 
 /// Starts two build scripts in one `OUT_DIR`. This happens if somebody ends only Cargo: its build
 /// script still runs when the next build starts another.
+#[test(CLANG.slow())]
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
     scenario
@@ -340,6 +334,7 @@ fn ptx(name: &str) -> String {
     format!(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}() {{ ret; }}\n")
 }
 
+#[test(NOTHING.slow())]
 fn packs_of_several_threads() {
     let scenario = Scenario::new("threads");
     scenario.build_script(
@@ -363,6 +358,7 @@ fn packs_of_several_threads() {
 
 /// Puts a link in the place where the build writes a temporary file. The file to which the link
 /// leads must not change.
+#[test]
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");
     scenario.pack("add", r#".file("kernels/image.ptx").arch("compute_80")"#);

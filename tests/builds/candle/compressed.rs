@@ -12,16 +12,13 @@ const TOOLS: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc, To
 const ALL: Needs = TOOLS
     .on_request("takes 2 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::compressed --ignored` runs it");
 
-offload_tests::tests! {
-    TOOLS.slow() => [some_of_candle_kernels_compressed],
-    ALL => [all_of_candle_kernels_compressed],
-}
-
+#[test(TOOLS.slow())]
 fn some_of_candle_kernels_compressed() {
     let sizes = compressed("candle_compressed_some", &SOME, "debug");
     assert!(sizes.pack < sizes.images / 5, "{sizes:?}");
 }
 
+#[test(ALL)]
 fn all_of_candle_kernels_compressed() {
     let sizes = compressed("candle_compressed_all", &MODULES.map(|(module, _)| module), "release");
     println!("{sizes:?}");

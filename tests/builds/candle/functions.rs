@@ -13,25 +13,22 @@ const AMD: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc]);
 
 const ALL: &str = "takes 3 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::functions --ignored` runs it";
 
-offload_tests::tests! {
-    NVIDIA.slow() => [some_of_candle_kernels_have_functions],
-    AMD.slow() => [some_of_candle_kernels_have_functions_for_amd],
-    NVIDIA.on_request(ALL) => [all_of_candle_kernels_have_functions],
-    AMD.on_request(ALL) => [all_of_candle_kernels_have_functions_for_amd],
-}
-
+#[test(NVIDIA.slow())]
 fn some_of_candle_kernels_have_functions() {
     functions("candle_functions", |module| SOME.contains(&module), "sm_89", 0);
 }
 
+#[test(AMD.slow())]
 fn some_of_candle_kernels_have_functions_for_amd() {
     functions("candle_functions_amd", |module| SOME.contains(&module), "gfx1100", 3);
 }
 
+#[test(NVIDIA.on_request(ALL))]
 fn all_of_candle_kernels_have_functions() {
     functions("candle_functions_all", |_| true, "sm_89", 0);
 }
 
+#[test(AMD.on_request(ALL))]
 fn all_of_candle_kernels_have_functions_for_amd() {
     functions("candle_functions_amd_all", |_| true, "gfx1100", 3);
 }

@@ -9,10 +9,6 @@ use offload_tests::stand_ins::{Staged, cuda_driver};
 
 const NEEDS: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 
-offload_tests::tests! {
-    NEEDS.on_request("takes 25 s; `cargo xtask test --all --test builds -- candle::launches --ignored` runs it") => [each_right_launch_is_accepted_and_each_wrong_one_refused],
-}
-
 const PROGRAM: [(&str, &str); 6] = [
     ("src/main.rs", include_str!("launches/main.rs")),
     ("src/core.rs", include_str!("launches/core.rs")),
@@ -60,6 +56,7 @@ fn main() {
 }
 "#;
 
+#[test(NEEDS.on_request("takes 25 s; `cargo xtask test --all --test builds -- candle::launches --ignored` runs it"))]
 fn each_right_launch_is_accepted_and_each_wrong_one_refused() {
     let mut scenario = Scenario::without_sources("candle_launches");
     scenario

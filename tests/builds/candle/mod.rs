@@ -16,8 +16,6 @@ use offload_tests::tools::candle_kernels;
 
 const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-offload_tests::tests! { ; compressed::tests(), functions::tests(), launches::tests(), nvidia::tests() }
-
 /// The modules that programs load, each with its number of kernels.
 const MODULES: [(&str, usize); 11] = [
     ("affine", 10),

@@ -9,11 +9,7 @@ use offload_tests::prelude::*;
 const ALL: Needs = NVIDIA
     .on_request("takes 6 minutes on 2 cores; `cargo xtask test --all --test builds -- candle::nvidia --ignored` runs it");
 
-offload_tests::tests! {
-    NVIDIA.slow() => [the_build_script_of_the_page],
-    ALL => [all_of_candle_kernels],
-}
-
+#[test(ALL)]
 fn all_of_candle_kernels() {
     let (mut modules, mut with_launches) = (Vec::new(), Vec::new());
     for folder in ["src", "src/moe", "src/mmq_gguf"] {
@@ -52,6 +48,7 @@ fn all_of_candle_kernels() {
 }
 
 /// Builds with the build.rs of docs/migrating.md; only the folder of the sources differs.
+#[test(NVIDIA.slow())]
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
     let (_, section) = page.split_once("## A crate of kernels").expect("the page has the section");

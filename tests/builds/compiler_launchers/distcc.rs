@@ -8,10 +8,6 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Distcc]).slow() => [two_other_machines_make_the_same_bytes],
-}
-
 /// A server of distcc, which ends with the test.
 struct Node {
     server: Child,
@@ -60,6 +56,7 @@ impl Drop for Node {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Distcc]).slow())]
 fn two_other_machines_make_the_same_bytes() {
     let scenario = Scenario::new("launcher_nodes");
     scenario

@@ -5,13 +5,6 @@ mod sccache;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [a_launcher_that_is_not_there, a_launcher_that_writes_nothing],
-    CLANG.slow() => [it_gets_what_reads_a_source];
-    distcc::tests(),
-    sccache::tests(),
-}
-
 /// Returns a package with a kernel that includes a header.
 fn package(name: &str, archs: &str) -> Scenario {
     let scenario = Scenario::new(name);
@@ -28,6 +21,7 @@ fn forget(scenario: &Scenario) {
     scenario.touch_build_script();
 }
 
+#[test(CLANG.slow())]
 fn it_gets_what_reads_a_source() {
     let scenario = package("launcher_log", r#"["gfx90a", "compute_80", "cpu"]"#);
     let log = scenario.folder.join("log");
@@ -46,6 +40,7 @@ fn it_gets_what_reads_a_source() {
     }
 }
 
+#[test(CLANG)]
 fn a_launcher_that_is_not_there() {
     const CURE: &str = "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER: compilers are then started directly.";
     let scenario = package("launcher_missing", r#"["gfx90a"]"#);
@@ -65,6 +60,7 @@ fn a_launcher_that_is_not_there() {
     build("sccachee").env("OFFLOAD_JOBS", "none").passes();
 }
 
+#[test(CLANG)]
 fn a_launcher_that_writes_nothing() {
     let scenario = package("launcher_silent", r#"["gfx90a"]"#);
     let printed = scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", "true").fails();

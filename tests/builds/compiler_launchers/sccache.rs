@@ -10,11 +10,6 @@ use std::time::Duration;
 
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
 
-offload_tests::tests! {
-    CACHE => [an_error_is_the_compilers_own],
-    CACHE.slow() => [a_second_build_is_all_hits, a_header_counts_under_a_cache],
-}
-
 /// A cache and its server, and how builds use them.
 struct Sccache(CacheServer);
 
@@ -59,6 +54,7 @@ impl Sccache {
     }
 }
 
+#[test(CACHE.slow())]
 fn a_second_build_is_all_hits() {
     let scenario =
         package("launcher_hits", r#"["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]"#);
@@ -86,6 +82,7 @@ fn a_second_build_is_all_hits() {
     assert_eq!(made(), before, "compiled again because there is no launcher now");
 }
 
+#[test(CACHE.slow())]
 fn a_header_counts_under_a_cache() {
     let scenario = package("launcher_header", r#"["gfx90a", "compute_80", "cpu"]"#);
     let sccache = Sccache::new(&scenario);
@@ -109,6 +106,7 @@ fn a_header_counts_under_a_cache() {
     sccache.expect(2, 0);
 }
 
+#[test(CACHE)]
 fn an_error_is_the_compilers_own() {
     let scenario = package("launcher_error", r#"["gfx90a"]"#);
     scenario.write("include/value.h", "#define VALUE undefined_name\n");

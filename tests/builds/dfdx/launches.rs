@@ -8,10 +8,6 @@
 use super::{ALL, NEEDS, folder, sources};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NEEDS.on_request(ALL) => [each_launch_compiles_and_is_right],
-}
-
 /// The modules that the launches need.
 const MODULES: [&str; 25] = [
     "abs",
@@ -53,6 +49,7 @@ const PROGRAM: [(&str, &str); 9] = [
     ("src/on_cpu/tensors.rs", include_str!("launches/tensors.rs")),
 ];
 
+#[test(NEEDS.on_request(ALL))]
 fn each_launch_compiles_and_is_right() {
     let mut scenario = Scenario::without_sources("dfdx_launches");
     scenario

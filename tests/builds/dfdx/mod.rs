@@ -13,13 +13,6 @@ use offload_tests::tools::dfdx;
 
 const NEEDS: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc]);
 
-offload_tests::tests! {
-    NEEDS.slow() => [some_of_dfdx_has_functions],
-    NEEDS.on_request(ALL) => [all_of_dfdx_has_functions],
-    NVCC.on_request(ALL) => [all_of_dfdx_by_nvcc];
-    launches::tests(),
-}
-
 const NVCC: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Nvcc]);
 
 const ALL: &str =
@@ -31,6 +24,7 @@ const TARGETS: [&str; 3] = ["gfx90a", "sm_80", "cpu"];
 /// Modules for the tests that do not run on request, each with its number of kernels.
 const SOME: [(&str, usize); 3] = [("dropout", 6), ("max_to", 9), ("sgd", 4)];
 
+#[test(NEEDS.slow())]
 fn some_of_dfdx_has_functions() {
     for target in TARGETS {
         let name = format!("dfdx_functions_{target}");
@@ -39,6 +33,7 @@ fn some_of_dfdx_has_functions() {
     }
 }
 
+#[test(NEEDS.on_request(ALL))]
 fn all_of_dfdx_has_functions() {
     for target in TARGETS {
         let counts = functions(&format!("dfdx_functions_all_{target}"), target, "", |_| true);
@@ -46,6 +41,7 @@ fn all_of_dfdx_has_functions() {
     }
 }
 
+#[test(NVCC.on_request(ALL))]
 fn all_of_dfdx_by_nvcc() {
     let calls = ".compiler(Compiler::Nvcc).clang_signatures(true)";
     let counts = functions("dfdx_functions_nvcc", "sm_80", calls, |_| true);

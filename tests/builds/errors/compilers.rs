@@ -3,13 +3,9 @@
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [a_diagnostic_in_colour],
-    CLANG.slow() => [compilers_that_do_not_end_well, shared_memory_of_a_template],
-}
-
 /// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs
 /// the commands of the case.
+#[test(CLANG.slow())]
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
     scenario
@@ -72,6 +68,7 @@ fn compilers_that_do_not_end_well() {
     problems.assert_none();
 }
 
+#[test(CLANG)]
 fn a_diagnostic_in_colour() {
     let scenario = Scenario::new("errors_colour");
     scenario
@@ -101,6 +98,7 @@ fn a_diagnostic_in_colour() {
 }
 
 /// Each compiler refuses the same declaration in its own words. What the help names compiles.
+#[test(CLANG.slow())]
 fn shared_memory_of_a_template() {
     let scenario = Scenario::new("errors_shared");
     let source = |declaration: &str| {

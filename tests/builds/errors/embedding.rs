@@ -4,11 +4,6 @@
 use super::{Problems, each_once};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [what_cannot_be_embedded],
-    GCC => [no_build_script],
-}
-
 /// Returns a program that embeds the pack of `argument`. The argument starts in line 3, column 35.
 fn program(argument: &str) -> String {
     format!(
@@ -70,6 +65,7 @@ const CASES: &[Case] = cases! {
     "two" at 44: ("whole", "cut") => "include_offload! embeds one pack";
 };
 
+#[test(CLANG.slow())]
 fn what_cannot_be_embedded() {
     let scenario = Scenario::without_sources("errors_macro");
     scenario
@@ -143,6 +139,7 @@ fn damage(folder: &Path) {
     fs::remove_file(library("removed")).expect("the library can be removed");
 }
 
+#[test(GCC)]
 fn no_build_script() {
     let scenario = Scenario::without_sources("errors_no_script");
     scenario.write("src/main.rs", program("\"saxpy\""));

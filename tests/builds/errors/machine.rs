@@ -3,12 +3,8 @@
 use super::{each_once, message};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC => [an_out_dir_that_cannot_be_written],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]).slow() => [no_ptxas],
-}
-
 /// A file replaces the folder, so even root cannot write into it.
+#[test(GCC)]
 fn an_out_dir_that_cannot_be_written() {
     let scenario = Scenario::new("errors_out_dir");
     scenario
@@ -27,6 +23,7 @@ fn an_out_dir_that_cannot_be_written() {
 }
 
 /// A machine without CUDA: `PATH` has no ptxas, and no variable names one.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]).slow())]
 fn no_ptxas() {
     let scenario = Scenario::new("errors_no_ptxas");
     scenario

@@ -3,10 +3,6 @@
 use super::message;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [messages_of_typical_mistakes],
-}
-
 /// The mistakes: a title, which is also the pack's name, the calls in build.rs, and the kernel.
 const MISTAKES: [(&str, &str, &str); 10] = [
     ("target-misspelt", r#".file("kernels/k.cu").archs(["gfx110", "cpu"])"#, RIGHT),
@@ -47,6 +43,7 @@ const MISTAKES: [(&str, &str, &str); 10] = [
 
 const RIGHT: &str = "extern \"C\" __global__ void saxpi(float *x) { *x = 1; }\n";
 
+#[test(CLANG.slow())]
 fn messages_of_typical_mistakes() {
     let scenario = Scenario::new("errors_mistakes");
     scenario.write("include/vectors.h", "constexpr float one = 1;\n");

@@ -10,16 +10,6 @@ mod prebuilt_set;
 
 use offload_tests::scenario::Printed;
 
-offload_tests::tests! {
-    ;
-    cases::tests(),
-    compilers::tests(),
-    embedding::tests(),
-    machine::tests(),
-    mistakes::tests(),
-    prebuilt_set::tests(),
-}
-
 /// Returns the message: the build script's standard error without the headline.
 fn message(printed: &Printed, pack: &str) -> Result<String, String> {
     if printed.status.success() {

@@ -3,10 +3,6 @@
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [a_prebuilt_set_that_does_not_fit],
-}
-
 /// A change of a file of the package.
 enum Change {
     Append(&'static str),
@@ -50,6 +46,7 @@ const ROWS: &[Row] = rows! {
            "prebuilt/add.manifest has no image for it";
 };
 
+#[test(CLANG.slow())]
 fn a_prebuilt_set_that_does_not_fit() {
     let scenario = Scenario::new("errors_prebuilt");
     scenario

@@ -9,15 +9,7 @@ use std::ffi::c_void;
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-offload_tests::tests! {
-    CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_many_block_sizes],
-    GCC => [threads_that_wait_for_each_other_end_the_program_with_a_message],
-    GCC.slow() => [barriers_on_the_cpu_please_the_address_sanitizer],
-    CLANG => [kernels_have_names_of_system_functions],
-    NVCC.slow() => [nvcc_takes_names_of_system_functions],
-    needs(&[Tool::GccAarch64]) => [gcc_for_aarch64_compiles_kernels];
-    compilers(),
-}
+tests!(compilers());
 
 /// Returns a test for each compiler, optimization level and way to switch between the stacks of
 /// threads.
@@ -76,6 +68,7 @@ fn compile_source(name: &str, program: &str, options: &str, source: &str) -> Pat
 }
 
 /// g++ for AArch64 takes other constraints in inline assembly than clang, and than g++ for x86-64.
+#[test(needs(&[Tool::GccAarch64]))]
 fn gcc_for_aarch64_compiles_kernels() {
     for options in ["-O0 -g", "-O3", "-O2 -DOFFLOAD_CPU_UCONTEXT"] {
         let name = options.replace(' ', "");
@@ -158,6 +151,7 @@ fn of_system() -> String {
 }
 
 /// The functions with these names that an image calls are still those of the system.
+#[test(CLANG)]
 fn kernels_have_names_of_system_functions() {
     for (program, options) in
         [("g++", "-O2"), ("clang++", "-O2"), ("g++", "-O2 -DOFFLOAD_CPU_UCONTEXT")]
@@ -176,6 +170,7 @@ fn kernels_have_names_of_system_functions() {
     }
 }
 
+#[test(NVCC.slow())]
 fn nvcc_takes_names_of_system_functions() {
     let folder = scratch::folder("kernels-system-nvcc");
     scratch::write(folder.join("k.cu"), of_system());
@@ -317,6 +312,7 @@ fn extremes(image: &Image) {
 }
 
 /// Tests the image that a build script makes.
+#[test(CLANG.slow())]
 fn kernels_with_barriers_run_on_the_cpu_for_many_block_sizes() {
     let scenario = built("header_cpu", &["cpu"], SOURCE);
     let image = Image::load(&scenario.output("release", "k/cpu.so"));
@@ -340,6 +336,7 @@ fn program(name: &str, options: &str, main: &str) -> PathBuf {
     program
 }
 
+#[test(GCC)]
 fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
     let program = program(
         "kernels-stuck",
@@ -385,6 +382,7 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
     succeed(Command::new(&program).arg("local"));
 }
 
+#[test(GCC.slow())]
 fn barriers_on_the_cpu_please_the_address_sanitizer() {
     let program = program(
         "kernels-asan",

@@ -6,21 +6,12 @@ use super::{CPU, built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]).slow() => [
-        conversions_and_roundings_are_those_of_nvidias_headers,
-    ],
-    needs(&[Tool::Llvm22, Tool::Gcc]).slow() => [directed_roundings_are_those_of_the_cpu],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
-        small_numbers_compile_for_every_target,
-    ],
-}
-
 /// The program prints a line for each group of results, and for each of the group's 256 parts.
 const MAIN: &str = "#include <cstdio>\nint main() {\n  \
                       for (unsigned i = 0; i < GROUPS * 256; ++i)\n    \
                         printf(\"group %u, part %02x: %llx\\n\", i / 256, i % 256, result(i / 256, i % 256));\n}\n";
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]).slow())]
 fn conversions_and_roundings_are_those_of_nvidias_headers() {
     let folder = scratch::folder("kernel_header_float16");
     let source = folder.join("main.cpp");
@@ -44,6 +35,7 @@ fn conversions_and_roundings_are_those_of_nvidias_headers() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc]).slow())]
 fn directed_roundings_are_those_of_the_cpu() {
     let folder = scratch::folder("kernel_header_roundings");
     scratch::write(folder.join("main.cpp"), include_str!("roundings.cpp"));
@@ -59,6 +51,7 @@ fn directed_roundings_are_those_of_the_cpu() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn small_numbers_compile_for_every_target() {
     let source = "#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n\
                   extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w) {\n  \

@@ -8,15 +8,6 @@ use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-offload_tests::tests! {
-    CLANG => [warps_are_as_wide_as_the_hardware_says, products_of_bytes_are_one_instruction],
-    CLANG.slow() => [kernels_with_barriers_have_the_expected_instructions_on_amd],
-    COMPILERS.slow() => [kernels_with_barriers_have_the_expected_instructions_on_nvidia],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
-        kernels_with_barriers_have_the_expected_instructions_in_spirv,
-    ],
-}
-
 /// Returns the bytes of shared memory in each kernel, without the bytes that the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = read(image);
@@ -54,6 +45,7 @@ fn expect(target: &str, functions: &BTreeMap<String, String>, name: &str, instru
     }
 }
 
+#[test(CLANG.slow())]
 fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
     const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "gfx12-generic"];
     let scenario = built("header_amd", &TARGETS, SOURCE);
@@ -83,6 +75,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
     }
 }
 
+#[test(COMPILERS.slow())]
 fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
     let scenario = built("header_nvidia", &["sm_80", "sm_90", "compute_80", "compute_90"], SOURCE);
     for target in ["compute_80", "compute_90"] {
@@ -114,6 +107,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
     let scenario = built("header_spirv", &["spirv64"], SOURCE);
     let image = scenario.output("release", "k/spirv64.spv");
@@ -155,6 +149,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
 }
 
 /// `warpSize` is a constant in the machine code.
+#[test(CLANG)]
 fn warps_are_as_wide_as_the_hardware_says() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
     for (target, options, expected) in [
@@ -170,6 +165,7 @@ fn warps_are_as_wide_as_the_hardware_says() {
 
 /// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for products of
 /// bytes. The first gfx9 processor does not have it.
+#[test(CLANG)]
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \
                           x[0] = __dp4a(x[1], x[2], x[3]);\n  y[0] = __dp4a(y[1], y[2], y[3]);\n}\n";

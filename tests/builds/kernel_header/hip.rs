@@ -4,11 +4,6 @@
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [sources_for_hip_are_for_every_target],
-    CLANG => [names_of_hip_have_the_types_of_hipcc, sources_for_both_live_beside_the_header],
-}
-
 /// A kernel that includes HIP's headers.
 const INCLUDED: &str = "#include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
@@ -100,6 +95,7 @@ fn main() {
 
 const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "compute_60", "compute_80", "spirv64", "cpu"];
 
+#[test(CLANG.slow())]
 fn sources_for_hip_are_for_every_target() {
     let scenario = Scenario::without_sources("header_hip");
     scenario
@@ -143,6 +139,7 @@ __device__ void f() { static_assert(sizeof(__ballot(1)) == 4 && warpSize == 32);
 __device__ double g(double *x) { return unsafeAtomicAdd(x, 1) + __shfl(1.0, 0u) + __shfl_up(2l, 1) + __any(true); }
 ";
 
+#[test(CLANG)]
 fn names_of_hip_have_the_types_of_hipcc() {
     let folder = scratch::folder("header-hip-types");
     scratch::write(folder.join("k.hip"), format!("{TYPES}{INCLUDED}"));
@@ -168,6 +165,7 @@ fn names_of_hip_have_the_types_of_hipcc() {
 }
 
 /// Sources for both vendors bring their own names for what HIP lacks, or has.
+#[test(CLANG)]
 fn sources_for_both_live_beside_the_header() {
     let folder = scratch::folder("header-hip-both");
     let define = "#define SHFL(x, by) __shfl_down_sync(FULL, x, by)\n";

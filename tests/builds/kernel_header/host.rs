@@ -4,13 +4,6 @@
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [host_functions_need_no_include],
-    CLANG.slow() => [
-        host_functions_call_what_cuda_has_for_both_sides, host_code_has_advice,
-    ],
-}
-
 /// Functions of the host, and one of both sides, that call functions of both sides and C's.
 const BOTH_SIDES: &str = "
 #include <cuda_bf16.h>
@@ -44,10 +37,12 @@ void check(const __half *x, const __nv_bfloat16 *b, float *y) { reference(x, b, 
 extern \"C\" __global__ void k(const __half *x, float *y) { y[threadIdx.x] = 2 * __half2float(x[threadIdx.x]) + both(y[1]); }
 ";
 
+#[test(CLANG.slow())]
 fn host_functions_call_what_cuda_has_for_both_sides() {
     built("header_host", &["gfx90a", "gfx1100", "compute_80", "spirv64", "cpu"], BOTH_SIDES);
 }
 
+#[test(CLANG)]
 fn host_functions_need_no_include() {
     let folder = scratch::folder("header-host-names");
     scratch::write(
@@ -68,6 +63,7 @@ fn host_functions_need_no_include() {
 }
 
 /// Each message has the name that is missing. What the advice says compiles.
+#[test(CLANG.slow())]
 fn host_code_has_advice() {
     let scenario = Scenario::new("header_host_code");
     let build = |targets: &[&str], code: &str| {

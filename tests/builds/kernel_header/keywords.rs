@@ -4,10 +4,6 @@
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [keywords_compile_for_every_target, other_keywords_have_advice],
-}
-
 /// Lines with all keywords that every target has.
 const KEYWORDS: &str = r#"
 struct __align__(16) aligned { int x; };
@@ -62,6 +58,7 @@ extern "C" __global__ void unrolled(int *x) {
 }
 "#;
 
+#[test(CLANG.slow())]
 fn keywords_compile_for_every_target() {
     let scenario = Scenario::new("header_keywords");
     let targets = ["gfx90a", "gfx1100", "compute_80", "compute_90", "spirv64", "cpu"];
@@ -93,6 +90,7 @@ fn keywords_compile_for_every_target() {
     }
 }
 
+#[test(CLANG.slow())]
 fn other_keywords_have_advice() {
     let folder = scratch::folder("header-keywords-missing");
     let nvidia_90 = NVIDIA.replace("sm_80", "sm_90");

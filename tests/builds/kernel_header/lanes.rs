@@ -8,11 +8,6 @@ use offload_tests::tools::clangs;
 const SOURCE: &str = include_str!("lanes.cu");
 const HEADER: &str = include_str!("lanes.cuh");
 
-offload_tests::tests! {
-    COMPILERS.slow() => [halves_of_64_lanes_have_warnings, options_of_build_scripts_decide],
-    needs(&[Tool::Llvm22, Tool::Clangs, Tool::Oldest]) => [each_clang_looks_at_masks],
-}
-
 /// The kinds of warnings, and the words by which they are known.
 const KINDS: [(&str, &str); 4] = [
     ("mask", "a mask of 32 bits names no lanes from 32 to 63"),
@@ -63,6 +58,7 @@ fn scenario(name: &str) -> Scenario {
 }
 
 /// Each line has its warning once, although several targets and modules have the line.
+#[test(COMPILERS.slow())]
 fn halves_of_64_lanes_have_warnings() {
     let scenario = scenario("header_lanes");
     let warnings = |targets: &str, lanes: &str, cxx: &Path| {
@@ -89,6 +85,7 @@ fn halves_of_64_lanes_have_warnings() {
 
 /// Warnings become errors and vanish by options; other warnings of conversions come by options
 /// alone, also if a source has an error.
+#[test(COMPILERS.slow())]
 fn options_of_build_scripts_decide() {
     let scenario = scenario("header_lanes_options");
     let pack = |options: &str| {
@@ -114,6 +111,7 @@ fn options_of_build_scripts_decide() {
 
 /// All versions of clang that users have look at the masks of calls, and know how many lanes a GPU
 /// has.
+#[test(needs(&[Tool::Llvm22, Tool::Clangs, Tool::Oldest]))]
 fn each_clang_looks_at_masks() {
     let folder = scratch::folder("header-lanes-clangs");
     scratch::write(folder.join("kernels/lanes.cu"), SOURCE);

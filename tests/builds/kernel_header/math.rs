@@ -6,17 +6,6 @@ use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 use offload_tests::tools::clangs;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow() => [
-        every_function_of_math_h_compiles_for_every_target,
-    ],
-    CLANG => [sums_and_products_in_our_functions_are_never_fused],
-    needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc]).slow() => [
-        named_roundings_are_never_fused,
-    ],
-    GCC.slow() => [the_functions_for_gpus_are_as_exact_as_documented],
-}
-
 /// Functions of one number that we implement for GPUs.
 const OURS: &str = "exp exp2 exp10 expm1 log log2 log10 log1p cbrt rsqrt sin cos tan sinpi cospi asin acos atan sinh cosh \
                     tanh asinh acosh atanh erf erfc";
@@ -62,6 +51,7 @@ fn kernels() -> String {
 "
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn every_function_of_math_h_compiles_for_every_target() {
     let targets = ["gfx90a", "gfx1100", "compute_80", "spirv64", "cpu"];
     let scenario = built("header_math", &targets, &kernels());
@@ -89,6 +79,7 @@ fn every_function_of_math_h_compiles_for_every_target() {
 
 /// The program prints `<function> <type> <worst error>` for each function, in units in the last
 /// place. The bounds are those in offload/math.h.
+#[test(GCC.slow())]
 fn the_functions_for_gpus_are_as_exact_as_documented() {
     let folder = scratch::folder("header_accuracy");
     let program = folder.join("accuracy");
@@ -114,6 +105,7 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
 
 /// If a GPU fused a product and a sum, its results would differ from those on the host, whose
 /// errors are measured. In LLVM IR, instructions that may be fused have the flag `contract`.
+#[test(CLANG)]
 fn sums_and_products_in_our_functions_are_never_fused() {
     let text = text_for("sm_80", &kernels(), "-emit-llvm", "header_contraction");
     let (mut function, mut ours, mut theirs) = ("", 0, 0);
@@ -195,6 +187,7 @@ fn fused(listing: &str) -> Vec<&'static str> {
     ROUNDED.into_iter().enumerate().filter(is_fused).map(|(_, (_, value, _))| value).collect()
 }
 
+#[test(needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc]).slow())]
 fn named_roundings_are_never_fused() {
     let mut source = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n".to_owned();
     for (row, (ty, value, _)) in ROUNDED.into_iter().enumerate() {

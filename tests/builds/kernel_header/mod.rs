@@ -16,25 +16,6 @@ mod vendors;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [missing_parts_of_cuda_are_errors_with_advice, names_of_the_c_library_need_no_include],
-    CLANG.slow() => [
-        kernels_of_the_examples_have_no_warnings, launch_bounds_reach_both_vendors,
-        headers_of_the_standard_library_and_names_of_users_live_beside_it,
-    ];
-    cpu::tests(),
-    float16::tests(),
-    gpu::tests(),
-    hip::tests(),
-    host::tests(),
-    keywords::tests(),
-    lanes::tests(),
-    math::tests(),
-    names::tests(),
-    standard_library::tests(),
-    vendors::tests(),
-}
-
 /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
@@ -93,6 +74,7 @@ fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     scenario
 }
 
+#[test(CLANG.slow())]
 fn launch_bounds_reach_both_vendors() {
     let scenario = built(
         "header_bounds",
@@ -115,6 +97,7 @@ fn launch_bounds_reach_both_vendors() {
 }
 
 /// Each header and each name in this source once failed to compile for some target.
+#[test(CLANG.slow())]
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     let scenario = built(
         "header_neighbours",
@@ -142,6 +125,7 @@ const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -n
 const CPU: &str = "-x c++ -std=c++17";
 
 /// Users copy the kernels of the examples into projects that compile with warnings.
+#[test(CLANG.slow())]
 fn kernels_of_the_examples_have_no_warnings() {
     let mut compiled = 0;
     for example in folder(&scratch::workspace().join("examples")) {
@@ -168,6 +152,7 @@ fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// `printf` on AMD's GPUs and in SPIR-V, and `sync` of a grid everywhere.
+#[test(CLANG)]
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
     let compile = |source: &str, options: &str| {
@@ -216,6 +201,7 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
 }
 
 /// CUDA's headers declare these names, and sources for CUDA include nothing for them.
+#[test(CLANG)]
 fn names_of_the_c_library_need_no_include() {
     let folder = scratch::folder("header-names");
     let kernel = "struct __align__(16) four { float values[4]; };\n\

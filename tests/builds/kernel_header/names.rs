@@ -6,14 +6,6 @@
 use super::{CPU, compiler, text_for};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [each_name_is_what_it_is_on_the_cpu, each_name_is_what_it_is_on_gpus],
-    CLANG => [
-        missing_names_are_in_the_guide, functions_of_a_source_win, a_header_of_a_source_wins,
-    ],
-    NVCC.slow() => [nvcc_has_the_same_names],
-}
-
 /// Conditions, one a line, with names that nvcc has without an include, or with that of a line
 /// `#include`. The kit's header has all of them without an include, except those of `float.h` and
 /// `math_constants.h`.
@@ -197,6 +189,7 @@ fn sources() -> [String; 2] {
     [source(&NEEDED), source(&all)]
 }
 
+#[test(CLANG.slow())]
 fn each_name_is_what_it_is_on_the_cpu() {
     let count = rows().1.len();
     let main: String = (0..count)
@@ -227,6 +220,7 @@ fn each_name_is_what_it_is_on_the_cpu() {
 }
 
 /// A condition that holds is a constant after optimization.
+#[test(CLANG.slow())]
 fn each_name_is_what_it_is_on_gpus() {
     for (number, source) in sources().into_iter().enumerate() {
         for target in ["gfx90a", "gfx1100", "sm_80", "spirv64"] {
@@ -247,6 +241,7 @@ fn each_name_is_what_it_is_on_gpus() {
     }
 }
 
+#[test(CLANG)]
 fn missing_names_are_in_the_guide() {
     let guide = fs::read_to_string(workspace().join("docs/guide/src/reference/missing-names.md"))
         .expect("the page");
@@ -261,6 +256,7 @@ fn missing_names_are_in_the_guide() {
     }
 }
 
+#[test(NVCC.slow())]
 fn nvcc_has_the_same_names() {
     let folder = scratch::folder("header-names-nvcc");
     scratch::write(folder.join("k.cu"), source(&rows().0));
@@ -271,6 +267,7 @@ fn nvcc_has_the_same_names() {
 }
 
 /// Others have headers of these names, too, and the kit's folder is searched first.
+#[test(CLANG)]
 fn a_header_of_a_source_wins() {
     let folder = scratch::folder("header-own-constants");
     scratch::write(folder.join("own/math_constants.h"), "constexpr float MINE = 3;\n");
@@ -344,6 +341,7 @@ const BESIDE: [(&str, &str); 6] = [
 ];
 
 /// Sources bring functions that toolkits or GPUs of their time did not have.
+#[test(CLANG)]
 fn functions_of_a_source_win() {
     let mut source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n".to_owned();
     let mut conditions = Vec::new();

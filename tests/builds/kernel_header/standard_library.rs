@@ -4,13 +4,6 @@
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [
-        every_header_compiles_for_every_target, objects_live_in_memory_that_kernels_have,
-        the_heap_is_an_error_at_its_use,
-    ],
-}
-
 /// The headers of C++17 that include `<new>`.
 const WITH_NEW: &str = "algorithm any bitset codecvt complex condition_variable deque exception execution filesystem \
      forward_list fstream functional future iomanip ios iostream istream iterator list locale map \
@@ -33,6 +26,7 @@ fn source<'a>(headers: impl Iterator<Item = &'a str>, name: &str) -> String {
     format!("{includes}extern \"C\" __global__ void {name}(int *y) {{ y[threadIdx.x] = 1; }}\n")
 }
 
+#[test(CLANG.slow())]
 fn every_header_compiles_for_every_target() {
     let scenario = Scenario::new("header_library");
     let targets = ["gfx90a", "gfx1100", "compute_80", "spirv64", "cpu"];
@@ -54,6 +48,7 @@ fn every_header_compiles_for_every_target() {
 }
 
 /// Placement `new`, virtual destructors, and host functions with their own heap.
+#[test(CLANG.slow())]
 fn objects_live_in_memory_that_kernels_have() {
     for (number, includes) in
         ["#include <new>\n", "#include <memory>\n#include <cstdlib>\n"].into_iter().enumerate()
@@ -79,6 +74,7 @@ fn objects_live_in_memory_that_kernels_have() {
     }
 }
 
+#[test(CLANG.slow())]
 fn the_heap_is_an_error_at_its_use() {
     let folder = scratch::folder("header-heap");
     for (use_of_heap, function) in [

@@ -4,10 +4,6 @@
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [kernels_of_examples_and_tests_have_functions],
-}
-
 /// The start of a program, before the calls of all modules' functions; the program never executes
 /// these calls.
 const START: &str = r#"mod kernels {
@@ -69,6 +65,7 @@ pub fn assert_each_kernel_has_a_function(
     counts
 }
 
+#[test(COMPILERS.slow())]
 fn kernels_of_examples_and_tests_have_functions() {
     let scenario = Scenario::new("signatures_all");
     let mut files = vec![

@@ -7,13 +7,6 @@ use offload_tests::prelude::*;
 /// The tools of tests that need both nvcc and clang.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-offload_tests::tests! {
-    NOTHING => [kernels_of_files],
-    CLANG.slow() => [what_is_declared_lies_where_the_source_has_it],
-    NVCC.slow() => [kernels_that_nvcc_compiles],
-    BOTH.slow() => [clang_reads_what_nvcc_compiles, kernels_that_clang_refuses],
-}
-
 /// Prints the offsets and sizes of a call's arguments.
 const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload_gpu::Call<N, BYTES>) {\n\
     let (start, size) = call.buffer();\n\
@@ -22,6 +15,7 @@ const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload
 
 const DECLARED: &str = "extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
 
+#[test]
 fn kernels_of_files() {
     let mut scenario = Scenario::without_sources("declared_files");
     scenario.feature("offload-gpu", "files");
@@ -103,6 +97,7 @@ fn main() {
 }
 "#;
 
+#[test(CLANG.slow())]
 fn what_is_declared_lies_where_the_source_has_it() {
     let scenario = with_source("declared_types", TYPES.as_bytes());
     scenario.write("src/main.rs", format!("{PRINT}{DECLARED_TYPES}"));
@@ -143,6 +138,7 @@ const CALL_DECLARED: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\
 
 pub(super) const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
 
+#[test(NVCC.slow())]
 fn kernels_that_nvcc_compiles() {
     let scenario = with_source("declared_nvcc", SAXPY.as_bytes());
     scenario.build_script(&format!("{BY_NVCC}.compile(\"pack\");"));
@@ -158,6 +154,7 @@ fn kernels_that_nvcc_compiles() {
     );
 }
 
+#[test(BOTH.slow())]
 fn clang_reads_what_nvcc_compiles() {
     let source = format!(
         "#include <cuda_fp16.h>\n#include <cuda/std/limits>\n#include \"factor.h\"\n\
@@ -181,6 +178,7 @@ fn clang_reads_what_nvcc_compiles() {
 }
 
 /// Two sources of one module, one of them for nvcc alone. clang reads both before nvcc starts.
+#[test(BOTH.slow())]
 fn kernels_that_clang_refuses() {
     let scenario = with_source("described_refused", SAXPY.as_bytes());
     let refused = "#if defined(__clang__)\n#error for nvcc alone\n#endif\n\

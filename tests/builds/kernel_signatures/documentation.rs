@@ -3,10 +3,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [rustdoc_shows_kernels_and_types_alone],
-}
-
 const SOURCE: &str = "struct Params { int n; float by; };\n\
     enum class Mode : int { Down, Up };\n\
     // Scales.\n\
@@ -22,6 +18,7 @@ const PROGRAM: &str = "//! Kernels.\n\
 
 const FUNCTIONS: [&str; 3] = ["clear", "named", "scale"];
 
+#[test(CLANG.slow())]
 fn rustdoc_shows_kernels_and_types_alone() {
     let scenario = super::with_source("documentation", SOURCE.as_bytes());
     let _ = fs::remove_file(scenario.folder.join("src/main.rs"));

@@ -13,25 +13,6 @@ pub use all::assert_each_kernel_has_a_function;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [
-        a_change_of_a_source_changes_its_signatures, every_type_has_a_counterpart,
-        a_kernel_that_differs_between_images_cannot_be_called,
-        without_one_layout_for_all_images_there_is_no_buffer, functions_of_a_dependency,
-        builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs,
-        functions_for_the_cpu_alone, types_that_depend_on_the_compiler_are_compared,
-        functions_without_a_parser, types_of_the_program_take_the_places_of_structs,
-        launches_with_sizes_and_halves_compile_unchanged,
-        structs_have_the_names_that_kernels_write,
-    ];
-    all::tests(),
-    declared::tests(),
-    documentation::tests(),
-    pairs::tests(),
-    random::tests(),
-    vendors::tests(),
-}
-
 fn data(name: &str) -> PathBuf {
     workspace().join("tests/builds/kernel_signatures").join(name)
 }
@@ -51,6 +32,7 @@ fn signatures(scenario: &Scenario, profile: &str) -> String {
     modules.iter().map(|module| module.signatures.to_string()).collect()
 }
 
+#[test(CLANG.slow())]
 fn every_type_has_a_counterpart() {
     let scenario = with_source("signatures_types", &read(data("types.cu")));
     scenario.write("src/main.rs", read(data("main.rs")));
@@ -61,6 +43,7 @@ fn every_type_has_a_counterpart() {
 }
 
 /// Typedefs as C has them, of the same file; others keep the name of the struct.
+#[test(CLANG.slow())]
 fn structs_have_the_names_that_kernels_write() {
     let source = "#include \"other.h\"\n\
         typedef struct point_s {\n  float x;\n  int type;\n  int in;\n} Point;\n\
@@ -92,6 +75,7 @@ fn structs_have_the_names_that_kernels_write() {
 }
 
 /// Runs launches of a published library, with the arguments that it has.
+#[test(CLANG.slow())]
 fn launches_with_sizes_and_halves_compile_unchanged() {
     let mut scenario = Scenario::without_sources("signatures_launches");
     let half = "half = { version = \"2\", default-features = false }\n";
@@ -107,6 +91,7 @@ fn launches_with_sizes_and_halves_compile_unchanged() {
     assert_as_checked_in(&data("launches.txt"), &printed.stdout);
 }
 
+#[test(CLANG.slow())]
 fn a_change_of_a_source_changes_its_signatures() {
     let source = "// One.\nextern \"C\" __global__ void k(float *x, int n) { x[n] = 1; }";
     let scenario = with_source("signatures_change", source.as_bytes());
@@ -119,6 +104,7 @@ fn a_change_of_a_source_changes_its_signatures() {
     assert!(second.contains("comment Two.\nparameter x *mut f32\nparameter n i64\n"), "{second}");
 }
 
+#[test(CLANG.slow())]
 fn a_kernel_that_differs_between_images_cannot_be_called() {
     let source = "#ifdef __AMDGCN__\ntypedef long wide;\n#else\ntypedef int wide;\n#endif\n\
                   extern \"C\" __global__ void k(float *x, wide n, int m) { x[n] = m; }\n\
@@ -167,6 +153,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
 /// Tests kernels whose arguments are at different places in the images, so calls have no buffer.
 /// The PTX has the same offsets as the source. A GPU whose memory for arguments starts at a
 /// multiple of 16 only, such as sm_90, has different offsets.
+#[test(CLANG.slow())]
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
                   extern \"C\" __global__ void k(char c, Row row) { (void)c, (void)row; }\n\
@@ -212,6 +199,7 @@ const CALL: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\n\
 
 /// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise the
 /// signatures of an earlier build are kept.
+#[test(CLANG.slow())]
 fn builds_without_compilers_have_the_same_functions() {
     let scenario = with_source("signatures_prebuilt", SAXPY.as_bytes());
     scenario.write("src/main.rs", CALL);
@@ -257,6 +245,7 @@ const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPIL
 
 /// Tests builds for the CPU and for no GPU. clang reads the parameters that the image for the CPU
 /// has; without clang, a file in the package has them.
+#[test(CLANG.slow())]
 fn functions_for_the_cpu_alone() {
     const CPU: (&str, &str) = ("OFFLOAD_ARCH", "cpu");
     const NO_CLANG: (&str, &str) = ("OFFLOAD_CLANG", "/nowhere/clang");
@@ -314,6 +303,7 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
     struct Wide { long double a; long b[2]; };\n\
     extern \"C\" __global__ void wide(Wide wide, double *x) { *x = wide.b[1]; }\n";
 
+#[test(CLANG.slow())]
 fn types_that_depend_on_the_compiler_are_compared() {
     // As on Arm, `char` has no sign unless the build says so.
     assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++ -funsigned-char");
@@ -370,6 +360,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
 }
 
 /// Tests packs that programs read from disk, compressed packs, and packs of several modules.
+#[test(CLANG.slow())]
 fn functions_of_all_kinds_of_packs() {
     let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
     scenario.feature("offload-build", "compression").write("src/main.rs", CALL);
@@ -389,6 +380,7 @@ fn functions_of_all_kinds_of_packs() {
 
 /// Tests types of the program in packs of one module and of several, in programs without a build,
 /// and with declared kernels.
+#[test(CLANG.slow())]
 fn types_of_the_program_take_the_places_of_structs() {
     let header = "#pragma once\nstruct Point { float x, y; };\nstruct Cell { Point at[2]; long id; };\n\
                   template <class T> struct Later { T x; };\n";
@@ -463,6 +455,7 @@ fn types_of_the_program_take_the_places_of_structs() {
 
 /// Without the feature `macros`, the program needs no parser of Rust. A message names the feature
 /// where it is needed.
+#[test(CLANG.slow())]
 fn functions_without_a_parser() {
     let scenario = with_source("signatures_lean", SAXPY.as_bytes());
     let manifest = scenario.text("Cargo.toml");
@@ -488,6 +481,7 @@ fn functions_without_a_parser() {
 
 /// Another package calls the functions of a library with kernels. A package that embeds the
 /// library's pack has separate functions.
+#[test(CLANG.slow())]
 fn functions_of_a_dependency() {
     let depends = "signatures_library = { path = \"../signatures_library\" }";
     let workspace = Scenario::workspace(

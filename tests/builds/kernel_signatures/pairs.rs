@@ -7,10 +7,6 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [each_difference_between_two_vendors_is_refused],
-}
-
 /// The targets, and the macro by which a source knows each.
 const TARGETS: [(&str, &str); 4] = [
     ("gfx90a", "OFFLOAD_AMDGPU"),
@@ -197,6 +193,7 @@ fn is_refused(module: &IndexModule, name: &str, kind: Kind) -> bool {
     }
 }
 
+#[test(COMPILERS.slow())]
 fn each_difference_between_two_vendors_is_refused() {
     let scenario = Scenario::without_sources("signatures_pairs");
     let (mut numbers, mut script, mut modules) = (Numbers::new(50), String::new(), Vec::new());

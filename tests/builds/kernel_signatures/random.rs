@@ -7,13 +7,10 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::{RandomKernels, SEEDS};
 use std::fmt::Write;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [random_parameters_lie_where_every_image_has_them],
-}
-
 /// The images whose records of arguments are compared.
 const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "compute_80.ptx"];
 
+#[test(COMPILERS.slow())]
 fn random_parameters_lie_where_every_image_has_them() {
     let random = RandomKernels::new(1..=40);
     let mut scenario = Scenario::without_sources("signatures_random");

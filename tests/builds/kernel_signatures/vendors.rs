@@ -5,10 +5,6 @@ use offload_tests::prelude::*;
 
 const VENDORS: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::Cuda]);
 
-offload_tests::tests! {
-    VENDORS.slow() => [headers_of_all_vendors_have_the_same_types],
-}
-
 /// The kernel, for each vendor's headers. `brain` is the vendor's type.
 const KERNELS: &str = "
 extern \"C\" __global__ void k(__half h, brain b, float4 v, float3 w, uchar2 c, __half2 pair, const __half *x, brain *y,
@@ -53,6 +49,7 @@ fn main() {
 }
 "#;
 
+#[test(VENDORS.slow())]
 fn headers_of_all_vendors_have_the_same_types() {
     let mut scenario = Scenario::without_sources("signatures_vendors");
     let half = "half = { version = \"2\", default-features = false }\n";

@@ -9,13 +9,6 @@ use offload_pack::pack_index::Origin;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [every_language_for_every_kind_of_target],
-    CLANG => [compressed_containers_are_taken_apart, a_clang_without_gpuintrin_is_named],
-    COMPILERS.slow() => [pointers_to_local_memory_are_offsets],
-    CLANG.slow() => [rocm_headers_are_used_where_they_are_asked_for],
-}
-
 const OPENCL: &str = r#"kernel void add(int n, global const float *x, global float *y) {
   int i = get_global_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -95,6 +88,7 @@ const BUILD: &str = r#"let pack = Build::new()
         }
     }"#;
 
+#[test(COMPILERS.slow())]
 fn every_language_for_every_kind_of_target() {
     let mut scenario = Scenario::new("build_matrix");
     scenario.feature("offload-build", "containers").build_script(BUILD);
@@ -168,6 +162,7 @@ fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
 }
 
 /// With the feature `compression`, images are also extracted from compressed containers.
+#[test(CLANG)]
 fn compressed_containers_are_taken_apart() {
     let mut scenario = Scenario::new("build_compressed");
     scenario
@@ -192,6 +187,7 @@ fn compressed_containers_are_taken_apart() {
 
 /// Creates the parts of ROCm that clang searches for: a version, headers, and the libraries for
 /// devices, which are empty here.
+#[test(CLANG.slow())]
 fn rocm_headers_are_used_where_they_are_asked_for() {
     let scenario = Scenario::new("build_rocm_headers");
     let calls = r#".file("kernels/add.hip").archs(["gfx90a", "cpu"])"#;
@@ -266,6 +262,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
 }
 
 /// Whether clang supports the header depends on the contents of its own folder, not on its version.
+#[test(CLANG)]
 fn a_clang_without_gpuintrin_is_named() {
     let scenario = Scenario::new("build_no_gpuintrin");
     scenario
@@ -317,6 +314,7 @@ kernel void inner(local const int *a, global int *x) { x[0] = a[0]; }
 kernel void outer(local int *a, global int *x) { a[0] = x[1]; inner(a, x); }
 "#;
 
+#[test(COMPILERS.slow())]
 fn pointers_to_local_memory_are_offsets() {
     let scenario = Scenario::without_sources("build_local_arguments");
     let targets = ["gfx90a", "gfx1100", "compute_80", "sm_80"];

@@ -5,10 +5,6 @@ use super::{kernels, results_of_a_launch};
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [cxx_that_nvcc_compiles_is_linked_beside_a_library],
-}
-
 /// The C++ uses CUDA's headers without naming their folder, and a word of nvcc's.
 const HOST: &str = r#"#include <cuda_runtime.h>
 #ifndef __NVCC__
@@ -25,6 +21,7 @@ extern "C" int scale_to_middle(float *x, float from, float to) {
 const KERNEL: &str = "__global__ void scale(float *x, float by) { x[threadIdx.x] *= by; }\n\
     extern \"C\" int launch_scale(float *x, float by) { scale<<<1, 32>>>(x, by); return cudaGetLastError(); }\n";
 
+#[test(NVCC.slow())]
 fn cxx_that_nvcc_compiles_is_linked_beside_a_library() {
     let scenario = Scenario::without_sources("cxx_by_nvcc");
     scenario.manifest("build-dependencies", "cc = \"1\"");

@@ -7,11 +7,6 @@ use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [two_crates_make_one_device_program],
-    HIP.slow() => [two_crates_make_one_device_program_for_amd],
-}
-
 /// The number of steps of the constraint polynomial; each is in a separate file.
 const STEPS: usize = 2;
 
@@ -169,6 +164,7 @@ pub fn eval() -> String {
     program
 }
 
+#[test(NVCC.slow())]
 fn two_crates_make_one_device_program() {
     let program = workspace("launchers_prover");
     program.build().arg("-vv").passes().has("targets sm_80");
@@ -184,6 +180,7 @@ fn two_crates_make_one_device_program() {
     assert!(results_of_a_launch().iter().map(text).any(|text| printed == text), "{printed}");
 }
 
+#[test(HIP.slow())]
 fn two_crates_make_one_device_program_for_amd() {
     let program = workspace("launchers_prover_amd");
     let build = program.build().arg("-vv").env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", rocm());

@@ -18,8 +18,6 @@ use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; cxx_by_nvcc::tests(), device_linked::tests(), newer_gpus::tests() }
-
 /// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
 /// vendors.
 const RUNTIME: &str = "#pragma once

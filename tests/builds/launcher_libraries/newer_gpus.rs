@@ -7,11 +7,6 @@ use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [files_are_compiled_for_the_gpus_that_they_are_for],
-    HIP.slow() => [the_files_for_all_gpus_are_compiled_for_amd],
-}
-
 /// The folders: name, number of files, and the lowest compute capability of the files (80 is 8.0,
 /// and 0 is any).
 const FOLDERS: [(&str, usize, usize); 3] = [("common", 4, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
@@ -112,6 +107,7 @@ fn package(name: &str, common: usize) -> Scenario {
     scenario
 }
 
+#[test(NVCC.slow())]
 fn files_are_compiled_for_the_gpus_that_they_are_for() {
     let [(common, of_all, _), (marlin, of_newer, _), (fp8, ..)] = FOLDERS;
     let scenario = package("launchers_quant", of_all);
@@ -165,6 +161,7 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
 
 /// Only the files of the folder `common` are compiled for AMD's GPUs: the other folders are for
 /// NVIDIA's GPUs.
+#[test(HIP.slow())]
 fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;
     let scenario = package("launchers_quant_amd", SOME);

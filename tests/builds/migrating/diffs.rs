@@ -6,10 +6,6 @@ use super::diffs;
 use offload_tests::judges::{assert_is_for, cuda_images, cuobjdump_extracts, image_file_name};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [the_pack_is_built_and_loaded, the_library_launches_on_the_stream_of_the_thread],
-}
-
 /// Returns the manifest of the example `cuda-vector-add`, which the page names and which depends on
 /// cudarc.
 fn manifest(name: &str) -> String {
@@ -17,6 +13,7 @@ fn manifest(name: &str) -> String {
     scenario.text("Cargo.toml")
 }
 
+#[test(NVCC.slow())]
 fn the_pack_is_built_and_loaded() {
     const NAME: &str = "migrating-pack";
     let [build_script, program, ..] = &diffs()[..] else { panic!("the page has diffs") };
@@ -68,6 +65,7 @@ fn the_pack_is_built_and_loaded() {
 
 /// Tests the library's two functions, and whether launches use the default stream of the launching
 /// thread.
+#[test(NVCC.slow())]
 fn the_library_launches_on_the_stream_of_the_thread() {
     let build_script = diffs().pop().expect("the page has diffs");
     let scenario = Scenario::without_sources("migrating_library");

@@ -6,12 +6,6 @@ mod tables;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    diffs::tests(),
-    tables::tests(),
-}
-
 /// A row of a table.
 struct Row {
     /// The row's line in the document, from 1.

@@ -4,11 +4,6 @@
 use super::{Row, rows};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [what_is_no_call_is_known],
-    GCC => [every_call_compiles],
-}
-
 /// Texts between backticks that are neither a call nor a variable.
 const OTHERS: &[&str] = &[
     // Texts about another program or Cargo.
@@ -65,6 +60,7 @@ fn variable(span: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
+#[test]
 fn what_is_no_call_is_known() {
     let reference = workspace().join("docs/guide/src/reference/variables.md");
     let reference = fs::read_to_string(reference).expect("the page can be read");
@@ -94,6 +90,7 @@ fn what_is_no_call_is_known() {
 
 /// Compiles one build script that has a function with the calls of each row. The functions never
 /// run: other tests check the effects of the calls.
+#[test(GCC)]
 fn every_call_compiles() {
     let mut functions = String::new();
     let mut calls = 0;

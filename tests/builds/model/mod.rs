@@ -12,10 +12,7 @@ use offload_tests::prelude::*;
 use std::sync::OnceLock;
 use world::{Noticed, StandIn, World};
 
-offload_tests::tests! {
-    NOTHING.slow() => [stand_in_through_cargo];
-    direct_tests(),
-}
+tests!(direct_tests());
 
 /// The number of edits in a sequence.
 const EDITS: usize = 6;
@@ -64,6 +61,7 @@ fn sequences(kind: Kind) -> usize {
     env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+#[test(NOTHING.slow())]
 fn stand_in_through_cargo() {
     let model = Model::new("model-cargo", Kind::Wrapped);
     let clean = model.scenario.folder.join("clean");

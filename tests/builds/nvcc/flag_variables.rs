@@ -5,14 +5,6 @@ use super::package;
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [
-        a_build_is_for_its_own_targets_whatever_the_variables_name,
-        a_flag_of_a_variable_that_nvcc_refuses_is_named,
-    ],
-
-}
-
 /// A kernel whose name depends on a flag.
 const KERNEL: &str = "#ifndef NAME\n#define NAME unnamed\n#endif\n\
     extern \"C\" __global__ void NAME(float *x) { *x = 1.0f; }\n\
@@ -34,6 +26,7 @@ fn both_kinds(name: &str) -> Scenario {
     scenario
 }
 
+#[test(NVCC.slow())]
 fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
     let scenario = both_kinds("vendor_flags_with_gpus");
     let object = || scenario.output("debug", "library/0_named.sm_80.compute_80.o");
@@ -74,6 +67,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
     assert!(times[1] != times[2], "not compiled again without a definition");
 }
 
+#[test(NVCC.slow())]
 fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
     let scenario = both_kinds("vendor_refused_flags");
     scenario.build().env("NVCC_APPEND_FLAGS", "-arch=sm_90 --such-a-flag -O1").fails().each_once([

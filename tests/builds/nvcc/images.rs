@@ -6,13 +6,6 @@ use crate::NVCC_AND_CLANG;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
-    NVCC_AND_CLANG.slow() => [
-        clang_compiles_with_cuda_headers, the_guides_kernel_with_cub_has_all_images, nvcc_is_for_nvidia_and_clang_for_all_others,
-    ],
-}
-
 /// Asserts that the pack's image for each of the targets is really for this target. `module` is the
 /// start of the files' names.
 fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
@@ -24,6 +17,7 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
 }
 
 /// NVIDIA's GPUs get the version with `cub`, and the CPU computes the sums by the other one.
+#[test(NVCC_AND_CLANG.slow())]
 fn the_guides_kernel_with_cub_has_all_images() {
     let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");
     let page = fs::read_to_string(page).expect("the page");
@@ -52,6 +46,7 @@ fn the_guides_kernel_with_cub_has_all_images() {
 
 /// Makes images for plain, architecture-specific and family-specific targets, and PTX, from two
 /// sources that nvlink links.
+#[test(NVCC.slow())]
 fn nvcc_makes_every_kind_of_image() {
     const HALF: [&str; 4] = ["sm_80", "sm_90a", "sm_100f", "compute_90"];
     const LINKED: [&str; 2] = ["sm_80", "sm_90a"];
@@ -80,6 +75,7 @@ fn nvcc_makes_every_kind_of_image() {
 }
 
 /// Uses a release build, since the line information of a dev build names folders.
+#[test(NVCC.slow())]
 fn nvcc_makes_the_same_bytes_in_any_folder() {
     const CALLS: &str =
         r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
@@ -93,6 +89,7 @@ fn nvcc_makes_the_same_bytes_in_any_folder() {
     assert!(images[0][1] == images[1][1], "two packages, two texts of PTX");
 }
 
+#[test(NVCC_AND_CLANG.slow())]
 fn clang_compiles_with_cuda_headers() {
     const TARGETS: [&str; 2] = ["sm_80", "compute_90"];
     let calls =
@@ -106,6 +103,7 @@ fn clang_compiles_with_cuda_headers() {
     assert_are_for(&scenario, "", &TARGETS);
 }
 
+#[test(NVCC_AND_CLANG.slow())]
 fn nvcc_is_for_nvidia_and_clang_for_all_others() {
     let calls =
         r#".file("kernels/plain.cu").compiler(Compiler::Nvcc).archs(["sm_80", "gfx90a", "cpu"])"#;

@@ -7,11 +7,6 @@ use offload_format::target::PtxVersion;
 use offload_tests::prelude::*;
 use offload_tests::published::{self, OLD_PTXAS};
 
-offload_tests::tests! {
-    NVCC.slow() => [nvcc_writes_the_oldest_version_that_is_known],
-    needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]).slow() => [ptx_of_the_examples],
-}
-
 /// The version that nvcc writes, as the tests' toolkit does.
 const NEWEST: &str = "9.5";
 
@@ -81,6 +76,7 @@ const SOURCES: [(&str, &str, [Option<&str>; 3]); 4] = [
     ),
 ];
 
+#[test(NVCC.slow())]
 fn nvcc_writes_the_oldest_version_that_is_known() {
     let scenario = package("vendor_lowered", "");
     scenario.build_script(&format!(
@@ -137,6 +133,7 @@ const EXAMPLES: [(&str, [(u32, u32); 3]); 9] = [
     ("saxpy/kernels/saxpy.cu", [(7, 8), (7, 8), (8, 6)]),
 ];
 
+#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]).slow())]
 fn ptx_of_the_examples() {
     const TARGETS: [&str; 3] = ["compute_80", "compute_90", "compute_100"];
     let examples = workspace().join("examples");

@@ -4,16 +4,7 @@
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::registry::NVCC;
 
-offload_tests::tests! {
-    NVCC.slow() => [only_warnings_are_warnings],
-    NVCC => [
-        a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has,
-        a_missing_host_compiler_is_named,
-        two_sources_are_not_linked_into_ptx,
-        the_message_of_nvcc_is_shown_once,
-    ],
-}
-
+#[test(NVCC)]
 fn a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has() {
     let scenario =
         package("vendor_too_old", &ONE_IMAGE.replace("\"sm_80\"", "\"sm_80\", \"sm_199\""));
@@ -28,6 +19,7 @@ fn a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has() {
         .has("compiles for sm_75 sm_80");
 }
 
+#[test(NVCC)]
 fn a_missing_host_compiler_is_named() {
     let scenario = package("vendor_no_host", ONE_IMAGE);
     let build = |variable: &str, value: &str| scenario.build().env(variable, value).fails();
@@ -40,6 +32,7 @@ fn a_missing_host_compiler_is_named() {
     );
 }
 
+#[test(NVCC)]
 fn two_sources_are_not_linked_into_ptx() {
     let calls = r#".files(["kernels/caller.cu", "kernels/called.cu"]).compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
     package("vendor_link", calls).build().fails().has(
@@ -47,6 +40,7 @@ fn two_sources_are_not_linked_into_ptx() {
     );
 }
 
+#[test(NVCC)]
 fn the_message_of_nvcc_is_shown_once() {
     let scenario = package("vendor_error", ONE_IMAGE);
     scenario.write("kernels/half.cu", "__global__ void f() {\n  undeclared();\n}\n");
@@ -58,6 +52,7 @@ fn the_message_of_nvcc_is_shown_once() {
         .has("; the command was\n");
 }
 
+#[test(NVCC.slow())]
 fn only_warnings_are_warnings() {
     let scenario = package("vendor_printed", "");
     scenario.build_script(

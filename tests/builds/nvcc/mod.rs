@@ -11,8 +11,6 @@ mod toolkits;
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; flag_variables::tests(), images::tests(), lowered_ptx::tests(), messages::tests(), prebuilt_set::tests(), profile::tests(), rebuilds::tests(), toolkits::tests() }
-
 /// A kernel that uses one header of CUDA and one of the package.
 const HALF: &str = r#"#include <cuda_fp16.h>
 #include "factor.h"

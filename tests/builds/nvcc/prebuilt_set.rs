@@ -4,10 +4,7 @@
 use super::package;
 use crate::NVCC_AND_CLANG;
 
-offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [a_dev_build_uses_the_set_of_a_release_build],
-}
-
+#[test(NVCC_AND_CLANG.slow())]
 fn a_dev_build_uses_the_set_of_a_release_build() {
     let scenario = package("vendor_prebuilt", "");
     scenario.build_script(

@@ -6,13 +6,6 @@ use crate::NVCC_AND_CLANG;
 use offload_tests::judges::section_rows;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [
-        dev_and_release_builds_have_the_same_instructions, flags_of_build_rs_replace_ours,
-    ],
-
-}
-
 /// A kernel whose number of instructions depends on optimization.
 const LOOP: &str = r#"__device__ float step(float x, int i) { float y = x * i; return y * y + 1.0f; }
 extern "C" __global__ void run(float *x) {
@@ -50,6 +43,7 @@ fn contains(image: &[u8], name: &str) -> bool {
     image.windows(name.len()).any(|it| it == name.as_bytes())
 }
 
+#[test(NVCC_AND_CLANG.slow())]
 fn dev_and_release_builds_have_the_same_instructions() {
     let scenario = packs(
         "vendor_profile",
@@ -100,6 +94,7 @@ fn dev_and_release_builds_have_the_same_instructions() {
 
 /// In a dev build, our own options request line information. nvcc would warn about each repeated
 /// option, and about `-lineinfo` next to `-G`, for each of several files.
+#[test(NVCC_AND_CLANG.slow())]
 fn flags_of_build_rs_replace_ours() {
     const NVCC: &str = ".compiler(Compiler::Nvcc)";
     let scenario = packs(

@@ -4,10 +4,6 @@
 use super::{FACTOR, package};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [only_what_changed_is_compiled_by_nvcc],
-}
-
 /// A toolkit whose nvcc logs its start and its end. All other parts are those of the real toolkit.
 pub struct LoggingToolkit<'a> {
     scenario: &'a Scenario,
@@ -41,6 +37,7 @@ impl<'a> LoggingToolkit<'a> {
     }
 }
 
+#[test(NVCC.slow())]
 fn only_what_changed_is_compiled_by_nvcc() {
     let scenario = package("vendor_rebuilds", "");
     scenario.build_script(

@@ -7,14 +7,8 @@ use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [a_toolkit_among_pythons_packages_is_found],
-    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one],
-    NVCC.slow() => [targets_that_nvcc_knows_are_built],
-    GCC => [without_a_toolkit_the_places_are_listed],
-}
-
 /// Tests the folders in which pip installs a toolkit, in an active virtual environment.
+#[test(NVCC_AND_CLANG.slow())]
 fn a_toolkit_among_pythons_packages_is_found() {
     let scenario = package("vendor_python", "");
     scenario.build_script(
@@ -32,6 +26,7 @@ fn a_toolkit_among_pythons_packages_is_found() {
 }
 
 /// Tests a machine without CUDA.
+#[test(GCC)]
 fn without_a_toolkit_the_places_are_listed() {
     if Path::new("/usr/local/cuda").exists() || Path::new("/opt/cuda").exists() {
         return;
@@ -50,6 +45,7 @@ fn without_a_toolkit_the_places_are_listed() {
     .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
 }
 
+#[test(NVCC)]
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
     // This stand-in for nvcc reports its own folder as the place of its parts, so the folder counts
@@ -75,6 +71,7 @@ fn two_toolkits_that_disagree_are_an_error() {
         .has("unset one of the two variables, or let both name the same toolkit");
 }
 
+#[test(NVCC)]
 fn one_toolkit_with_two_names_is_one() {
     let scenario = package("vendor_same_toolkit", ONE_IMAGE);
     let same = scenario.folder.join("same");
@@ -85,6 +82,7 @@ fn one_toolkit_with_two_names_is_one() {
 }
 
 /// Tests one target that every nvcc of version 13 supports, and one that none supports.
+#[test(NVCC.slow())]
 fn targets_that_nvcc_knows_are_built() {
     let scenario = package("vendor_if_known", "");
     let calls = r#".file("kernels/plain.cu").compiler(Compiler::Nvcc)"#;

@@ -13,14 +13,6 @@ use offload_tests::random_kernels::SEEDS;
 
 const NEEDS: Needs = needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22]);
 
-offload_tests::tests! {
-    NEEDS => [
-        kernels_by_regions_compute_what_threads_with_stacks_do,
-        random_kernels_by_regions_compute_what_threads_with_stacks_do,
-    ],
-    needs(&[Tool::Llvm22]) => [ls_shows_how_threads_wait],
-}
-
 /// The options with which the build inlines before the cut.
 const INLINED: &str = "-DOFFLOAD_CPU_REGIONS -O1 -finline-functions -mllvm -inline-threshold=2475 \
                        -fno-vectorize -fno-slp-vectorize -fno-math-errno -fdiscard-value-names \
@@ -74,6 +66,7 @@ const WITH_STACKS: [&str; 10] = [
     "wait_in_try2 stacks: threads wait after they catch an exception",
 ];
 
+#[test(NEEDS)]
 fn kernels_by_regions_compute_what_threads_with_stacks_do() {
     for (version, clang) in tools::clangs() {
         for options in ["", "-DOFFLOAD_CPU_LANES=64 -g"] {
@@ -95,6 +88,7 @@ fn wide(source: &str) -> String {
     source.replace("~0u,", "~0ull,")
 }
 
+#[test(NEEDS)]
 fn random_kernels_by_regions_compute_what_threads_with_stacks_do() {
     let asked = env::var(SEEDS).ok();
     for (version, clang) in tools::clangs() {
@@ -131,6 +125,7 @@ fn main() {
 "#;
 
 /// Kernels that cannot be cut keep stacks, give the same results, and `ls` shows why.
+#[test(needs(&[Tool::Llvm22]))]
 fn ls_shows_how_threads_wait() {
     let scenario = Scenario::without_sources("regions_planted");
     scenario

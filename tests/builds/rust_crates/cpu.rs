@@ -2,10 +2,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [a_crate_for_the_cpu],
-}
-
 const KERNELS: &str = r#"#![no_std]
 
 use core::slice;
@@ -76,6 +72,7 @@ pub fn manifest() -> String {
     )
 }
 
+#[test(GCC.slow())]
 fn a_crate_for_the_cpu() {
     let scenario = Scenario::without_sources("rust_cpu");
     scenario

@@ -5,11 +5,6 @@ use super::RUST;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
-offload_tests::tests! {
-    GCC.slow() => [changes_reach_kernels_on_the_cpu],
-    RUST.slow() => [changes_reach_kernels_on_gpus],
-}
-
 const KERNELS: &str = r#"#![no_std]
 
 use offload_kernel::kernel;
@@ -146,12 +141,14 @@ const CHANGES: [(&str, Change); 12] = [
     ("a file in a linked folder", (&[], Some("beside/c.txt"))),
 ];
 
+#[test(GCC.slow())]
 fn changes_reach_kernels_on_the_cpu() {
     let scenario = package("rust_environment_cpu", &["cpu"]);
     let build = || scenario.build().release().without(&["OFFLOAD_RUSTC"]);
     each_change(&scenario, &["cpu.so"], &build);
 }
 
+#[test(RUST.slow())]
 fn changes_reach_kernels_on_gpus() {
     let scenario = package("rust_environment_gpu", &["gfx90a", "compute_80"]);
     let rustc = rust_compiler(&scenario);

@@ -18,14 +18,6 @@ const RUST: Needs = needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc])
 const INSTALLED: Needs =
     needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Nvcc, Tool::Gcc, Tool::OwnMounts]);
 
-offload_tests::tests! {
-    INSTALLED.slow() => [a_crate_of_kernels],
-    RUST => [toolchains_that_do_not_fit],
-    GCC => [a_missing_toolchain, targets_that_rust_lacks];
-    cpu::tests(), environment::tests(), rustup::tests(), surroundings::tests(),
-    other_compilers::tests(),
-}
-
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
 
 /// Returns a package with a crate of kernels, which has another crate for types.
@@ -75,6 +67,7 @@ fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
 }
 
 /// One package, in which each step changes something: `core` takes half a minute for each target.
+#[test(INSTALLED.slow())]
 fn a_crate_of_kernels() {
     let scenario = package("rust_crate", &TARGETS);
     let rustc = rust_compiler(&scenario);
@@ -253,6 +246,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
 }
 
 /// A toolchain that cannot compile the kernels is reported by its version.
+#[test(RUST)]
 fn toolchains_that_do_not_fit() {
     let scenario = package("rust_toolchains", &["gfx90a"]);
     let real = rust_compiler(&scenario);
@@ -286,6 +280,7 @@ fn toolchains_that_do_not_fit() {
 }
 
 /// Without a toolchain for kernels and without a set, the error has the commands that install one.
+#[test(GCC)]
 fn a_missing_toolchain() {
     let scenario = package("rust_missing", &["gfx90a"]);
     scenario
@@ -300,6 +295,7 @@ fn a_missing_toolchain() {
 }
 
 /// A target for which rustc has no code generator is refused by name, before a toolchain is needed.
+#[test(GCC)]
 fn targets_that_rust_lacks() {
     let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);
     plain(&scenario)

@@ -4,10 +4,6 @@
 use crate::with_ptxas;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Cuda, Tool::Gcc]).slow() => [ptx_and_cubins_of_another_compiler],
-}
-
 const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n    \
                     offload_gpu::include_kernels!(\"pack\", extern {\n        \
                     fn saxpy(n: usize, a: f32, x: *const f32, y: *mut f32);\n    });\n}\n\n\
@@ -17,6 +13,7 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
                     fn main() {\n    for image in kernels::PACK.images() {\n        \
                     println!(\"{} {}\", image.target(), image.origin());\n    }\n}\n";
 
+#[test(needs(&[Tool::Cuda, Tool::Gcc]).slow())]
 fn ptx_and_cubins_of_another_compiler() {
     let scenario = Scenario::without_sources("rust_other_compilers");
     // rustc has made this PTX.

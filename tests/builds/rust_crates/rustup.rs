@@ -8,10 +8,6 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::{patch_options, rust_compiler};
 use std::time::SystemTime;
 
-offload_tests::tests! {
-    RUST.slow() => [a_crate_beside_the_package],
-}
-
 const CHANNEL: &str = "nightly-2026-05-25";
 
 const KERNELS: &str = "#![no_std]
@@ -205,6 +201,7 @@ fn shared(number: u32) -> String {
     format!("#![no_std]\npub const NUMBER: u32 = {number};\n")
 }
 
+#[test(RUST.slow())]
 fn a_crate_beside_the_package() {
     let package = Package::new("rust_beside");
     let scenario = &package.scenario;

@@ -4,10 +4,6 @@
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 
-offload_tests::tests! {
-    GCC.slow() => [a_member_of_another_workspace],
-}
-
 const KERNELS: &str = r#"#![no_std]
 
 use offload_kernel::{barrier, kernel};
@@ -75,6 +71,7 @@ const MEMBER: &str = "version = \"0.1.0\"\nedition = \"2024\"\ndescription.works
 
 /// The crate is in a workspace of its own, and a crate that it depends on in the program's. Both
 /// inherit. No change is followed by an edit of the build script.
+#[test(GCC.slow())]
 fn a_member_of_another_workspace() {
     let scenario = Scenario::without_sources("rust_member");
     let name = scenario.name();

@@ -10,11 +10,6 @@ use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 
-offload_tests::tests! {
-    NVCC_AND_CLANG.slow() => [each_library_of_a_program_is_linked_by_itself],
-    HIP.slow() => [clang_links_sources_for_amd],
-}
-
 /// Returns a source that defines the device function of a library. Without headers, it is compiled
 /// in a third of the time.
 fn factor(library: &str, value: &str) -> String {
@@ -88,6 +83,7 @@ fn assert_advises(run: Run<'_>, library: &str, message: &str) {
 /// nvcc or clang links each library separately, and each library registers its own kernels.
 /// Functions of two libraries cannot have the same name: nvcc's objects have a host symbol with
 /// this name.
+#[test(NVCC_AND_CLANG.slow())]
 fn each_library_of_a_program_is_linked_by_itself() {
     let libraries = [
         ("a", r#".compiler(Compiler::Nvcc).archs(["sm_80", "compute_90"])"#, "cu"),
@@ -152,6 +148,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
 
 /// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
 /// a GPU.
+#[test(HIP.slow())]
 fn clang_links_sources_for_amd() {
     let scenario =
         package("static_linked_hip", &[("linked", r#".archs(["gfx90a", "gfx1030"])"#, "hip")]);

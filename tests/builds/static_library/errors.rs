@@ -3,11 +3,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC => [what_a_static_library_cannot_be, a_library_by_nvcc_is_for_nvidia],
-    NVCC.slow() => [without_targets_a_library_by_nvcc_lists_those_of_nvcc],
-}
-
 /// Makes a table: the calls between `Build::new()` and `compile_static`, and a part of the message.
 macro_rules! refused {
     ($([$($calls:tt)*] => $message:literal;)+) => {
@@ -68,6 +63,7 @@ const CASES: &[(&str, &str)] = refused! {
 
 /// One build script has all cases, so Cargo compiles it only once. Cargo runs the script again for
 /// the next case, since the script has failed.
+#[test(GCC)]
 fn what_a_static_library_cannot_be() {
     let arms = CASES.iter().enumerate().map(|(number, (calls, _))| {
         format!("        \"{number}\" => drop(Build::new(){calls}.compile_static(\"a\")),\n")
@@ -99,6 +95,7 @@ fn by_nvcc(name: &str, calls: &str) -> Scenario {
 }
 
 /// The error about the vendor comes before the search for a toolkit.
+#[test(GCC)]
 fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
@@ -123,6 +120,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
     printed.lacks("is for nvidia alone");
 }
 
+#[test(NVCC.slow())]
 fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
     let scenario = by_nvcc("static_no_targets", "");
     let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").fails();

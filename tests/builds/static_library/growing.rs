@@ -9,14 +9,6 @@ use offload_tests::prelude::*;
 
 const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-offload_tests::tests! {
-    NVCC_AND_LLVM.slow() => [
-        calls_that_disagree_are_replaced_by_one,
-        nvcc_compiles_new_targets_alone,
-    ],
-    NVCC_AND_CLANG.slow() => [images_in_no_list_are_refused],
-}
-
 /// A source whose kernels and variables no other source sees. nvcc's names of them differ between
 /// compilations that see another first function.
 const HIDDEN: &str = r#"#ifndef __CUDA_ARCH__
@@ -71,6 +63,7 @@ fn package(name: &str) -> Scenario {
 }
 
 /// Each target is one call of nvcc. The objects of several calls have what one call would make.
+#[test(NVCC_AND_LLVM.slow())]
 fn nvcc_compiles_new_targets_alone() {
     let scenario = package("static_growing");
     let toolkit = LoggingToolkit::new(&scenario);
@@ -118,6 +111,7 @@ fn nvcc_compiles_new_targets_alone() {
 }
 
 /// If the calls for several targets disagree on hidden names, one call compiles all of them.
+#[test(NVCC_AND_LLVM.slow())]
 fn calls_that_disagree_are_replaced_by_one() {
     let scenario = package("static_disagreeing");
     let nvcc = cuda("nvcc").get_program().to_owned();
@@ -168,6 +162,7 @@ fn assert_registers_kernels(object: &Path, targets: &[&str]) {
 
 /// Options that build.rs does not see: in a file that a variable names, in a wrapper around nvcc,
 /// in a variable of clang.
+#[test(NVCC_AND_CLANG.slow())]
 fn images_in_no_list_are_refused() {
     let scenario = Scenario::without_sources("static_unasked");
     scenario

@@ -6,14 +6,6 @@ use super::programs::{assert_returns_an_error, program, source};
 use offload_tests::judges::shared_libraries;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [
-        cudas_runtime_can_be_shared, a_build_script_prints_the_lines_itself,
-        nvcc_and_the_runtime_may_be_in_two_folders,
-    ],
-    needs(&[Tool::Nvcc, Tool::GccAarch64]).slow() => [libraries_are_those_of_the_programs_host],
-}
-
 fn package(name: &str, calls: &str, more: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -28,6 +20,7 @@ fn package(name: &str, calls: &str, more: &str) -> Scenario {
     scenario
 }
 
+#[test(NVCC.slow())]
 fn cudas_runtime_can_be_shared() {
     let scenario = package("static_cudart_shared", r#".cudart("shared")"#, "drop(library);");
     scenario.build().passes();
@@ -44,6 +37,7 @@ fn cudas_runtime_can_be_shared() {
 
 /// With `cargo_metadata(false)` and without the runtime, the program does not link. Then the script
 /// prints the lines for Cargo itself, and adds the runtime.
+#[test(NVCC.slow())]
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
         println!("cargo::rustc-link-search=native={}", folder.display());
@@ -87,6 +81,7 @@ fn split_toolkit(scenario: &Scenario) -> [PathBuf; 2] {
     [compiler, runtime]
 }
 
+#[test(NVCC.slow())]
 fn nvcc_and_the_runtime_may_be_in_two_folders() {
     let scenario = package("static_split_toolkit", ".device_link()", "drop(library);");
     let [compiler, runtime] = split_toolkit(&scenario);
@@ -112,6 +107,7 @@ fn nvcc_and_the_runtime_may_be_in_two_folders() {
 }
 
 /// NVIDIA's packages for cross builds have libraries in folders beside those of the machine.
+#[test(needs(&[Tool::Nvcc, Tool::GccAarch64]).slow())]
 fn libraries_are_those_of_the_programs_host() {
     let scenario = Scenario::new("static_cross_libraries");
     scenario

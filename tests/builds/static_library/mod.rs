@@ -9,7 +9,5 @@ mod programs;
 mod rocm;
 mod targets;
 
-offload_tests::tests! { ; device_link::tests(), errors::tests(), growing::tests(), linking::tests(), programs::tests(), rocm::tests(), targets::tests() }
-
 /// The content of `kernels/factor.h`.
 const FACTOR: &str = "#define FACTOR 2.5f\n";

@@ -8,15 +8,6 @@ use offload_tests::judges::cuda_images;
 use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [
-        a_library_by_nvcc_has_every_target_and_starts_without_a_driver,
-        two_crates_with_libraries_share_one_runtime,
-    ],
-    NVCC_AND_CLANG.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
-    HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
-}
-
 /// Returns a source with a kernel and two functions for the host. `header` declares the runtime's
 /// functions, whose names start with `runtime`; the source's own names start with `prefix`.
 pub fn source(header: &str, runtime: &str, prefix: &str) -> String {
@@ -65,10 +56,12 @@ pub fn assert_returns_an_error(text: &str) {
     assert!(expected.contains(&text.trim()), "{text}");
 }
 
+#[test(NVCC.slow())]
 fn a_library_by_nvcc_has_every_target_and_starts_without_a_driver() {
     cuda_program("static_nvcc", ".compiler(Compiler::Nvcc)", FACTOR, "factor.h");
 }
 
+#[test(NVCC_AND_CLANG.slow())]
 fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
     cuda_program("static_clang", "", &of_devices("__CUDA_ARCH__"), "device.h");
 }
@@ -117,6 +110,7 @@ fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
 
 /// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
 /// a GPU.
+#[test(HIP.slow())]
 fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let scenario = Scenario::without_sources("static_hip");
     scenario
@@ -155,6 +149,7 @@ pub fn device_images(program: &Path) -> Vec<String> {
 }
 
 /// A program with a static library uses a crate that has another static library.
+#[test(NVCC.slow())]
 fn two_crates_with_libraries_share_one_runtime() {
     let members = [
         ("static_inner", "", ""),

@@ -6,20 +6,12 @@ use offload_tests::prelude::*;
 
 const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
-offload_tests::tests! {
-    ROCM.slow() => [
-        images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed,
-        a_generated_source_makes_the_same_bytes_in_any_folder,
-        barriers_of_old_headers_link_with_a_new_clang,
-    ],
-    needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow() => [the_clang_is_that_of_the_libraries],
-}
-
 /// Builds images that contain functions of ROCm's libraries. Their code object version is the
 /// newest that the libraries have.
 ///
 /// clang treats ROCm's headers as system headers and does not list them in dependency files. The
 /// build watches one file in their place: `hip_version.h`.
+#[test(ROCM.slow())]
 fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     let scenario = Scenario::new("static_rocm");
     scenario.pack("sine", r#".file("kernels/sine.hip").archs(["gfx90a", "gfx1030"])"#).write(
@@ -55,6 +47,7 @@ fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
 /// In the host code and device code of one source, clang uses the same unique name, which does not
 /// depend on the folder of the build. Uses a release build, because debug information names
 /// folders.
+#[test(ROCM.slow())]
 fn a_generated_source_makes_the_same_bytes_in_any_folder() {
     let mut scenario = Scenario::new("static_generated");
     scenario
@@ -92,6 +85,7 @@ extern "C" __global__ void barriers(float *x) {
 }
 "#;
 
+#[test(ROCM.slow())]
 fn barriers_of_old_headers_link_with_a_new_clang() {
     let scenario = Scenario::new("static_rocm_barriers");
     let start = "extern \"C\" void start(float *x) { barriers<<<1, 64>>>(x); }\n";
@@ -119,6 +113,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
 }
 
 /// ROCm of Debian has no clang of its own, and its headers are for that of its libraries.
+#[test(needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow())]
 fn the_clang_is_that_of_the_libraries() {
     let scenario = Scenario::new("static_rocm_clang");
     let half = "#include <hip/hip_fp16.h>\n\

@@ -6,12 +6,6 @@ use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [each_source_has_the_targets_that_it_supports, nvcc_compiles_nothing_for_an_earlier_list],
-    NOTHING => [nothing_is_compiled_when_skipped],
-    NVCC_AND_CLANG.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
-}
-
 /// Writes a source that launches a kernel with this name.
 fn write(scenario: &Scenario, name: &str) {
     scenario.write(
@@ -30,6 +24,7 @@ fn images(scenario: &Scenario, file: &str) -> Vec<String> {
 }
 
 /// A source that supports none of the targets is left out, also one for another vendor's GPUs.
+#[test(NVCC.slow())]
 fn each_source_has_the_targets_that_it_supports() {
     let scenario = Scenario::new("static_supports");
     scenario.build_script(
@@ -88,12 +83,14 @@ fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     (scenario, calls)
 }
 
+#[test(NVCC.slow())]
 fn nvcc_compiles_nothing_for_an_earlier_list() {
     let (_, calls) = there_and_back("static_back_nvcc", ".compiler(Compiler::Nvcc).device_link()");
     assert_eq!(calls, "");
 }
 
 /// For a longer list, clang compiles only the new targets: there is one image for each target.
+#[test(NVCC_AND_CLANG.slow())]
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
     let time = |file: &str| scenario.output_time("debug", &format!("back/{file}"));
@@ -115,6 +112,7 @@ fn clang_compiles_nothing_for_an_earlier_list() {
 
 /// A prebuilt set never contains a static library. A warning reports this when a set is made. A
 /// build that may only use the set fails.
+#[test(NVCC_AND_CLANG.slow())]
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario
@@ -142,6 +140,7 @@ fn a_prebuilt_set_beside_a_static_library() {
 }
 
 /// Tests machines without compilers: the functions are declared, and nothing is linked.
+#[test]
 fn nothing_is_compiled_when_skipped() {
     let scenario = Scenario::new("static_skipped");
     scenario

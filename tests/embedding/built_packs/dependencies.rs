@@ -6,11 +6,8 @@ use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name],
-}
-
 /// The libraries do not depend on each other; a third package's program uses both.
+#[test(CLANG.slow())]
 fn two_dependencies_may_have_packs_of_one_name() {
     let [left, right] = ["embed_left", "embed_right"].map(Scenario::new);
     let app = Scenario::without_sources("embed_app");

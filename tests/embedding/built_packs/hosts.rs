@@ -8,11 +8,6 @@ use offload_tests::tools::hosts_without_packs;
 
 const FOREIGN: Needs = needs(&[Tool::HostWithoutPacks]);
 
-offload_tests::tests! {
-    NOTHING.slow() => [a_host_without_packs_gets_an_empty_one],
-    FOREIGN.slow() => [a_portable_library_needs_no_cfg],
-}
-
 /// The body of a library that uses every part of the API that differs between hosts.
 const PORTABLE: &str = r#"
 pub fn report() -> String {
@@ -26,6 +21,7 @@ pub fn report() -> String {
 
 /// The build script sets Cargo's variables as if it built for other hosts, since nothing can be
 /// compiled for these hosts here.
+#[test(NOTHING.slow())]
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");
     let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"));
@@ -61,6 +57,7 @@ fn a_host_without_packs_gets_an_empty_one() {
     }
 }
 
+#[test(FOREIGN.slow())]
 fn a_portable_library_needs_no_cfg() {
     let mut scenario = Scenario::without_sources("embed_portable");
     scenario.files_alone();

@@ -10,11 +10,6 @@ mod skipped;
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [packs_whose_names_begin_alike_are_told_apart];
-    dependencies::tests(), hosts::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
-}
-
 /// Each profile with other targets: what a list of targets changes, a profile does not.
 const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
@@ -81,6 +76,7 @@ fn program_with_packs(scenario: &Scenario, packs: &[&str]) {
     scenario.write("src/main.rs", format!("{FORBID}{CHECK}{statics}fn main() {{\n{checks}}}\n"));
 }
 
+#[test(CLANG.slow())]
 fn packs_whose_names_begin_alike_are_told_apart() {
     let scenario = Scenario::without_sources("embed_alike");
     scenario.kernel("add", "VALUE").build_script(

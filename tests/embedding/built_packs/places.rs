@@ -5,14 +5,12 @@ use super::{BUILDS, CHECK, MIXED, Targets, with_pack};
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [every_kind_of_target_embeds, edition_2021_embeds],
-}
-
+#[test(CLANG.slow())]
 fn every_kind_of_target_embeds() {
     every_place_embeds(&Scenario::without_sources("embed_places"), &BUILDS);
 }
 
+#[test(CLANG.slow())]
 fn edition_2021_embeds() {
     let scenario = Scenario::without_sources("embed_places_2021");
     every_place_embeds(scenario.edition("2021"), &[("debug", MIXED)]);

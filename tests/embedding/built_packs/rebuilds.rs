@@ -4,19 +4,12 @@
 use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [
-        a_changed_kernel_is_embedded_anew, a_pack_that_is_no_longer_made_is_gone,
-        an_emptied_folder_is_filled_again,
-    ],
-
-}
-
 /// Lists that are shorter than those of `mod.rs`, because each build compiles one image for each
 /// target.
 const MIXED: Targets = Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" };
 const AMD: Targets = Targets { archs: "gfx90a", section: ".hip_fatbin" };
 
+#[test(CLANG.slow())]
 fn a_changed_kernel_is_embedded_anew() {
     let scenario = Scenario::without_sources("embed_change");
     with_pack(&scenario);
@@ -52,6 +45,7 @@ fn a_changed_kernel_is_embedded_anew() {
 }
 
 /// After build.rs has renamed a pack, the old name is an error, as in a fresh checkout.
+#[test(CLANG.slow())]
 fn a_pack_that_is_no_longer_made_is_gone() {
     let scenario = Scenario::without_sources("embed_renamed");
     with_pack(&scenario);
@@ -64,6 +58,7 @@ fn a_pack_that_is_no_longer_made_is_gone() {
 
 /// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and
 /// builds without a change start no build script.
+#[test(CLANG.slow())]
 fn an_emptied_folder_is_filled_again() {
     let scenario = Scenario::without_sources("embed_emptied");
     with_pack(&scenario);

@@ -5,10 +5,7 @@ use super::{MIXED, with_pack};
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG => [nothing_is_compiled_when_told_to_skip],
-}
-
+#[test(CLANG)]
 fn nothing_is_compiled_when_told_to_skip() {
     let scenario = Scenario::without_sources("embed_skip");
     let main = r#"

@@ -5,10 +5,7 @@ use super::image;
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [checking_costs_no_more_for_a_larger_image],
-}
-
+#[test]
 fn checking_costs_no_more_for_a_larger_image() {
     const LARGE: usize = 64 << 20;
     let scenario = Scenario::without_sources("include_cost");

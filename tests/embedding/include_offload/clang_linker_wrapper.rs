@@ -5,10 +5,6 @@
 use crate::sources::{pack, printing};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [clang_linker_wrapper_takes_images_of_a_file],
-}
-
 const GPUS: [&str; 2] = ["gfx90a", "gfx1030"];
 
 /// The functions that the constructor of the linker wrapper calls.
@@ -22,6 +18,7 @@ void __hipRegisterSurface(void) {}
 void __hipRegisterTexture(void) {}
 ";
 
+#[test(LLVM)]
 fn clang_linker_wrapper_takes_images_of_a_file() {
     let mut scenario = Scenario::without_sources("include_offload_link");
     scenario.feature("offload-gpu", "files");

@@ -5,12 +5,7 @@ use super::with_packs;
 use crate::sources::{FORBID, pack, printing};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [every_kind_of_crate_has_the_same_packs],
-    NOTHING.slow() => [inlined_functions_of_a_dylib_reach_its_packs],
-    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs, a_program_without_packs_lists_none],
-}
-
+#[test]
 fn offload_may_have_another_name() {
     let scenario = with_packs("include_other_name");
     let manifest = scenario.text("Cargo.toml");
@@ -65,6 +60,7 @@ fn main() {
 }
 "#;
 
+#[test]
 fn names_of_the_crate_mean_nothing_to_packs() {
     let scenario = with_packs("include_hostile");
     scenario.write("src/main.rs", format!("{FORBID}{HOSTILE}"));
@@ -72,6 +68,7 @@ fn names_of_the_crate_mean_nothing_to_packs() {
 }
 
 /// The test uses all options except those that only Linux supports.
+#[test]
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
     let packs = pack("A", "\"mixed\", retain")
@@ -117,6 +114,7 @@ pub fn of_a_file() -> usize {
 
 /// Tests a library that programs load (`dylib`), a program that uses it, and the program's output
 /// if the library is linked statically.
+#[test(NOTHING.slow())]
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let mut user = Scenario::without_sources("include_dylib_user");
@@ -149,6 +147,7 @@ int main(void) { printf(\"%u\\n\", sum_of_packs()); }
 
 /// Tests a bench, a unit test, and a shared and a static library in a C program. The release build
 /// has `panic = "abort"` and is stripped.
+#[test(GCC.slow())]
 fn every_kind_of_crate_has_the_same_packs() {
     // Exported functions have an attribute that is unsafe in the newer edition.
     for (edition, no_mangle, profile, options) in [
@@ -190,6 +189,7 @@ fn every_kind_of_crate_has_the_same_packs() {
     }
 }
 
+#[test]
 fn a_program_without_packs_lists_none() {
     let scenario = Scenario::without_sources("include_list_none");
     scenario.write("src/main.rs", printing("", &["offload_gpu::linked_packs().count()"]));

@@ -8,12 +8,6 @@ use crate::sources::{FORBID, pack};
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [a_file_is_in_the_section_and_aligned_as_asked],
-    LLVM.slow() => [files_of_every_kind_are_embedded],
-    NOTHING.slow() => [a_changed_file_is_embedded_anew],
-}
-
 /// A function that prints a pack's name and section, and its images and kernels. The function
 /// panics unless the pack equals the file and its images are aligned.
 const REPORT: &str = r#"
@@ -48,6 +42,7 @@ fn program_with(path: &str, file: &str, options: &str) -> String {
 /// unless it is empty, and the output of the program that embeds it.
 struct Case(&'static str, Vec<u8>, &'static str, String);
 
+#[test(LLVM.slow())]
 fn files_of_every_kind_are_embedded() {
     let mut scenario = Scenario::without_sources("include_files");
     scenario.feature("offload-gpu", "files");
@@ -154,6 +149,7 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
     bytes
 }
 
+#[test(LLVM)]
 fn a_file_is_in_the_section_and_aligned_as_asked() {
     let mut scenario = Scenario::without_sources("include_section");
     scenario.feature("offload-gpu", "files");
@@ -171,6 +167,7 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
 }
 
 /// Cargo builds again because the file changed, in both profiles.
+#[test(NOTHING.slow())]
 fn a_changed_file_is_embedded_anew() {
     let mut scenario = Scenario::without_sources("include_changed_file");
     scenario.feature("offload-gpu", "files");

@@ -6,14 +6,6 @@ use crate::linked_program::{Section, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [another_value_than_1_and_0_is_an_error],
-    LLVM.slow() => [
-        a_dev_build_reads_the_pack_from_disk, a_build_that_does_not_read_from_disk_embeds_the_pack,
-    ],
-    CLANG.slow() => [a_program_older_than_its_kernels_is_refused],
-}
-
 const MAIN: &str = r#"
 fn main() {
     match SAXPY.module().select(&offload_gpu::DeviceInfo::parse("gfx90a").unwrap()) {
@@ -52,6 +44,7 @@ fn write_image(scenario: &Scenario, more: usize) -> String {
 
 /// The program does not change when the pack changes, and reports an error when the pack is
 /// missing.
+#[test(LLVM.slow())]
 fn a_dev_build_reads_the_pack_from_disk() {
     let scenario = program_with_pack("include_from_disk");
     let run = || scenario.start("debug").passes();
@@ -74,6 +67,7 @@ fn a_dev_build_reads_the_pack_from_disk() {
         .has("OFFLOAD_FROM_DISK was set when the program was compiled");
 }
 
+#[test(LLVM.slow())]
 fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
     let scenario = program_with_pack("include_from_disk_not");
     for (profile, from_disk) in [("release", "1"), ("debug", "0")] {
@@ -91,6 +85,7 @@ fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
 
 /// The program is not built again after a change of a kernel. If the kernel then has other
 /// parameters, the pack is refused.
+#[test(CLANG.slow())]
 fn a_program_older_than_its_kernels_is_refused() {
     const SOURCE: &str = "struct Point { float x; int id; };\n\
         extern \"C\" __global__ void shift(int n, Point by, Point *to) { to[n].x += by.x; }\n";
@@ -143,6 +138,7 @@ fn a_program_older_than_its_kernels_is_refused() {
     assert_eq!(scenario.start("debug").passes().stdout, "selected\n");
 }
 
+#[test(LLVM)]
 fn another_value_than_1_and_0_is_an_error() {
     let scenario = program_with_pack("include_from_disk_yes");
     let printed = scenario.check().env("OFFLOAD_FROM_DISK", "yes").fails();

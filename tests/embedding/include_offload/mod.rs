@@ -9,12 +9,6 @@ mod from_disk;
 use offload_format::bundle::BundleBuilder;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    check_cost::tests(), clang_linker_wrapper::tests(), crate_kinds::tests(), files::tests(),
-    from_disk::tests(),
-}
-
 /// Returns an image of the corpus.
 fn image(name: &str) -> Vec<u8> {
     read(workspace().join("tests/corpus/image").join(name))

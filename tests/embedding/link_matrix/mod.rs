@@ -17,10 +17,6 @@ use offload_tests::tools::rust_lld;
 const TOOLS: Needs =
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
-offload_tests::tests! {
-    TOOLS.slow() => [every_linker_keeps_the_packs_that_a_crate_uses],
-}
-
 /// A profile: its name here, its folder, and the `lto` that it uses. `rustc.sh` passes `lto` to
 /// rustc: for Cargo's own setting, Cargo would compile all dependencies of build scripts again.
 struct Profile(&'static str, &'static str, &'static str);
@@ -67,6 +63,7 @@ enum Packs {
     Listed,
 }
 
+#[test(TOOLS.slow())]
 fn every_linker_keeps_the_packs_that_a_crate_uses() {
     let matrix = Matrix::new();
     for profile in PROFILES {

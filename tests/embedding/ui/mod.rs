@@ -10,15 +10,7 @@ use offload_tests::prelude::*;
 use offload_tests::spirv;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_without_the_feature_for_files_are_as_checked_in],
-    NOTHING.slow() => [every_error_is_as_checked_in],
-    CLANG.claimed() => [wrong_calls_of_kernels_do_not_compile],
-    CLANG.slow() => [
-        wrong_declarations_of_kernels_do_not_compile, wrong_calls_of_kernels_in_spirv_do_not_compile,
-    ],
-}
-
+#[test(NOTHING.slow())]
 fn every_error_is_as_checked_in() {
     let mut scenario = Scenario::without_sources("ui");
     scenario.feature("offload-gpu", "files");
@@ -26,22 +18,26 @@ fn every_error_is_as_checked_in() {
     errors_are_as_checked_in(&scenario, "cases");
 }
 
+#[test]
 fn errors_without_a_build_script_are_as_checked_in() {
     let mut scenario = Scenario::without_sources("ui_no_script");
     scenario.feature("offload-gpu", "files");
     errors_are_as_checked_in(&scenario, "no_script");
 }
 
+#[test]
 fn errors_without_the_feature_for_files_are_as_checked_in() {
     errors_are_as_checked_in(&Scenario::without_sources("ui_no_files"), "no_files");
 }
 
 /// Tests that the bugs of `docs/launch-bugs.md` do not compile.
+#[test(CLANG.claimed())]
 fn wrong_calls_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_calls", r#"["gfx90a", "compute_80"]"#), "calls");
 }
 
 /// Tests the same bugs with SPIR-V in the place of machine code.
+#[test(CLANG.slow())]
 fn wrong_calls_of_kernels_in_spirv_do_not_compile() {
     errors_are_as_checked_in(
         &with_kernels("ui_calls_spirv", r#"["spirv64", "compute_80"]"#),
@@ -51,6 +47,7 @@ fn wrong_calls_of_kernels_in_spirv_do_not_compile() {
 
 /// Tests the bugs of [`wrong_calls_of_kernels_do_not_compile`] in declarations, which are checked
 /// only against images.
+#[test(CLANG.slow())]
 fn wrong_declarations_of_kernels_do_not_compile() {
     errors_are_as_checked_in(
         &with_kernels("ui_declared", r#"["gfx90a", "compute_80"]"#),

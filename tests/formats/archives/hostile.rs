@@ -8,11 +8,6 @@ use offload_format::image::Bitcode;
 use offload_tests::prelude::*;
 use offload_tests::visit;
 
-offload_tests::tests! {
-    LLVM => [every_truncation, every_byte_changed],
-    NOTHING => [tables_that_ask_for_much_work],
-}
-
 fn one_of_each(folder: &str) -> Vec<Vec<u8>> {
     let folder = scratch::folder(folder);
     members(&folder);
@@ -37,6 +32,7 @@ fn use_up(bytes: &[u8]) {
     }
 }
 
+#[test(LLVM)]
 fn every_truncation() {
     for bytes in one_of_each("archives-truncated") {
         let ends: Vec<u64> =
@@ -69,6 +65,7 @@ fn every_truncation() {
     }
 }
 
+#[test(LLVM)]
 fn every_byte_changed() {
     for bytes in one_of_each("archives-changed") {
         let archive = Archive::parse(&bytes).unwrap();
@@ -97,6 +94,7 @@ fn every_byte_changed() {
     }
 }
 
+#[test]
 fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)

@@ -5,11 +5,8 @@ use offload_format::archive::{Archive, ArchiveBuilder, ArchiveKind};
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],
-}
-
 /// LLVM can also write 64-bit offsets for smaller archives, so its table can be compared with ours.
+#[test(LLVM)]
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
@@ -26,6 +23,7 @@ fn the_table_of_64_bit_offsets() {
 }
 
 /// `llvm-nm` and `llvm-ar` read a file that has holes in place of the payloads.
+#[test(LLVM)]
 fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};
     let folder = scratch::folder("archives-4-gib");

@@ -11,11 +11,6 @@ use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    hostile::tests(), large::tests(), reading::tests(), symbols::tests(), writing::tests(),
-}
-
 /// The members' names: their lengths are around the limits of the archive kinds.
 const NAMES: [&str; 9] = [
     "a.o",

@@ -4,14 +4,7 @@ use super::{NAMES, archive_of, armap, listed, llvm_ar, members, object, our_arma
 use offload_format::archive::{Archive, ArchiveKind};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [
-        every_kind_is_read, libraries_for_windows_are_read, thin_archives_are_read,
-        a_last_member_without_padding,
-    ],
-    CLANG => [archives_of_gnu_ar_are_read],
-}
-
+#[test(LLVM)]
 fn every_kind_is_read() {
     for (format, kind) in [
         ("gnu", ArchiveKind::Gnu),
@@ -49,6 +42,7 @@ fn every_kind_is_read() {
     }
 }
 
+#[test(LLVM)]
 fn libraries_for_windows_are_read() {
     let folder = scratch::folder("archives-read-lib");
     let names = ["one.obj", "a_name_of_more_than_15_bytes.obj", "three.obj"];
@@ -71,6 +65,7 @@ fn libraries_for_windows_are_read() {
     }
 }
 
+#[test(LLVM)]
 fn thin_archives_are_read() {
     let folder = scratch::folder("archives-read-thin");
     let members = members(&folder);
@@ -87,6 +82,7 @@ fn thin_archives_are_read() {
     assert_eq!(our_armap(&bytes), armap(&folder, "x.a"));
 }
 
+#[test(CLANG)]
 fn archives_of_gnu_ar_are_read() {
     let folder = scratch::folder("archives-read-gnu-ar");
     let members = members(&folder);
@@ -104,6 +100,7 @@ fn archives_of_gnu_ar_are_read() {
 }
 
 /// The padding byte after the last member may be missing: some archivers omit it.
+#[test(LLVM)]
 fn a_last_member_without_padding() {
     let folder = scratch::folder("archives-no-padding");
     scratch::write(folder.join("odd"), "abc");

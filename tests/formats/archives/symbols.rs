@@ -6,14 +6,6 @@ use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [
-        symbols_of_objects, symbols_of_other_objects, symbols_of_linked_code_objects,
-        symbols_of_bitcode, symbols_of_bitcode_put_together, bitcode_without_a_symbol_table,
-    ],
-    needs(&[Tool::Llvm22, Tool::Cuda]) => [symbols_of_cubins],
-}
-
 /// Asserts that our archive of this member equals that of `llvm-ar`, and has at least this many
 /// symbols.
 #[track_caller]
@@ -56,6 +48,7 @@ fn sources() -> impl Iterator<Item = (&'static str, String)> {
         .map(|(triple, elf)| (*triple, [SORTS, if *elf { ELF_SORTS } else { "" }].concat()))
 }
 
+#[test(LLVM)]
 fn symbols_of_objects() {
     let folder = scratch::folder("archives-symbols-objects");
     for (triple, source) in sources().filter(|(triple, _)| !triple.starts_with("nvptx")) {
@@ -94,6 +87,7 @@ fn symbols_of_objects() {
 
 /// Kinds of object files that no device compiler writes: LLVM reads their symbols, and this library
 /// does not.
+#[test(LLVM)]
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
     let object = object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }");
@@ -103,6 +97,7 @@ fn symbols_of_other_objects() {
     assert_eq!(member_symbols(&object).unwrap(), None);
 }
 
+#[test(LLVM)]
 fn symbols_of_linked_code_objects() {
     let folder = scratch::folder("archives-symbols-code-objects");
     scratch::write(
@@ -116,6 +111,7 @@ fn symbols_of_linked_code_objects() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Cuda]))]
 fn symbols_of_cubins() {
     let folder = scratch::folder("archives-symbols-cubins");
     let ptx = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 variable;\n\
@@ -127,6 +123,7 @@ fn symbols_of_cubins() {
     compare_symbols(&folder, &read(folder.join("k.o")), 2, "a relocatable cubin");
 }
 
+#[test(LLVM)]
 fn symbols_of_bitcode() {
     let folder = scratch::folder("archives-symbols-bitcode");
     for (triple, source) in sources() {
@@ -149,6 +146,7 @@ fn symbols_of_bitcode() {
     }
 }
 
+#[test(LLVM)]
 fn symbols_of_bitcode_put_together() {
     let folder = scratch::folder("archives-symbols-bitcode-link");
     let triple = "x86_64-linux-gnu";
@@ -165,6 +163,7 @@ fn symbols_of_bitcode_put_together() {
 }
 
 /// LLVM reads the symbols of such bitcode from its modules; this library does not.
+#[test(LLVM)]
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");
     scratch::write(folder.join("1.bc"), bitcode(&folder, "x86_64-linux-gnu", SORTS));

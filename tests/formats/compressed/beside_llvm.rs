@@ -8,11 +8,6 @@ use offload_format::compression::Method;
 use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [compiled_code_gets_no_larger_than_llvms],
-    LLVM.slow() => [llvm_compresses_and_we_read, we_compress_and_llvm_reads],
-}
-
 /// Returns `clang-offload-bundler`'s bundle of code objects in this version, with these options.
 fn llvm_bundle(folder: &Path, code_objects: &[Vec<u8>], version: u16, options: &str) -> Vec<u8> {
     let mut tool = bundler(folder, &format!("-type=o -bundle-align=4096 {options}"));
@@ -52,6 +47,7 @@ fn samples() -> Vec<Vec<Vec<u8>>> {
     samples
 }
 
+#[test(LLVM.slow())]
 fn llvm_compresses_and_we_read() {
     let folder = scratch::folder("compressed-llvm");
     for code_objects in samples() {
@@ -83,6 +79,7 @@ fn llvm_compresses_and_we_read() {
     }
 }
 
+#[test(LLVM.slow())]
 fn we_compress_and_llvm_reads() {
     let folder = scratch::folder("compressed-ours");
     for code_objects in samples() {
@@ -113,6 +110,7 @@ fn we_compress_and_llvm_reads() {
 }
 
 /// For real code objects, the compressed bundle is at most as large as LLVM's at each level.
+#[test(LLVM)]
 fn compiled_code_gets_no_larger_than_llvms() {
     let folder = scratch::folder("compressed-sizes");
     let source = "__attribute__((amdgpu_kernel)) void k(float *x, int n) {\n\

@@ -12,15 +12,8 @@ use offload_format::layout::Piece;
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [headers_that_are_wrong],
-    NOTHING => [
-        what_lies_behind_is_not_looked_at, truncations, limits,
-    ],
-    NOTHING.slow() => [over_4_gib],
-}
-
 /// Tests header values that LLVM rejects, and those that our reader rejects.
+#[test(LLVM)]
 fn headers_that_are_wrong() {
     let folder = scratch::folder("compressed-wrong");
     let code_object = some_bytes(1, 3000);
@@ -65,6 +58,7 @@ fn headers_that_are_wrong() {
 
 /// Tests that the table, and a code object near the start, can be read from a stream that ends
 /// early.
+#[test]
 fn what_lies_behind_is_not_looked_at() {
     let mut random = Random::new(3);
     let code_objects = vec![random.bytes(300_000), random.bytes(3_000_000)];
@@ -84,6 +78,7 @@ fn what_lies_behind_is_not_looked_at() {
     }
 }
 
+#[test]
 fn truncations() {
     for file in corpus("compressed") {
         let bytes = read(&file);
@@ -115,6 +110,7 @@ fn truncations() {
     }
 }
 
+#[test]
 fn limits() {
     let plain = hip_bundle(&[some_bytes(1, 100_000)]);
     for options in every_option() {
@@ -143,6 +139,7 @@ fn limits() {
 }
 
 /// Tests a bundle with a code object of over 4 GiB, almost all zeros, which zstd compresses well.
+#[test(NOTHING.slow())]
 fn over_4_gib() {
     let size = (1u64 << 32) + 5;
     let mut builder = BundleBuilder::hip();

@@ -8,13 +8,9 @@ use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, Fou
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [several_in_a_row],
-    NOTHING => [the_end_is_where_the_size_says],
-}
-
 /// Tests bundles of one kind in a row, which llvm-objdump extracts from a linked program's section.
 /// `properties::bundles` mixes kinds.
+#[test(LLVM)]
 fn several_in_a_row() {
     let folder = scratch::folder("compressed-row");
     let payload = some_bytes(4, 5000);
@@ -50,6 +46,7 @@ fn several_in_a_row() {
     }
 }
 
+#[test]
 fn the_end_is_where_the_size_says() {
     let plain = hip_bundle(&[some_bytes(1, 100)]);
     let whole = compress(&plain, &CompressOptions::default()).unwrap();

@@ -9,11 +9,6 @@ use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, Version};
 use offload_format::compression::Method;
 
-offload_tests::tests! {
-    ;
-    beside_llvm::tests(), damaged::tests(), in_a_row::tests(),
-}
-
 const LIMIT: u64 = 1 << 26;
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 const TARGETS: [&str; 4] = ["gfx90a", "gfx1100", "gfx942:sramecc+", "gfx9-4-generic"];

@@ -7,10 +7,7 @@ use offload_format::fat_file::Content;
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [archives_of_every_kind],
-}
-
+#[test(LLVM.slow())]
 fn archives_of_every_kind() {
     let folder = scratch::folder("fat-file-archives");
     offload_object(&folder, "first", ALLOC);

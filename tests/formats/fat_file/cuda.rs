@@ -7,10 +7,7 @@ use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [cuda_programs],
-}
-
+#[test(COMPILERS.slow())]
 fn cuda_programs() {
     let folder = scratch::folder("fat-file-cuda");
     let fatbins =

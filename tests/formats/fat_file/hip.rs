@@ -7,12 +7,7 @@ use offload_format::fat_file::{ContainerKind, Content, wrappers};
 use offload_format::object_bundle::ObjectBundle;
 use offload_tests::judges::{readobj_lists, roc_obj_lists, section_ranges};
 
-offload_tests::tests! {
-    LLVM => [hip_objects, a_bundle_behind_zeros, hip_objects_with_relocatable_device_code],
-    ROC_OBJ.slow() => [hip_programs],
-    CLANG.slow() => [hip_programs_with_compressed_bundles],
-}
-
+#[test(LLVM)]
 fn hip_objects() {
     let folder = scratch::folder("fat-file-hip-objects");
     let names = ["a.o", "b.o", "c.o", "d.o"];
@@ -46,6 +41,7 @@ fn hip_objects() {
     }
 }
 
+#[test(ROC_OBJ.slow())]
 fn hip_programs() {
     let folder = scratch::folder("fat-file-hip-programs");
     for how in LINKS {
@@ -55,6 +51,7 @@ fn hip_programs() {
     }
 }
 
+#[test(CLANG.slow())]
 fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
@@ -69,6 +66,7 @@ fn hip_programs_with_compressed_bundles() {
 }
 
 /// Tests a bundle after zeros: a linker leaves them if it places something small before the bundle.
+#[test(LLVM)]
 fn a_bundle_behind_zeros() {
     let folder = scratch::folder("fat-file-zeros");
     scratch::write(folder.join("bundle"), a_bundle());
@@ -82,6 +80,7 @@ fn a_bundle_behind_zeros() {
     }
 }
 
+#[test(LLVM)]
 fn hip_objects_with_relocatable_device_code() {
     let folder = scratch::folder("fat-file-rdc");
     copied(&INPUTS, &folder, &["k.hip"]);

@@ -10,14 +10,6 @@ use offload_format::fat_file::{ContainerKind, Content, Place, wrappers};
 use offload_format::{ErrorKind, Result};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        files_without_device_code, archives_in_archives_end, slices_that_are_the_file_itself,
-        sections_that_share_their_bytes, sections_outside_the_file, names_that_share_their_text,
-        wrappers_that_share_their_bytes, relocations_that_share_their_bytes,
-    ],
-}
-
 type Found<'a> = (Place<'a>, Result<Content<'a>>);
 
 /// Returns for each place whether its container can be read.
@@ -25,6 +17,7 @@ fn good(found: &[Found<'_>]) -> Vec<bool> {
     found.iter().map(|(_, container)| container.is_ok()).collect()
 }
 
+#[test]
 fn files_without_device_code() {
     for nothing in [&b""[..], b"text", b"\x7fELF", b"!<arch>", b"MZ", &[0; 100]] {
         assert!(places(nothing).iter().all(|(_, container)| container.is_err()), "{nothing:?}");
@@ -32,6 +25,7 @@ fn files_without_device_code() {
     }
 }
 
+#[test]
 fn archives_in_archives_end() {
     let mut file = offload_binaries();
     for depth in 0..40 {
@@ -62,6 +56,7 @@ fn archives_in_archives_end() {
     }
 }
 
+#[test]
 fn slices_that_are_the_file_itself() {
     let itself = universal(&[(0, 8 + 29 * 20); 29], &[]);
     let found = places(&itself);
@@ -77,6 +72,7 @@ fn slices_that_are_the_file_itself() {
     assert_eq!(good(&places(&outside)), [false, true]);
 }
 
+#[test]
 fn sections_that_share_their_bytes() {
     let names = b"\0.hip_fatbin\0__CLANG_OFFLOAD_BUNDLE__x\0";
     for name in [1, 13] {
@@ -89,6 +85,7 @@ fn sections_that_share_their_bytes() {
     }
 }
 
+#[test]
 fn sections_outside_the_file() {
     let names = b"\0.hip_fatbin\0.debug\0__CLANG_OFFLOAD_BUNDLE__x\0";
     let bundle = corpus_file("bundle/basic.bc");
@@ -120,6 +117,7 @@ fn sections_outside_the_file() {
     assert!(shifted.eq(places(&in_archive).iter().map(offset)));
 }
 
+#[test]
 fn names_that_share_their_text() {
     let names = [&b"\0"[..], &[b'n'; 100_000], b"\0"].concat();
     let headers: Vec<Header> = (0..10_000).map(|number| Header::new(1 + number, 0, 0)).collect();
@@ -139,6 +137,7 @@ fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
     images
 }
 
+#[test]
 fn wrappers_that_share_their_bytes() {
     const SECTIONS: usize = 1000;
     let section = Header { address: 0x1000, ..Header::new(1, BODY, 240_000) };
@@ -149,6 +148,7 @@ fn wrappers_that_share_their_bytes() {
     assert!((1001..=64 * file.len() / SECTIONS).contains(&found.len()), "{}", found.len());
 }
 
+#[test]
 fn relocations_that_share_their_bytes() {
     const TABLES: usize = 1000;
     const RELATIVE: u64 = 8;

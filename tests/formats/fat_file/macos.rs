@@ -6,10 +6,6 @@ use super::{assert_is_there, bundle_entries, containers, images};
 use offload_format::fat_file::{Content, FileKind};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [macos_and_universal_files, debug_files_have_nothing],
-}
-
 /// Writes `<name>.user.o`, our objects, and `<name>.dylib` of all three.
 fn dylib(folder: &Path, arch: &'static str, name: &str, version: &str, options: &str) {
     our_objects(folder, &format!("{name}."), arch, "macos");
@@ -21,6 +17,7 @@ fn dylib(folder: &Path, arch: &'static str, name: &str, version: &str, options: 
     run(llvm("ld64.lld"), folder, &format!("{target} -dylib {inputs} -o {name}.dylib"));
 }
 
+#[test(LLVM)]
 fn macos_and_universal_files() {
     let folder = scratch::folder("fat-file-macos");
     let hosts =
@@ -59,6 +56,7 @@ fn macos_and_universal_files() {
     }
 }
 
+#[test(LLVM)]
 fn debug_files_have_nothing() {
     let folder = scratch::folder("fat-file-debug");
     dylib(&folder, "aarch64", "arm64", "11.0", "-g");

@@ -23,12 +23,6 @@ use offload_tests::prelude::*;
 
 const ROC_OBJ: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RocObj]);
 
-offload_tests::tests! {
-    ;
-    archives::tests(), cuda::tests(), hip::tests(), hostile_tables::tests(), macos::tests(),
-    offload_binaries::tests(), our_objects::tests(), wrappers::tests(),
-}
-
 /// The maximum number of bytes that decompression may allocate.
 const LIMIT: u64 = 1 << 24;
 

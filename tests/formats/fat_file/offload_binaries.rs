@@ -7,11 +7,7 @@ use offload_format::fat_file::{ContainerKind, Content};
 use offload_tests::judges::{objdump_lists, section_ranges};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [the_type_without_the_name_and_the_reverse, objects_of_every_size_and_byte_order],
-    CLANG.slow() => [offload_binaries_in_objects_and_programs],
-}
-
+#[test(CLANG.slow())]
 fn offload_binaries_in_objects_and_programs() {
     let folder = scratch::folder("fat-file-offloading");
     offload_object(&folder, "a", ALLOC);
@@ -36,6 +32,7 @@ fn offload_binaries_in_objects_and_programs() {
     }
 }
 
+#[test(LLVM)]
 fn the_type_without_the_name_and_the_reverse() {
     let folder = scratch::folder("fat-file-type");
     offload_object(&folder, "typed", ".foo,\"a\",@llvm_offloading");
@@ -56,6 +53,7 @@ fn the_type_without_the_name_and_the_reverse() {
 
 /// Tests objects with 32 bits, of big-endian machines, and with more sections than COFF's first
 /// header can count.
+#[test(LLVM)]
 fn objects_of_every_size_and_byte_order() {
     let folder = scratch::folder("fat-file-sizes");
     scratch::write(folder.join("multi.bin"), offload_binaries());

@@ -6,11 +6,7 @@ use super::*;
 use offload_format::fat_file::{ContainerKind, Content, FileKind};
 use offload_tests::judges::{roc_obj_lists, section_ranges};
 
-offload_tests::tests! {
-    ROC_OBJ.slow() => [a_program_with_our_object],
-    LLVM => [objects_for_windows],
-}
-
+#[test(ROC_OBJ.slow())]
 fn a_program_with_our_object() {
     let folder = scratch::folder("fat-file-ours");
     our_objects(&folder, "", "x86_64", "linux");
@@ -40,6 +36,7 @@ fn a_program_with_our_object() {
 }
 
 /// `host_object::links` searches images for Windows.
+#[test(LLVM)]
 fn objects_for_windows() {
     let folder = scratch::folder("fat-file-windows");
     our_objects(&folder, "", "x86_64", "windows");

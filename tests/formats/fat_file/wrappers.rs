@@ -8,12 +8,6 @@ use offload_format::fat_file::{ContainerKind, Content, WrapperKind, wrappers};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [wrappers_on_windows, wrappers_on_macos],
-    CLANG => [wrappers_of_cuda],
-    CLANG.slow() => [wrappers_of_programs, wrappers_of_the_linker_wrapper],
-}
-
 /// Asserts that a file has this many wrappers of this kind, and that each points to a container
 /// that [`find`] finds.
 #[track_caller]
@@ -53,6 +47,7 @@ fn assert_linked(folder: &Path, inputs: &[&str], kind: WrapperKind, count: usize
     }
 }
 
+#[test(CLANG.slow())]
 fn wrappers_of_programs() {
     let folder = scratch::folder("fat-file-wrappers");
     for path in [INPUTS.join("a.o"), INPUTS.join("c.o")].into_iter().chain(of_corpus("nordc")) {
@@ -89,6 +84,7 @@ fn wrappers_of_programs() {
     assert_linked(&folder, &["rdc.o", "bundle.o"], WrapperKind::Hip, 1);
 }
 
+#[test(CLANG.slow())]
 fn wrappers_of_the_linker_wrapper() {
     let folder = scratch::folder("fat-file-offload-wrapper");
     scratch::write(folder.join("hip.bin"), a_bundle());
@@ -121,6 +117,7 @@ fn objects_with_image(folder: &Path, kind: WrapperKind, options: &str) {
     }
 }
 
+#[test(LLVM)]
 fn wrappers_on_windows() {
     let folder = scratch::folder("fat-file-wrappers-windows");
     copied(&INPUTS, &folder, &["k.hip"]);
@@ -137,6 +134,7 @@ fn wrappers_on_windows() {
     }
 }
 
+#[test(LLVM)]
 fn wrappers_on_macos() {
     let folder = scratch::folder("fat-file-wrappers-macos");
     scratch::write(folder.join("hip.bin"), a_bundle());
@@ -164,6 +162,7 @@ fn wrappers_on_macos() {
     }
 }
 
+#[test(CLANG)]
 fn wrappers_of_cuda() {
     let folder = scratch::folder("fat-file-wrappers-cuda");
     copied(&INPUTS, &folder, &["k.cu"]);

@@ -8,15 +8,7 @@ use object::{
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::section::DeviceSection;
 use offload_tests::data::some_bytes;
-use offload_tests::registry::NOTHING;
 use proptest::prelude::*;
-
-offload_tests::tests! {
-    NOTHING => [
-        another_reader_finds_what_was_written, what_is_too_large_is_an_error,
-        other_hosts_are_refused,
-    ],
-}
 
 /// A host, and the `object` crate's names for its format and its processor.
 pub(crate) type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
@@ -32,6 +24,7 @@ pub(crate) const HOSTS: [Host; 8] = [
     ("aarch64", "macos", BinaryFormat::MachO, object::Architecture::Aarch64),
 ];
 
+#[test]
 fn another_reader_finds_what_was_written() {
     let host = prop::sample::select(HOSTS.to_vec());
     let section = prop::sample::select(DeviceSection::ALL.to_vec());
@@ -73,6 +66,7 @@ fn check(host: Host, written: DeviceSection, pack: &[u8], name: &str, file: &[u8
     assert_eq!(symbol.scope(), SymbolScope::Linkage);
 }
 
+#[test]
 fn what_is_too_large_is_an_error() {
     for (arch, os, format, _) in HOSTS {
         let machine = Machine::of(&target(arch, os)).unwrap();
@@ -90,6 +84,7 @@ fn what_is_too_large_is_an_error() {
     }
 }
 
+#[test]
 fn other_hosts_are_refused() {
     let linux = target("x86_64", "linux");
     assert!(Machine::of(&linux).is_some());

@@ -5,11 +5,6 @@
 use super::*;
 use offload_format::fat_file::find;
 
-offload_tests::tests! {
-    LLVM.slow() => [elf_images_of_lld, coff_images_of_lld, macho_images_of_lld],
-    needs(&[Tool::Llvm22, Tool::GnuPe]) => [coff_images_of_gnu_ld],
-}
-
 /// How images are linked. The start of the triple is the name of the architecture.
 #[derive(Clone, Copy)]
 struct Link {
@@ -47,6 +42,7 @@ const MACHO: Link = Link {
     names: ["__hip_fatbin", "__offloading"],
 };
 
+#[test(LLVM.slow())]
 fn elf_images_of_lld() {
     for (triple, machine) in [
         (ELF.triple, ELF.machine),
@@ -59,6 +55,7 @@ fn elf_images_of_lld() {
     }
 }
 
+#[test(LLVM.slow())]
 fn coff_images_of_lld() {
     for (triple, machine) in [
         (COFF.triple, COFF.machine),
@@ -74,6 +71,7 @@ fn coff_images_of_lld() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::GnuPe]))]
 fn coff_images_of_gnu_ld() {
     let link = Link {
         triple: "x86_64-pc-windows-gnu",
@@ -89,6 +87,7 @@ fn coff_images_of_gnu_ld() {
 }
 
 /// No linked program is for an older version of the system than the objects.
+#[test(LLVM.slow())]
 fn macho_images_of_lld() {
     let machine = "-arch arm64 -platform_version macos 11.0 11.0";
     for link in [MACHO, Link { triple: "aarch64-apple-macosx11.0", machine, ..MACHO }] {

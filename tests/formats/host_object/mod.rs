@@ -11,8 +11,6 @@ use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_tests::prelude::*;
 
-offload_tests::tests! { ; any::tests(), links::tests(), readers::tests() }
-
 pub(crate) type Target = CargoTarget<'static>;
 
 pub(crate) fn target(arch: &'static str, os: &'static str) -> Target {

@@ -3,14 +3,9 @@
 use super::any::HOSTS;
 use super::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc]) => [
-        objects_have_these_fields, libraries_are_those_of_archivers,
-    ],
-}
-
 /// Compares the fields that LLVM's `obj2yaml` reads with those in `objects.txt`, which `BLESS=1`
 /// writes anew. The other readers must have nothing to say.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc]))]
 fn objects_have_these_fields() {
     let folder = scratch::folder("host-object-fields");
     let mut found = String::new();
@@ -31,6 +26,7 @@ fn objects_have_these_fields() {
 
 /// Compares every byte, except the mode of the symbol table in GNU's archives, a number without a
 /// meaning. GNU's `ar` reads objects for the machines that it was built for.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc]))]
 fn libraries_are_those_of_archivers() {
     let folder = scratch::folder("host-object-archivers");
     for (arch, os, format, _) in HOSTS {

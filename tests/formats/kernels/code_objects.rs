@@ -7,12 +7,6 @@ use offload_tests::judges::functions;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-offload_tests::tests! {
-    LLVM => [code_objects_that_are_not_linked, code_objects_of_the_corpus],
-    LLVM.slow() => [kernels_of_code_objects, code_objects_of_a_thousand_kernels],
-    PUBLISHED_ROCM.slow() => [kernels_of_published_code_objects],
-}
-
 /// A kernel as `llvm-readelf --notes` prints it.
 #[derive(Default)]
 struct Noted {
@@ -102,6 +96,7 @@ pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     ours.iter().map(|kernel| kernel.name.to_owned()).collect()
 }
 
+#[test(LLVM.slow())]
 fn kernels_of_code_objects() {
     const KERNELS: &str =
         "scalars _Z7structs3Odd5Inner5Outer5Threec7AlignedPf nothing shares stacks spills";
@@ -135,6 +130,7 @@ fn kernels_of_code_objects() {
 }
 
 /// Tests that the work does not grow with the square of the number of kernels.
+#[test(LLVM.slow())]
 fn code_objects_of_a_thousand_kernels() {
     let folder = scratch::folder("kernels-many-code-objects");
     let kernel = |n| {
@@ -147,6 +143,7 @@ fn code_objects_of_a_thousand_kernels() {
     assert_eq!(compare_code_object(&folder.join("many.hsaco")).len(), 1000);
 }
 
+#[test(LLVM)]
 fn code_objects_that_are_not_linked() {
     let folder = scratch::folder("kernels-code-objects-relocatable");
     let options = "--no-gpu-bundle-output --offload-arch=gfx90a -fgpu-rdc -O2 -emit-llvm -c";
@@ -170,6 +167,7 @@ fn code_objects_that_are_not_linked() {
     }
 }
 
+#[test(LLVM)]
 fn code_objects_of_the_corpus() {
     assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
     assert_eq!(compare_code_object(&corpus("saxpy.gfx90a.hsaco")), ["saxpy"]);
@@ -180,6 +178,7 @@ fn code_objects_of_the_corpus() {
 }
 
 /// Tests code objects of AMD's clang 18 to 23, for 30 GPUs.
+#[test(PUBLISHED_ROCM.slow())]
 fn kernels_of_published_code_objects() {
     let folder = scratch::folder("kernels-published-code-objects");
     let object = folder.join("image.hsaco");

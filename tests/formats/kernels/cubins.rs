@@ -7,13 +7,6 @@ use offload_tests::judges::functions;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-offload_tests::tests! {
-    BOTH => [cubins_of_cuda_12, cubins_before_and_behind_a_linker],
-    BOTH.slow() => [kernels_of_cubins_and_their_ptx, cubins_of_a_thousand_kernels],
-    PUBLISHED_CUDA.slow() => [kernels_of_published_cubins],
-    NOTHING => [registers_are_in_two_places],
-}
-
 /// A kernel as cuobjdump prints it.
 #[derive(Debug, Default)]
 struct Dumped {
@@ -122,6 +115,7 @@ pub(super) fn ptxas(folder: &Path, arch: &str, options: &str) {
     run(cuda("ptxas"), folder, &format!("-arch={arch} {options}"));
 }
 
+#[test(BOTH.slow())]
 fn kernels_of_cubins_and_their_ptx() {
     let folder = scratch::folder("kernels-cubins");
     let (text, cubin) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
@@ -153,6 +147,7 @@ fn kernels_of_cubins_and_their_ptx() {
 
 /// Tests that the work does not grow with the square of the number of kernels. The search for a
 /// kernel's sections continues where the previous search ended.
+#[test(BOTH.slow())]
 fn cubins_of_a_thousand_kernels() {
     let folder = scratch::folder("kernels-many-cubins");
     let kernel = |n| {
@@ -170,6 +165,7 @@ fn cubins_of_a_thousand_kernels() {
     }
 }
 
+#[test(BOTH)]
 fn cubins_of_cuda_12() {
     for arch in ["sm_80", "sm_90", "sm_120"] {
         let cubin = corpus(&format!("cuda12.{arch}.cubin"));
@@ -181,6 +177,7 @@ fn cubins_of_cuda_12() {
 }
 
 /// Tests CUDA 12.9 to 13.5: for each architecture, the first cubin with kernels.
+#[test(PUBLISHED_CUDA.slow())]
 fn kernels_of_published_cubins() {
     let folder = scratch::folder("kernels-published-cubins");
     for name in [published::NVJPEG12, published::NVJPEG13, published::CUDADEVRT] {
@@ -200,6 +197,7 @@ fn kernels_of_published_cubins() {
 
 /// If the attribute with the number of registers is missing, the number stored with the code is
 /// used.
+#[test]
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));
     let mut without = data.clone();
@@ -216,6 +214,7 @@ fn registers_are_in_two_places() {
     assert_eq!(registers(&without), registers(&data));
 }
 
+#[test(BOTH)]
 fn cubins_before_and_behind_a_linker() {
     let folder = scratch::folder("kernels-nvlink");
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n";

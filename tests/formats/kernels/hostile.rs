@@ -4,11 +4,6 @@ use super::kernels;
 use crate::fat_file::made_by_hand::{BODY, Header, RELOCATABLE, elf_file};
 use offload_format::ErrorKind;
 use offload_format::image::Kernels;
-use offload_tests::registry::NOTHING;
-
-offload_tests::tests! {
-    NOTHING => [tables_made_to_be_searched_for_long],
-}
 
 /// Returns a cubin with the code of each kernel, the shared memory of each kernel, and this table
 /// of attributes. `of` maps the number of a shared-memory section to the number of its kernel.
@@ -37,6 +32,7 @@ fn cubin(kernels: u32, info: &[u8], of: fn(u32, u32) -> u32) -> Vec<u8> {
 
 /// Tests a cubin whose sections have an order that no tool writes, so that the search for a
 /// kernel's sections covers all sections. Also tests a table without any match.
+#[test]
 fn tables_made_to_be_searched_for_long() {
     let from_both_ends = |n, kernels| if n % 2 == 0 { n / 2 } else { kernels - 1 - n / 2 };
     let few = cubin(100, b"", from_both_ends);

@@ -16,11 +16,6 @@ const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);
 const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda]);
 
-offload_tests::tests! {
-    LLVM => [images_of_every_kind];
-    code_objects::tests(), cubins::tests(), hostile::tests(), ptx_parameters::tests(), spirv::tests(),
-}
-
 /// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if
 /// registers are few.
 const SOURCE: &str = r#"
@@ -98,6 +93,7 @@ fn number(text: &str) -> u64 {
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
+#[test(LLVM)]
 fn images_of_every_kind() {
     let folder = scratch::folder("kernels-kinds");
     scratch::write(folder.join("k.c"), "void k(void) {}\n");

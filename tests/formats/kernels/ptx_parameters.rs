@@ -5,10 +5,7 @@ use super::{BOTH, kernels};
 use offload_tests::prelude::*;
 use std::fmt::Write;
 
-offload_tests::tests! {
-    BOTH.slow() => [parameters_of_all_kinds],
-}
-
+#[test(BOTH.slow())]
 fn parameters_of_all_kinds() {
     let folder = scratch::folder("kernels-parameters");
     let types = [

@@ -8,25 +8,6 @@ use offload_tests::counting::Allocated;
 use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [memory_depends_on_the_instructions_alone, padding_between_variables_has_its_bytes],
-    needs(&[Tool::SpirvTools]) => [
-        stores_and_copies_of_every_form_become_volatile,
-        lengths_are_constants_of_their_type,
-        ids_are_within_the_bound,
-        arguments_of_other_compilers_have_their_sizes,
-    ],
-    needs(&[Tool::Llvm22, Tool::SpirvTools]) => [
-        kernels_are_those_of_spirv_dis,
-        dynamic_shared_memory_has_the_size_of_a_launch,
-        required_blocks_get_one_dimension,
-        stores_become_volatile,
-        variables_are_those_that_change,
-        needed_features_are_capabilities,
-        damaged_modules_are_errors,
-    ],
-}
-
 /// Kernels with every class of parameter.
 const SOURCE: &str = "
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -80,6 +61,7 @@ fn assembled(path: &Path, version: &str, text: &str) -> Vec<u8> {
     read(path)
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn kernels_are_those_of_spirv_dis() {
     let module = module("kernels-spirv");
     succeed(Command::new("spirv-val").arg(&module));
@@ -111,6 +93,7 @@ fn kernels_are_those_of_spirv_dis() {
     assert_eq!(SpirvModule::parse(&bytes).map(|it| it.shared_memory()), Ok(256));
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn dynamic_shared_memory_has_the_size_of_a_launch() {
     let folder = scratch::folder("kernels-spirv-dynamic");
     // Its array for `extern __shared__` has the length of another constant.
@@ -135,6 +118,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
 }
 
 /// Asserts that the driver's form of a module differs from the module in the required block alone.
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn required_blocks_get_one_dimension() {
     let module = module("kernels-spirv-blocks");
     let bytes = read(&module);
@@ -152,6 +136,7 @@ fn required_blocks_get_one_dimension() {
 }
 
 /// Asserts that the module differs in its stores alone, of which each was changed.
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn stores_become_volatile() {
     let module = module("kernels-spirv-volatile");
     let listed = |path: &Path| {
@@ -190,6 +175,7 @@ OpName %shared \"offload_dynamic_shared\"
 ";
 
 /// Writes stores and copies with all forms of memory operands, as the assembler writes them.
+#[test(needs(&[Tool::SpirvTools]))]
 fn stores_and_copies_of_every_form_become_volatile() {
     let folder = scratch::folder("kernels-spirv-copies");
     let text = |changed: bool| {
@@ -255,6 +241,7 @@ OpFunctionEnd
     assembled(path, "1.2", &text)
 }
 
+#[test(needs(&[Tool::SpirvTools]))]
 fn lengths_are_constants_of_their_type() {
     let folder = scratch::folder("kernels-spirv-lengths");
     for (of, bytes, expected) in [
@@ -286,6 +273,7 @@ fn lengths_are_constants_of_their_type() {
 }
 
 /// Reads modules whose bound is the greatest of all, and one whose IDs are greater than its bound.
+#[test(needs(&[Tool::SpirvTools]))]
 fn ids_are_within_the_bound() {
     let folder = scratch::folder("kernels-spirv-bounds");
     let path = folder.join("k.spv");
@@ -312,6 +300,7 @@ fn ids_are_within_the_bound() {
 
 /// Reads arguments as Khronos' translator from LLVM IR writes them: decorations of groups, and a
 /// struct with a pointer to itself, which has 16 bytes, and 12 if it is packed.
+#[test(needs(&[Tool::SpirvTools]))]
 fn arguments_of_other_compilers_have_their_sizes() {
     let path = scratch::folder("kernels-spirv-groups").join("k.spv");
     for (packed, size) in [("", 16), ("OpDecorate %node CPacked", 12)] {
@@ -355,6 +344,7 @@ OpFunctionEnd
 
 /// Reads modules with the greatest bound: one without any instruction, and ones with an instruction
 /// for each of many IDs.
+#[test]
 fn memory_depends_on_the_instructions_alone() {
     let header = |bound: u32| [0x0723_0203, 0x0001_0400, 0, bound, 0].map(u32::to_le_bytes);
     let empty = header(0x3f_ffff).concat();
@@ -375,6 +365,7 @@ fn memory_depends_on_the_instructions_alone() {
 }
 
 /// Asserts that the bytes suffice for variables in any order, each aligned to 128 bytes or more.
+#[test]
 fn padding_between_variables_has_its_bytes() {
     let bytes = corpus_file("image/shared.spv");
     let module = SpirvModule::parse(&bytes).expect("clang wrote it");
@@ -393,6 +384,7 @@ fn padding_between_variables_has_its_bytes() {
     assert_eq!(most.iter().max(), Some(&(module.padded_shared_memory() + 128)));
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn variables_are_those_that_change() {
     let folder = scratch::folder("kernels-spirv-variables");
     for (name, declared, expected) in [
@@ -416,6 +408,7 @@ fn variables_are_those_that_change() {
 }
 
 /// Asserts that the features which a module needs are the capabilities that it declares.
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn needed_features_are_capabilities() {
     let folder = scratch::folder("kernels-spirv-features");
     let build = |name: &str, body: &str| {
@@ -448,6 +441,7 @@ fn needed_features_are_capabilities() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn damaged_modules_are_errors() {
     let bytes = read(module("kernels-spirv-damaged"));
     for end in 0..bytes.len() {

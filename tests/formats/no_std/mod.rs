@@ -3,10 +3,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [a_library_without_std],
-}
-
 /// The features that do not need std.
 const FEATURES: [&str; 2] = ["", "object"];
 
@@ -32,6 +28,7 @@ offload-gpu = { path = "CRATES/offload-gpu", default-features = false, features 
 offload-format = { path = "CRATES/offload-format", features = ["containers"] }
 "#;
 
+#[test(GCC.slow())]
 fn a_library_without_std() {
     let ptx = corpus_file("image/saxpy.compute_80.ptx");
     for features in FEATURES {

@@ -8,17 +8,13 @@ use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 use offload_tests::visit;
 
-offload_tests::tests! {
-    NOTHING => [every_truncation, wrong_fields, no_more_than_the_limit_is_decompressed],
-    needs(&[Tool::Llvm22, Tool::Cuda]) => [groups_with_damaged_tables],
-}
-
 fn samples() -> Vec<Vec<u8>> {
     let (cubin, ptx) = (prebuilt("saxpy.sm_90.cubin"), prebuilt("saxpy.compute_80.ptx"));
     let files = ["lz4_12.4.fatbin", "lto.fatbin", "relocatable_ptx.fatbin", "group.fatbin"];
     [vec![ours(&[("90", &cubin), ("80", &ptx)])], files.map(corpus).to_vec()].concat()
 }
 
+#[test]
 fn every_truncation() {
     for sample in samples() {
         NvFatbin::parse(&sample).unwrap();
@@ -29,6 +25,7 @@ fn every_truncation() {
     }
 }
 
+#[test]
 fn wrong_fields() {
     let sample = samples().remove(0);
     let kind_with = |at: usize, bytes: &[u8]| {
@@ -43,6 +40,7 @@ fn wrong_fields() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Cuda]))]
 fn groups_with_damaged_tables() {
     let folder = scratch::folder("nv-fatbin-groups");
     let options = ["-64", "--concat", "--compress-all", "-ident", "name"];
@@ -82,6 +80,7 @@ fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
     file
 }
 
+#[test]
 fn no_more_than_the_limit_is_decompressed() {
     // A literal, and a match that every further byte makes 255 bytes longer: a million bytes claim
     // 255 million.

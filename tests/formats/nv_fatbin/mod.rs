@@ -17,12 +17,6 @@ const CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const JIT_LINK: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvJitLink]);
 const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
-offload_tests::tests! {
-    ;
-    hostile::tests(), written_by_fatbinary::tests(), written_by_nvfatbin::tests(),
-    written_by_us::tests(),
-}
-
 const LIMIT: u64 = 1 << 24;
 
 /// The architecture's name for `fatbinary`, its name for clang, and clang's option for the PTX

@@ -3,11 +3,7 @@
 use super::*;
 use offload_format::nv_fatbin::{Compression, FatbinImageKind, HostOs};
 
-offload_tests::tests! {
-    CUDA => [fatbinary_in_every_mode_of_compression],
-    CUDA.slow() => [fatbinary_with_names_and_options],
-}
-
+#[test(CUDA)]
 fn fatbinary_in_every_mode_of_compression() {
     let folder = scratch::folder("nv-fatbin-modes");
     let inputs = all_images();
@@ -44,6 +40,7 @@ fn fatbinary_in_every_mode_of_compression() {
     assert_are_inputs(&theirs, &relocatable, &ptx, "--device-c");
 }
 
+#[test(CUDA.slow())]
 fn fatbinary_with_names_and_options() {
     let folder = scratch::folder("nv-fatbin-names");
     let inputs = all_images();

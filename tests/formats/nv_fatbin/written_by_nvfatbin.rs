@@ -8,14 +8,7 @@ use offload_tests::tools::cuda_library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
-offload_tests::tests! {
-    NOTHING => [nvfatbin_of_cuda_12, lto_ir],
-    NV_FATBIN => [
-        nvfatbin_with_every_compression, nvfatbin_with_every_host,
-        a_large_cubin_with_every_compression,
-    ],
-}
-
+#[test(NV_FATBIN)]
 fn nvfatbin_with_every_compression() {
     let library = NvFatbinLibrary::load();
     let images = all_images();
@@ -43,6 +36,7 @@ fn nvfatbin_with_every_compression() {
     }
 }
 
+#[test(NV_FATBIN)]
 fn nvfatbin_with_every_host() {
     let library = NvFatbinLibrary::load();
     let cases = [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)];
@@ -57,12 +51,14 @@ fn nvfatbin_with_every_host() {
 }
 
 /// The dumps of `golden` have the kinds, names and options of these files.
+#[test]
 fn nvfatbin_of_cuda_12() {
     let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
     assert_same_bytes(&unpacked["elf:80"], &prebuilt("saxpy.sm_80.cubin"), "sm_80");
     assert_same_bytes(&unpacked["elf:90"], &prebuilt("saxpy.sm_90.cubin"), "sm_90");
 }
 
+#[test]
 fn lto_ir() {
     let theirs = corpus("lto.fatbin");
     let image = images(&theirs)[1];
@@ -72,6 +68,7 @@ fn lto_ir() {
 
 /// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and
 /// others do not.
+#[test(NV_FATBIN)]
 fn a_large_cubin_with_every_compression() {
     let folder = scratch::folder("nv-fatbin-large");
     let mut random = Random::new(7);

@@ -7,17 +7,12 @@ use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
-offload_tests::tests! {
-    CUDA => [ours_is_what_fatbinary_writes, several_in_a_row],
-    NOTHING => [what_is_no_cubin_or_ptx_is_refused],
-    JIT_LINK => [nvjitlink_chooses_from_ours],
-}
-
 /// Returns images without owning them, as [`ours`] needs them.
 fn borrowed<'a>(images: &'a [(&'a str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
     images.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect()
 }
 
+#[test(CUDA)]
 fn ours_is_what_fatbinary_writes() {
     let folder = scratch::folder("nv-fatbin-same-bytes");
     let images = all_images();
@@ -51,6 +46,7 @@ fn ours_is_what_fatbinary_writes() {
     }
 }
 
+#[test(JIT_LINK)]
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
     // nvJitLink uses no code from cubins that ptxas made without `-c`, so these cubins are made
@@ -86,6 +82,7 @@ fn nvjitlink_chooses_from_ours() {
     assert!(library.link(&text, "sm_80").is_none());
 }
 
+#[test(CUDA)]
 fn several_in_a_row() {
     let folder = scratch::folder("nv-fatbin-row");
     let a = ours(&[("80", &input("80.cubin"))]);
@@ -105,6 +102,7 @@ fn several_in_a_row() {
     assert_eq!(NvFatbins::new(b"").count() + NvFatbins::new(&[0; 99]).count(), 0);
 }
 
+#[test]
 fn what_is_no_cubin_or_ptx_is_refused() {
     let cubin = prebuilt("saxpy.sm_90.cubin");
     let refused =

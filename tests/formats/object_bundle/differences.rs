@@ -7,18 +7,11 @@ use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler::{self, bundler};
 
-offload_tests::tests! {
-    LLVM => [
-        string_tables_of_others_are_kept, line_numbers_of_coff_are_kept,
-        one_zero_byte_of_device_code, a_bundle_without_a_host_entry, what_is_no_host,
-    ],
-    CLANG => [groups_with_a_local_signature_stay_comdat],
-}
-
 const FUNCTION: (&str, &str) = ("a.c", "int f(void) { return 1; }");
 
 /// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy
 /// 22 then removes the mark that makes linkers keep only one of the groups.
+#[test(CLANG)]
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
     for options in ["", "-g", "-ffunction-sections"] {
@@ -58,6 +51,7 @@ fn groups(folder: &Path, object: &str) -> Vec<String> {
 }
 
 /// llvm-objcopy 22 empties string tables whose use it does not know.
+#[test(LLVM)]
 fn string_tables_of_others_are_kept() {
     let folder = scratch::folder("object-bundle-stabstr");
     let host = from_yaml(
@@ -77,6 +71,7 @@ fn string_tables_of_others_are_kept() {
 }
 
 /// llvm-objcopy 22 removes the line numbers and their offset in the header.
+#[test(LLVM)]
 fn line_numbers_of_coff_are_kept() {
     let folder = scratch::folder("object-bundle-lines");
     let host = clang(&folder, "x86_64-pc-windows-msvc", FUNCTION);
@@ -97,6 +92,7 @@ fn line_numbers_of_coff_are_kept() {
 }
 
 /// LLVM 22 treats a section of one zero byte as the host's, regardless of its ID.
+#[test(LLVM)]
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
     let fat = bundle_of(&corpus("host.o"), &[(HOST, b""), (GFX906, b"\0")]);
@@ -111,6 +107,7 @@ fn one_zero_byte_of_device_code() {
 
 /// LLVM 22 crashes if the kinds of all entries are HIP's and the first file is an object. LLVM
 /// reads the bundles that we write.
+#[test(LLVM)]
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
     scratch::write(folder.join("host.o"), corpus("host.o"));
@@ -128,6 +125,7 @@ fn a_bundle_without_a_host_entry() {
 
 /// Tests files that this library rejects as host objects. LLVM's tools cannot bundle some of them
 /// either; the others they can.
+#[test(LLVM)]
 fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();

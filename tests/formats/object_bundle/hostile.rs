@@ -6,15 +6,7 @@ use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bytes::set;
-use offload_tests::registry::NOTHING;
 use offload_tests::visit;
-
-offload_tests::tests! {
-    NOTHING => [
-        every_truncation, names_that_share_their_bytes, sections_that_lie_over_each_other,
-        alignment_out_of_proportion,
-    ],
-}
 
 /// Returns the error if a bundle cannot be added to an object.
 fn refused(object: &[u8]) -> Option<offload_format::Error> {
@@ -23,6 +15,7 @@ fn refused(object: &[u8]) -> Option<offload_format::Error> {
 
 /// Each truncated file must be an error. Readers need the file's end: an ELF file ends with the
 /// section table, and a COFF file ends with the string table with the sections' names.
+#[test]
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
         let bytes = corpus(file);
@@ -58,6 +51,7 @@ fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     file
 }
 
+#[test]
 fn names_that_share_their_bytes() {
     let bytes = many_sections(20, 1000, 0);
     visit::object_bundle(&bytes);
@@ -75,6 +69,7 @@ fn assert_limit(error: Option<offload_format::Error>) {
     assert!(matches!(kind, Some(ErrorKind::LimitExceeded { .. })), "{kind:?}");
 }
 
+#[test]
 fn sections_that_lie_over_each_other() {
     assert_limit(refused(&many_sections(60_000, 4_000_000, 3_999_999)));
 
@@ -88,6 +83,7 @@ fn sections_that_lie_over_each_other() {
     assert_limit(object_bundle::strip(&coff).err());
 }
 
+#[test]
 fn alignment_out_of_proportion() {
     let mut bytes = many_sections(20, 1000, 999);
     let last = bytes.len() - 16;

@@ -5,10 +5,7 @@ use super::{compile, our_bundle};
 use offload_format::object_bundle;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    CLANG.slow() => [linked_programs_run_and_lack_the_bundle],
-}
-
+#[test(CLANG.slow())]
 fn linked_programs_run_and_lack_the_bundle() {
     let folder = scratch::folder("object-bundle-link");
     let main = r#"

@@ -15,11 +15,6 @@ use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bundler;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    differences::tests(), hostile::tests(), linking::tests(), same_bytes::tests(), stripping::tests(),
-}
-
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 

@@ -4,17 +4,10 @@
 use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [
-        odd_sections_and_symbols, objects_of_clang, objects_for_other_machines,
-        more_sections_than_16_bits_count, coff_objects,
-    ],
-    CLANG.slow() => [objects_of_gcc],
-}
-
 const SOURCES: [(&str, &str); 4] =
     [("a.c", C), ("b.c", THREAD_LOCAL), ("empty.c", ""), ("c.cpp", CXX)];
 
+#[test(LLVM.slow())]
 fn objects_of_clang() {
     let folder = scratch::folder("object-bundle-clang");
     let options = "| -O2 | -O2 -g | -g -gz | -ffunction-sections -fdata-sections | \
@@ -27,6 +20,7 @@ fn objects_of_clang() {
     }
 }
 
+#[test(CLANG.slow())]
 fn objects_of_gcc() {
     let folder = scratch::folder("object-bundle-gcc");
     let options = "| -O2 | -O2 -g | -g -gz | -ffunction-sections -fdata-sections | -flto | \
@@ -42,6 +36,7 @@ fn objects_of_gcc() {
 }
 
 /// Objects with 32 and 64 bits, in both byte orders.
+#[test(LLVM.slow())]
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");
     let same = |target: &str, source| same_as_llvm(&folder, &clang(&folder, target, source));
@@ -55,6 +50,7 @@ fn objects_for_other_machines() {
     same("x86_64-unknown-linux-gnux32", ("a.c", C));
 }
 
+#[test(LLVM.slow())]
 fn coff_objects() {
     let folder = scratch::folder("object-bundle-coff");
     let targets = "x86_64-pc-windows-msvc x86_64-pc-windows-gnu i686-pc-windows-msvc \
@@ -79,6 +75,7 @@ fn coff_objects() {
 
 /// With more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
 /// has another file header and larger symbols.
+#[test(LLVM.slow())]
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
     let (elf, coff) = ("x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc");
@@ -96,6 +93,7 @@ fn more_sections_than_16_bits_count() {
     }
 }
 
+#[test(LLVM.slow())]
 fn odd_sections_and_symbols() {
     let folder = scratch::folder("object-bundle-odd");
     let source = r#"

@@ -5,13 +5,8 @@ use super::{C, DEVICES, THREAD_LOCAL, clang, contents, corpus, objcopy_strips, o
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [bundles_between_other_sections],
-    CLANG => [bundles_from_a_relocatable_link],
-    NOTHING => [objects_at_any_address],
-}
-
 /// `ld -r` puts several bundles into one object, with symbols for their sections.
+#[test(CLANG)]
 fn bundles_from_a_relocatable_link() {
     let folder = scratch::folder("object-bundle-relocatable");
     for (target, gnu) in
@@ -36,6 +31,7 @@ fn bundles_from_a_relocatable_link() {
 }
 
 /// The sections after the bundles get other numbers.
+#[test(LLVM)]
 fn bundles_between_other_sections() {
     let folder = scratch::folder("object-bundle-between");
     let source = r#"
@@ -93,6 +89,7 @@ fn bundles_between_other_sections() {
 }
 
 /// Tests objects at even addresses, as in archives, and at any address, as in other files.
+#[test]
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {
         let bytes = corpus(file);

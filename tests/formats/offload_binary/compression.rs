@@ -8,11 +8,6 @@ use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Versio
 use offload_tests::bytes::number;
 use offload_tests::data::read;
 
-offload_tests::tests! {
-    NOTHING => [what_is_compressed_comes_back],
-    LLVM => [streams_of_llvm_are_decompressed, llvm_decompresses_our_streams],
-}
-
 /// `Elf64_Chdr`, in front of a compressed section: the method's number, a reserved word, size,
 /// alignment.
 const SECTION_HEADER: usize = 24;
@@ -25,6 +20,7 @@ fn objcopy(folder: &Path, option: &str, object: &str) -> Vec<u8> {
     read(folder.join("dump"))
 }
 
+#[test(LLVM)]
 fn streams_of_llvm_are_decompressed() {
     let folder = scratch::folder("offload-binary-llvm-streams");
     let samples = large_samples();
@@ -53,6 +49,7 @@ fn streams_of_llvm_are_decompressed() {
     }
 }
 
+#[test(LLVM)]
 fn llvm_decompresses_our_streams() {
     let folder = scratch::folder("offload-binary-our-streams");
     let samples = large_samples();
@@ -85,6 +82,7 @@ fn llvm_decompresses_our_streams() {
     }
 }
 
+#[test]
 fn what_is_compressed_comes_back() {
     for samples in [large_samples(), samples(), vec![made([0, 0], 0, &[], b"")]] {
         let (builder, datas) = builder(&samples);

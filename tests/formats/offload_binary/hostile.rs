@@ -6,14 +6,8 @@ use offload_format::offload_binary::{
     OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_tests::bytes::{number, patched, set};
-use offload_tests::registry::NOTHING;
 
-offload_tests::tests! {
-    NOTHING => [
-        malformed_entries, malformed_compressed_binaries, text_that_is_shared_too_often,
-    ],
-}
-
+#[test]
 fn malformed_entries() {
     use ErrorKind::{Malformed, OutOfBounds, Truncated, UnsupportedVersion};
     let good = by_hand(3, &samples());
@@ -48,6 +42,7 @@ fn malformed_entries() {
     assert_eq!(error.to_string(), format!("entry 2, string key is malformed (at offset {pair})"));
 }
 
+#[test]
 fn malformed_compressed_binaries() {
     use ErrorKind::{Malformed, OutOfBounds};
     let samples = large_samples();
@@ -98,6 +93,7 @@ fn malformed_compressed_binaries() {
 }
 
 /// Files in which many strings, or many lists of string pairs, share the same bytes.
+#[test]
 fn text_that_is_shared_too_often() {
     let with_pairs = |pairs: usize| {
         let mut builder = OffloadBinaryBuilder::new();

@@ -17,11 +17,6 @@ use offload_format::offload_binary::{
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    compression::tests(), hostile::tests(), reading::tests(), version_1::tests(), writing::tests(),
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) image_kind: u16,

@@ -5,11 +5,7 @@ use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, OffloadBinary, StatedKind, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [files_made_by_hand_are_read],
-    LLVM => [both_countings_of_offload_kinds],
-}
-
+#[test]
 fn files_made_by_hand_are_read() {
     for (version, expected) in [(2, Version::V2), (3, Version::V3)] {
         let file = by_hand(version, &samples());
@@ -37,6 +33,7 @@ fn files_made_by_hand_are_read() {
     }
 }
 
+#[test(LLVM)]
 fn both_countings_of_offload_kinds() {
     let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made([0, kind], 0, &[], b""));
     let file = by_hand(2, &kinds);

@@ -10,11 +10,7 @@ use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::{Index, subsequence};
 
-offload_tests::tests! {
-    LLVM => [the_last_of_equal_keys_counts],
-    LLVM.slow() => [arguments_in_any_order],
-}
-
+#[test(LLVM)]
 fn the_last_of_equal_keys_counts() {
     let folder = scratch::folder("offload-binary-equal-keys");
     let strings: &[(&str, &[u8])] = &[("arch", b"a"), ("triple", b"t"), ("arch", b"b")];
@@ -27,6 +23,7 @@ fn the_last_of_equal_keys_counts() {
 
 /// Tests `file` and `kind` anywhere among the keys, and images without `kind`: we write the same
 /// bytes as the tool.
+#[test(LLVM.slow())]
 fn arguments_in_any_order() {
     let folder = scratch::folder("offload-binary-arguments");
     scratch::write(folder.join("image.o"), "image");

@@ -4,12 +4,7 @@ use super::{Made, builder, read_all, sorted};
 use crate::properties::{check, images};
 use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
-use offload_tests::registry::NOTHING;
 use proptest::prelude::Strategy;
-
-offload_tests::tests! {
-    NOTHING => [what_is_written_is_read_by_hand],
-}
 
 /// Returns the images in a file with LLVM's layout of version 2 or 3, read field by field. The
 /// layout: header, entries, string pairs, strings, zeros up to a multiple of 8, images without
@@ -63,6 +58,7 @@ fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
     images
 }
 
+#[test]
 fn what_is_written_is_read_by_hand() {
     let images = images(true).prop_filter("nothing to write", |images| !images.is_empty());
     check(256, images, |images| {

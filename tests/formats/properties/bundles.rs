@@ -11,13 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 
-offload_tests::tests! {
-    NOTHING => [
-        bundles_are_written_again_as_they_were, bundles_of_hip_are_aligned_and_read,
-        compressed_bundles_are_written_again_as_they_were, each_bundle_in_a_row_is_read,
-    ],
-}
-
+#[test]
 fn bundles_are_written_again_as_they_were() {
     check(300, (entries(bytes(300)), 1..5000u64), |(entries, align)| {
         let file = write_bundle(&entries, align);
@@ -33,6 +27,7 @@ fn bundles_are_written_again_as_they_were() {
     });
 }
 
+#[test]
 fn bundles_of_hip_are_aligned_and_read() {
     check(50, entries(bytes(6000)), |mut entries| {
         entries.retain(|(id, _)| id.starts_with("hip"));
@@ -58,6 +53,7 @@ fn options() -> impl Strategy<Value = CompressOptions> {
     )
 }
 
+#[test]
 fn compressed_bundles_are_written_again_as_they_were() {
     check(120, (entries(bytes(4000)), 1..300u64, options()), |(entries, align, options)| {
         let plain = write_bundle(&entries, align);
@@ -85,6 +81,7 @@ fn padding() -> impl Strategy<Value = usize> {
     prop_oneof![Just(0), 1..100usize, Just(4096)]
 }
 
+#[test]
 fn each_bundle_in_a_row_is_read() {
     let bundle = (entries(bytes(200)), 1..100u64, proptest::option::of(options()), padding());
     check(120, vec(bundle, 0..6), |bundles| {

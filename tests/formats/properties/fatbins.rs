@@ -10,10 +10,6 @@ use proptest::prelude::{Strategy, prop_oneof};
 use proptest::sample;
 use std::fmt::Debug;
 
-offload_tests::tests! {
-    NOTHING => [each_fatbin_in_a_row_is_read],
-}
-
 #[derive(Debug, Clone)]
 enum NvImage {
     Cubin(&'static str, Vec<u8>),
@@ -78,6 +74,7 @@ fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
     }
 }
 
+#[test]
 fn each_fatbin_in_a_row_is_read() {
     check(80, vec((nv_images(), nv_hosts(), 0..20usize), 0..4), |fatbins| {
         let mut file = Vec::new();

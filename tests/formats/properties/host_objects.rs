@@ -12,10 +12,7 @@ use offload_tests::prelude::*;
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::sample;
 
-offload_tests::tests! {
-    NOTHING => [packs_in_host_objects_are_found],
-}
-
+#[test]
 fn packs_in_host_objects_are_found() {
     let machine = sample::select(HOSTS.to_vec()).prop_map(|(arch, os, ..)| {
         Machine::of(&target(arch, os)).expect("objects are written for it")

@@ -20,12 +20,6 @@ use proptest::sample::{self, subsequence};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Debug;
 
-offload_tests::tests! {
-    ;
-    archives::tests(), bundles::tests(), fatbins::tests(), host_objects::tests(),
-    object_bundles::tests(), offload_binaries::tests(), selection::tests(),
-}
-
 /// Checks a property with the given number of generated values.
 pub(crate) fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };

@@ -6,10 +6,7 @@ use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::prelude::*;
 use proptest::sample;
 
-offload_tests::tests! {
-    NOTHING => [hosts_and_bundles_come_out_as_they_went_in],
-}
-
+#[test]
 fn hosts_and_bundles_come_out_as_they_went_in() {
     let hosts = [
         "object_bundle/host.o",

@@ -8,14 +8,6 @@ use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::sample;
 
-offload_tests::tests! {
-    NOTHING => [
-        offload_binaries_are_written_again_as_they_were,
-        compressed_offload_binaries_are_written_again_as_they_were,
-        each_offload_binary_in_a_row_is_read,
-    ],
-}
-
 /// Returns the images of several offload binaries in a row.
 fn read_images(file: &[u8]) -> Vec<Made> {
     let binaries = OffloadBinaries::new(file).map(Result::unwrap);
@@ -26,6 +18,7 @@ fn read_images(file: &[u8]) -> Vec<Made> {
     images.collect()
 }
 
+#[test]
 fn offload_binaries_are_written_again_as_they_were() {
     for version in [Version::V1, Version::V2, Version::V3] {
         check(200, images(version != Version::V1), |images| {
@@ -39,6 +32,7 @@ fn offload_binaries_are_written_again_as_they_were() {
     }
 }
 
+#[test]
 fn compressed_offload_binaries_are_written_again_as_they_were() {
     check(120, (images(true), methods()), |(images, (method, level))| {
         let write = |images: &[Made]| {
@@ -88,6 +82,7 @@ fn images_one_by_one(file: &[u8]) {
 }
 
 /// Tests files of any version after one another, also compressed ones.
+#[test]
 fn each_offload_binary_in_a_row_is_read() {
     let version = sample::select(&[Version::V1, Version::V2, Version::V3][..]);
     let binaries = vec((images(false), version, proptest::option::of(methods())), 0..5);

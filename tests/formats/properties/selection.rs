@@ -4,15 +4,10 @@
 use super::check;
 use offload_format::select::{self, Candidate, DeviceInfo};
 use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, PtxVersion, TargetId};
-use offload_tests::registry::NOTHING;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy};
 use proptest::sample;
 use std::fmt::Debug;
-
-offload_tests::tests! {
-    NOTHING => [the_selected_image_does_not_depend_on_the_order],
-}
 
 /// An image without bytes: it has only its target's name, a label, and the version of its code
 /// object or PTX.
@@ -62,6 +57,7 @@ fn one_of(names: &'static str) -> impl Strategy<Value = &'static str> {
 
 /// The order of the images does not change the choice. The selected image fits, and no other
 /// precedes it.
+#[test]
 fn the_selected_image_does_not_depend_on_the_order() {
     let label = sample::select(&["a", "b", ""][..]);
     let image = (one_of(TARGETS), proptest::option::of(4..9_u32), label);

@@ -5,11 +5,6 @@ use offload_format::bundle::EntryId;
 use offload_format::target::TargetId;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [target_ids_that_clang_takes],
-    LLVM.slow() => [target_ids_that_clang_refuses],
-}
-
 /// Returns clang's result for a list of targets: the target IDs that it passes to the bundler, or
 /// its message.
 fn clang(targets: &[String]) -> Result<Vec<String>, String> {
@@ -29,6 +24,7 @@ fn clang(targets: &[String]) -> Result<Vec<String>, String> {
 
 /// Tests every combination of features for each processor, with each of the processor's names and
 /// in either order.
+#[test(LLVM)]
 fn target_ids_that_clang_takes() {
     let form = |features: &[&str], number: usize| -> String {
         let sign = |at: usize| if number >> at & 1 == 0 { "+" } else { "-" };
@@ -63,6 +59,7 @@ fn target_ids_that_clang_takes() {
     }
 }
 
+#[test(LLVM.slow())]
 fn target_ids_that_clang_refuses() {
     let mut refused = Vec::new();
     for row in processors_of_llvm_22() {

@@ -7,10 +7,6 @@ use offload_format::target::TargetTriple;
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [triples_that_go_together, code_objects_that_serve_a_target],
-}
-
 /// Returns whether `-unbundle` finds one target in a bundle with one entry.
 fn unbundle(folder: &Path, provided: &str, requested: &str, options: &str) -> bool {
     let mut builder = BundleBuilder::new();
@@ -32,6 +28,7 @@ fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> C
 }
 
 /// Tests triples in which one field is replaced by another that may mean the same.
+#[test(LLVM.slow())]
 fn triples_that_go_together() {
     const ALIKE: [&[&str]; 4] = [
         &[
@@ -98,6 +95,7 @@ fn triples_that_go_together() {
     assert!(answers[&false] > 50, "{answers:?}");
 }
 
+#[test(LLVM.slow())]
 fn code_objects_that_serve_a_target() {
     let folder = scratch::folder("target-ids-code-objects");
     let mut random = Random::new(3);

@@ -6,10 +6,6 @@ use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [targets_that_may_not_stand_together],
-}
-
 /// Whether LLVM overlooks this conflict: LLVM compares with the first ID only, and in one
 /// direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
@@ -18,6 +14,7 @@ fn is_overlooked(first: &str, second: &str) -> bool {
     second.features().all(|(name, _)| first.features().any(|(other, _)| name == other))
 }
 
+#[test(LLVM.slow())]
 fn targets_that_may_not_stand_together() {
     let folder = scratch::folder("target-ids-composition");
     let mut random = Random::new(4);

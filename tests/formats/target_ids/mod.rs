@@ -14,11 +14,6 @@ use offload_format::target::OffloadArch;
 use offload_format::target::amdgpu::{PROCESSORS, Processor};
 use offload_tests::data::Random;
 
-offload_tests::tests! {
-    ;
-    clang::tests(), compatibility::tests(), conflicts::tests(), numbers::tests(), spelling::tests(),
-}
-
 fn words(list: &str) -> Vec<&str> {
     list.split_ascii_whitespace().collect()
 }

@@ -7,12 +7,6 @@ use offload_format::target::NvidiaArch;
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [
-        every_known_name_in_its_place, generated_triples, names_of_gpus, what_the_tool_refuses,
-    ],
-}
-
 const ARCHITECTURES: &str = "aarch64 aarch64_32 aarch64_be amd64 amdgcn amdil amdil64 arc arm arm64 arm64_32 arm64e \
     arm64ec armeb armebv7 armv4t armv5te armv6 armv6hl armv6m armv7 armv7a armv7aeb armv7k armv7s armv8.1m.main armv8a \
     armv9.6a avr bpf bpf_be bpf_le bpfeb bpfel csky dxil dxilv1.3 dxilv1.9 hexagon hsail hsail64 i386 i486 i586 i686 i786 \
@@ -92,6 +86,7 @@ fn is_meant_to_differ(id: &str, entry: &EntryId, theirs: &str) -> bool {
     (misplaced_amdhsa || dropped) && up_to_system(&our_text) == up_to_system(theirs)
 }
 
+#[test(LLVM)]
 fn every_known_name_in_its_place() {
     let mut ids = Vec::new();
     for arch in words(ARCHITECTURES) {
@@ -130,6 +125,7 @@ fn some_triple(random: &mut Random) -> String {
     triple
 }
 
+#[test(LLVM)]
 fn generated_triples() {
     let mut random = Random::new(1);
     compare_spellings("triples", (0..4000).map(|_| format!("openmp-{}", some_triple(&mut random))));
@@ -141,6 +137,7 @@ const NVIDIA: &str = "sm_20 sm_21 sm_30 sm_32 sm_35 sm_37 sm_50 sm_52 sm_53 sm_6
 
 /// Tests the names that LLVM keeps as the start of a target ID: this library writes them in the
 /// same way.
+#[test(LLVM)]
 fn names_of_gpus() {
     let amd = processors_of_llvm_22().map(|row| format!("hip-amdgcn-amd-amdhsa--{}", row.name));
     let nvidia = words(NVIDIA).into_iter().map(|name| {
@@ -158,6 +155,7 @@ fn names_of_gpus() {
 }
 
 /// Tests invalid IDs on the command line: LLVM's message and ours.
+#[test(LLVM)]
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
     let mut ids: Vec<String> =

@@ -7,12 +7,6 @@ use offload_format::bundle::{Bundle, BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [an_alignment_of_0],
-    LLVM.slow() => [bundles_of_many_alignments_and_orders, random_bundles],
-    NOTHING => [ids_without_an_environment],
-}
-
 /// Entry IDs in the form of `-targets`, with their code objects.
 type BundleEntries = Vec<(String, Vec<u8>)>;
 
@@ -53,6 +47,7 @@ pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
 }
 
+#[test(LLVM.slow())]
 fn bundles_of_many_alignments_and_orders() {
     let folder = scratch::folder("versus-llvm-bundle-alignments");
     let (a, b) = ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa--gfx908");
@@ -75,6 +70,7 @@ fn bundles_of_many_alignments_and_orders() {
 }
 
 /// LLVM divides by the alignment; this library treats 0 as no alignment (`bundle::write::tests`).
+#[test(LLVM)]
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
     let mut tool = bundler(&folder, "-type=bc -bundle-align=0 -input=/dev/null -output=theirs");
@@ -82,6 +78,7 @@ fn an_alignment_of_0() {
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
+#[test(LLVM.slow())]
 fn random_bundles() {
     let folder = scratch::folder("versus-llvm-bundle-random");
     let mut random = Random::new(1);
@@ -109,6 +106,7 @@ fn random_bundles() {
 
 /// LLVM 22 treats the target ID after a triple of three fields as an environment, and writes a dash
 /// after it.
+#[test]
 fn ids_without_an_environment() {
     let bytes = corpus_file("bundle/nvptx4.bc");
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();

@@ -8,16 +8,9 @@ use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
 use offload_format::{Error, ErrorKind};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [malformed_bundles],
-    NOTHING => [
-        malformed_offload_binaries, every_truncation_of_a_bundle,
-        every_truncation_of_an_offload_binary,
-    ],
-}
-
 /// The dumps of `golden` have our IDs, or the error. LLVM does not get the bundles that we refuse:
 /// it stops without a message, reads past the end or crashes (docs/llvm-differences.md).
+#[test(LLVM)]
 fn malformed_bundles() {
     let mut read_by_both = 0;
     for file in corpus("malformed").iter().filter(|it| it.extension().is_some_and(|it| it == "bc"))
@@ -33,6 +26,7 @@ fn malformed_bundles() {
 
 /// Tests one offload binary of the corpus in which one field is overwritten: fields that LLVM does
 /// not check, and some others.
+#[test]
 fn malformed_offload_binaries() {
     use ErrorKind::{BadMagic, Malformed, OutOfBounds, Truncated, UnsupportedVersion};
     // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes
@@ -76,6 +70,7 @@ fn end_of(bundle: &Bundle) -> usize {
     ends.max().unwrap_or(0).max(32 + table)
 }
 
+#[test]
 fn every_truncation_of_a_bundle() {
     for file in corpus("bundle") {
         let bytes = read(&file);
@@ -97,6 +92,7 @@ fn every_truncation_of_a_bundle() {
     }
 }
 
+#[test]
 fn every_truncation_of_an_offload_binary() {
     for file in corpus("offload_binary") {
         let bytes = read(&file);

@@ -12,11 +12,6 @@ use offload_format::bundle::Bundle;
 use offload_format::target::amdgpu::Processor;
 use std::collections::BTreeSet;
 
-offload_tests::tests! {
-    ;
-    bundles::tests(), malformed::tests(), offload_binaries::tests(),
-}
-
 /// Returns the IDs that our reader finds in a bundle. LLVM's order is that of a hash table, so sets
 /// are compared.
 fn ids(bundle: &[u8]) -> BTreeSet<String> {

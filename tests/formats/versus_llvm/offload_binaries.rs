@@ -8,11 +8,6 @@ use offload_format::offload_binary::{
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [odd_strings_and_many_keys, zeros_between_and_behind_offload_binaries],
-    LLVM.slow() => [random_offload_binaries],
-}
-
 /// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.
 #[derive(Debug, Clone)]
 struct Image {
@@ -91,6 +86,7 @@ fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
+#[test(LLVM)]
 fn odd_strings_and_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-odd");
     let cases: &[&[(&str, &str)]] = &[
@@ -117,6 +113,7 @@ fn odd_strings_and_many_keys() {
     compare_binaries(&folder, &images);
 }
 
+#[test(LLVM.slow())]
 fn random_offload_binaries() {
     let folder = scratch::folder("versus-llvm-binary-random");
     let mut random = Random::new(2);
@@ -170,6 +167,7 @@ fn random_offload_binaries() {
 
 /// Tests zeros between offload binaries, which linkers and older writers leave. LLVM 22 refuses
 /// them, later versions do not.
+#[test(LLVM)]
 fn zeros_between_and_behind_offload_binaries() {
     let folder = scratch::folder("versus-llvm-zeros");
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];

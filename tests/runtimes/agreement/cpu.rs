@@ -14,8 +14,6 @@ use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Staged, compile};
 use offload_tests::tools::shared_library;
 
-offload_tests::tests! { needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]) => [alone, among_others] }
-
 const TRIPLES: &str = "x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu \
     aarch64_be-unknown-linux-gnu i686-unknown-linux-gnu armv7-unknown-linux-gnueabihf \
     riscv64-unknown-linux-gnu powerpc64le-unknown-linux-gnu x86_64-pc-windows-msvc \
@@ -113,6 +111,7 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     number.and_then(|number| TRIPLES.split(' ').nth(number))
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]))]
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
@@ -129,6 +128,7 @@ fn alone() {
     assert!(ran(&[&other], "musl").is_some());
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]))]
 fn among_others() {
     let mut images: Vec<&Image> = IMAGES.iter().collect();
     for _ in 0..images.len() {

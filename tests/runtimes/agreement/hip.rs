@@ -9,8 +9,6 @@ use offload_tests::prelude::*;
 use offload_tests::stand_ins::hsa::{self, RUNTIME};
 use offload_tests::stand_ins::{Staged, compile, described};
 
-offload_tests::tests! { needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow() => [alone, together] }
-
 pub const CODE_OBJECT_VERSION: u32 = 4;
 
 const DEVICES: [&str; 10] = [
@@ -106,6 +104,7 @@ fn processor(target: &str) -> &str {
     target.split(':').next().unwrap_or(target)
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow())]
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
@@ -124,6 +123,7 @@ fn alone() {
 
 /// Compares the choices for pairs of images for one processor, and for larger bundles in which all
 /// images for a processor name the same features.
+#[test(needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow())]
 fn together() {
     let (mut bundles, mut chosen) = (0, BTreeSet::new());
     let mut sets: Vec<Vec<&Image>> = Vec::new();

@@ -12,8 +12,6 @@ use offload_format::image::PtxHeader;
 use offload_format::select::{Candidate, DeviceInfo, select};
 use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, TargetId};
 
-offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
-
 /// An image that our rules and a vendor's program can choose.
 #[derive(Debug, Clone, PartialEq)]
 struct Image {

@@ -15,12 +15,6 @@ use offload_tests::prelude::*;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-offload_tests::tests! {
-    needs(&[Tool::Cuda, Tool::NvJitLink]) => [alone],
-    needs(&[Tool::Cuda, Tool::NvJitLink]).slow() => [pairs],
-    needs(&[Tool::Cuda, Tool::NvidiaGpu]) => [driver],
-}
-
 const ARCHS: [&str; 26] = [
     "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "101", "101a", "101f",
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
@@ -123,6 +117,7 @@ fn linked<'i>(
 // nvJitLink uses no code from cubins that ptxas made without `-c`.
 const RELOCATABLE: &[&str] = &["-c"];
 
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn alone() {
     let images = images(&scratch::folder("agreement-nvidia-alone"), RELOCATABLE);
     let library = JitLink::load();
@@ -156,6 +151,7 @@ fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
     is_lower && (arch.minor == 7 || minor == 7)
 }
 
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]).slow())]
 fn pairs() {
     let images = images(&scratch::folder("agreement-nvidia-pairs"), RELOCATABLE);
     let library = JitLink::load();
@@ -210,6 +206,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 }
 
 /// Loads every image separately, and all of them in one fatbin, on the GPU of this machine.
+#[test(needs(&[Tool::Cuda, Tool::NvidiaGpu]))]
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();

@@ -3,10 +3,6 @@
 use super::said;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [the_variable_chooses_the_image, a_compiler_without_the_library_is_an_error],
-}
-
 fn scenario(name: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.kernel("add", "1.0f").build_script(
@@ -15,6 +11,7 @@ fn scenario(name: &str) -> Scenario {
     scenario
 }
 
+#[test(GCC.slow())]
 fn the_variable_chooses_the_image() {
     let scenario = scenario("checks_variable");
     let image = || fs::read(scenario.output("debug", "add/cpu.so")).expect("there is an image");
@@ -40,6 +37,7 @@ fn the_variable_chooses_the_image() {
 /// Asserts that a build with a check fails if the compiler does not have the sanitizer's library. A
 /// compiler that does not find a file prints the file's name without a folder. The script in this
 /// test imitates that.
+#[test(GCC.slow())]
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");
     let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";

@@ -6,10 +6,7 @@ use super::{Compiler, Program};
 use offload_tests::prelude::*;
 use offload_tests::tools::candle_kernels;
 
-offload_tests::tests! {
-    ;
-    all(),
-}
+tests!(all());
 
 const GCC: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::GccSanitizers]);
 const CLANG: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]);

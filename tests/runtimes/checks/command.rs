@@ -7,10 +7,6 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [each_end_has_its_status, the_workflow_of_the_example],
-}
-
 const MANIFEST: &str = r#"[package]
 name = "check-command"
 version = "0.1.0"
@@ -132,6 +128,7 @@ fn children_have_no_sanitizer() {
 }
 "#;
 
+#[test(COMPILERS.slow())]
 fn each_end_has_its_status() {
     let scenario = Scenario::empty("check-command");
     scenario
@@ -292,6 +289,7 @@ fn interrupt(child: &Child) {
 
 /// Follows the steps of the workflow that examples/kernel-tests has: they clone this repository
 /// beside the package.
+#[test(COMPILERS.slow())]
 fn the_workflow_of_the_example() {
     let scenario = Scenario::example("kernel-tests", "check-workflow");
     let workflow = scenario.text(".github/workflows/test.yml");

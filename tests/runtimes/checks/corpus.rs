@@ -5,10 +5,7 @@
 use super::{Compiler, KERNELS, Program, names};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    of_compilers(),
-}
+tests!(of_compilers());
 
 const CHECKS: [&str; 3] = ["memory", "races", "undefined"];
 

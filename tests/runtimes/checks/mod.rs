@@ -14,18 +14,6 @@ mod together;
 use offload_tests::prelude::*;
 use std::process::Output;
 
-offload_tests::tests! {
-    ;
-    builds::tests(),
-    candle::tests(),
-    command::tests(),
-    corpus::tests(),
-    orders::tests(),
-    plain::tests(),
-    rust::tests(),
-    together::tests(),
-}
-
 /// The kernels of the corpus.
 const KERNELS: &str = include_str!("program/kernels.cu");
 

@@ -4,12 +4,9 @@
 use super::{Compiler, Program};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [blocks_and_threads_run_in_the_order_that_is_asked_for, a_word_that_is_no_order_is_an_error],
-}
-
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build(Compiler::Gcc, ""));
 
+#[test(GCC.slow())]
 fn blocks_and_threads_run_in_the_order_that_is_asked_for() {
     let run = |order: &str| {
         let output = PROGRAM.run(
@@ -36,6 +33,7 @@ fn blocks_and_threads_run_in_the_order_that_is_asked_for() {
     assert_ne!(first, forward);
 }
 
+#[test(GCC.slow())]
 fn a_word_that_is_no_order_is_an_error() {
     let output = PROGRAM.run(&["barrier_right"], &[("OFFLOAD_CPU_ORDER", "backwards")]);
     let text = stderr(&output);

@@ -4,10 +4,7 @@
 use super::{Compiler, Program};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    ;
-    all(),
-}
+tests!(all());
 
 fn all() -> impl Iterator<Item = Test> {
     [(Compiler::Gcc, GCC), (Compiler::Clang, CLANG)].into_iter().map(|(compiler, needs)| {

@@ -5,10 +5,6 @@ use super::corpus::expected;
 use super::{KERNELS, names};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.slow() => [findings_are_those_of_each_kernel_alone],
-}
-
 /// The tests of a program that launches one kernel in each. `TESTS` becomes a test for each kernel.
 const TESTS: &str = r#"
 #[cfg(test)]
@@ -50,6 +46,7 @@ mod tests {
 }
 "#;
 
+#[test(GCC.slow())]
 fn findings_are_those_of_each_kernel_alone() {
     let scenario = Scenario::without_sources("checks_together");
     let expected = expected(32);

@@ -5,11 +5,7 @@ use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{compile, described, empty_library, hsa};
 
-offload_tests::tests! {
-    GCC.slow() => [hip_vector_add],
-    needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow() => [hip_vector_add_with_the_real_runtime],
-}
-
+#[test(GCC.slow())]
 fn hip_vector_add() {
     let example = Example::new("hip-vector-add");
     let libraries = scratch::folder("examples-hip");
@@ -61,6 +57,7 @@ fn hip_vector_add() {
 /// Runs the example with AMD's runtime of version 5 on a pretended GPU. The example needs HIP 6;
 /// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
 /// kernel runs.
+#[test(needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow())]
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries_of_hip_6("examples-hip-runtime");
 

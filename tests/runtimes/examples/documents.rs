@@ -3,16 +3,13 @@
 use super::ALL;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [readmes_say_first_what_the_examples_need, what_examples_share_is_the_same],
-}
-
 /// Returns the text of a file in `examples`.
 pub fn text_of(path: &str) -> String {
     let path = scratch::workspace().join("examples").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+#[test]
 fn readmes_say_first_what_the_examples_need() {
     let list = text_of("README.md");
     let workspace = text_of("Cargo.toml");
@@ -33,6 +30,7 @@ fn readmes_say_first_what_the_examples_need() {
 }
 
 /// Each example can be copied out alone, so each has its own copy of shared files.
+#[test]
 fn what_examples_share_is_the_same() {
     let kernel = |example: &str| text_of(&format!("{example}/kernels/vector_add.cu"));
     for other in ["several-gpus", "hip-vector-add"] {

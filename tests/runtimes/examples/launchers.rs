@@ -6,13 +6,8 @@ use super::{ALL, Example, HIDDEN, LAUNCHERS};
 use offload_tests::judges::{cuda_images, shared_libraries};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NVCC.slow() => [cuda_launchers],
-    needs(&[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu]) => [cuda_launchers_on_a_real_gpu],
-    NOTHING.slow() => [cuda_launchers_without_nvcc],
-}
-
 /// Asserts that the program starts without a driver, and contains the images of all targets.
+#[test(NVCC.slow())]
 fn cuda_launchers() {
     let example = Example::new(LAUNCHERS);
     if Path::new("/dev/nvidiactl").exists() {
@@ -30,6 +25,7 @@ fn cuda_launchers() {
     assert_eq!(cuda_images(&program), ["sm_80.cubin", "sm_80.ptx", "sm_90.cubin"]);
 }
 
+#[test(needs(&[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu]))]
 fn cuda_launchers_on_a_real_gpu() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-real");
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
@@ -37,6 +33,7 @@ fn cuda_launchers_on_a_real_gpu() {
 
 /// Asserts that a build without nvcc fails and prints the reason. With `OFFLOAD_SKIP`, `cargo
 /// check` needs no nvcc. The other examples need none either.
+#[test(NOTHING.slow())]
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");
     let nowhere = ("NVCC", "/no/such/nvcc");

@@ -12,12 +12,6 @@ mod without_a_gpu;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::cuda_driver;
 
-offload_tests::tests! {
-    ;
-    nvidia::tests(), amd::tests(), without_a_gpu::tests(), rust_kernels::tests(),
-    launchers::tests(), documents::tests(),
-}
-
 const ALL: [&str; 10] = [
     "cuda-vector-add",
     "hip-vector-add",

@@ -5,16 +5,11 @@ use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::described;
 
-offload_tests::tests! {
-    GCC => [packs_that_cannot_serve_are_told],
-    GCC.slow() => [several_gpus, cuda_vector_add],
-    needs(&[Tool::NvidiaGpu]) => [cuda_vector_add_on_a_real_gpu],
-}
-
 fn starting<'l>(lines: &'l [String], start: &str) -> Vec<&'l str> {
     lines.iter().map(String::as_str).filter(|line| line.starts_with(start)).collect()
 }
 
+#[test(GCC.slow())]
 fn cuda_vector_add() {
     let example = Example::new("cuda-vector-add");
     let log = DRIVER.join("cuda-vector-add.log");
@@ -68,6 +63,7 @@ fn cuda_vector_add() {
 }
 
 /// Runs the prebuilt images, machine code and PTX, on the GPU of this machine.
+#[test(needs(&[Tool::NvidiaGpu]))]
 fn cuda_vector_add_on_a_real_gpu() {
     let example = Example::copied("cuda-vector-add", "cuda-vector-add-real");
     example.passes("cargo run", &[]).ends_with(" computed 1048576 sums, all right.\n");
@@ -76,6 +72,7 @@ fn cuda_vector_add_on_a_real_gpu() {
         .ends_with(": the compute_80 PTX computed 1048576 sums, all right.\n");
 }
 
+#[test(GCC.slow())]
 fn several_gpus() {
     let example = Example::new("several-gpus");
     let log = DRIVER.join("several-gpus.log");
@@ -118,6 +115,7 @@ fn several_gpus() {
 
 /// Asserts that the program prints the reason and does not panic if the pack was skipped, or if it
 /// has no image for this vendor.
+#[test(GCC)]
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
     let log = DRIVER.join("several-gpus-without-images.log");

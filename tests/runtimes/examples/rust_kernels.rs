@@ -6,11 +6,6 @@ use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
-offload_tests::tests! {
-    GCC => [rust_kernels],
-    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]) => [rust_kernels_from_source],
-}
-
 /// Lets the kernels of a copy find the crate of this checkout.
 fn use_checkout(scenario: &Scenario) {
     let manifest = scenario.text("kernels/Cargo.toml");
@@ -21,6 +16,7 @@ fn use_checkout(scenario: &Scenario) {
 }
 
 /// A pretended GPU gets the prebuilt image, and the CPU computes.
+#[test(GCC)]
 fn rust_kernels() {
     let example = Example::new("rust-kernels");
     let log = DRIVER.join("rust-kernels.log");
@@ -35,6 +31,7 @@ fn rust_kernels() {
 const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
 
 /// The build makes the images that are checked in, if the compiler is the one that made them.
+#[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]))]
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
     let scenario = &example.scenario;

@@ -5,20 +5,17 @@ use super::{Example, on_gpus, read_log, utf8};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{compile, kernels_that_run};
 
-offload_tests::tests! {
-    GCC.slow() => [one_source, kernel_tests, kernels_by_name],
-    needs(&[Tool::Gcc, Tool::Python]).slow() => [module_library],
-    NOTHING.slow() => [read_a_bundle],
-}
-
+#[test(needs(&[Tool::Gcc, Tool::Python]).slow())]
 fn module_library() {
     follow_all("module-library");
 }
 
+#[test(GCC.slow())]
 fn one_source() {
     follow_all("one-source");
 }
 
+#[test(GCC.slow())]
 fn kernel_tests() {
     follow_all("kernel-tests");
 }
@@ -26,6 +23,7 @@ fn kernel_tests() {
 /// Follows the README on the CPU, and runs the kernels on pretended GPUs of both vendors. The
 /// stand-in for NVIDIA's driver computes kernels that are no templates' instances. All other
 /// launches are logged with their arguments.
+#[test(GCC.slow())]
 fn kernels_by_name() {
     follow_all("kernels-by-name");
     let example = Example::copied("kernels-by-name", "kernels-by-name-on-gpus");
@@ -72,6 +70,7 @@ fn follow_all(name: &'static str) {
     }
 }
 
+#[test(NOTHING.slow())]
 fn read_a_bundle() {
     let example = Example::new("read-a-bundle");
     example.follow(0, &[], &[]);

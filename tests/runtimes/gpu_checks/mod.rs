@@ -12,24 +12,6 @@ use std::time::Duration;
 
 const HIP: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow();
 
-offload_tests::tests! {
-    COMPILERS.slow() => [
-        all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia,
-        a_wrong_result_is_a_finding,
-        a_refused_image_is_a_finding,
-        an_image_that_select_refuses_and_the_driver_runs_is_a_finding,
-        a_kernel_that_hangs_is_a_finding,
-        a_driver_that_dies_is_a_finding,
-        an_error_of_an_earlier_launch_is_a_finding,
-        what_no_time_is_left_for_is_not_run,
-        checks_end_with_the_program_that_has_started_them,
-        wrong_kernels_run_under_compute_sanitizer,
-    ],
-    HIP => [all_checks_pass_on_amds_runtime],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow() => [all_checks_pass_on_intels_runtime],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]) => [all_checks_pass_on_the_gpus_of_this_machine],
-}
-
 /// The program with few images, and the kernels that stand-ins run for it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::in_place("gpu");
@@ -116,6 +98,7 @@ fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
     assert!(count >= 14, "{count} checks ran on {device}");
 }
 
+#[test(COMPILERS.slow())]
 fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
     let (outcome, rows) = PROGRAM.all("nvidia", &PROGRAM.on_nvidia(), &[]);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
@@ -127,6 +110,7 @@ fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
     }
 }
 
+#[test(HIP)]
 fn all_checks_pass_on_amds_runtime() {
     let libraries = hsa::libraries("gpu_checks_runtime");
     let staged = PROGRAM.on(&libraries, "gfx90a:sramecc+:xnack-");
@@ -146,6 +130,7 @@ fn all_checks_pass_on_amds_runtime() {
 }
 
 /// Runs the checks one by one: a CPU is a device of OpenCL only if it is asked for by name.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow())]
 fn all_checks_pass_on_intels_runtime() {
     let staged = Staged::new(&PROGRAM.path, &PROGRAM.folder);
     let staged = intel::variables()
@@ -165,6 +150,7 @@ fn all_checks_pass_on_intels_runtime() {
     assert_eq!(passed.join(" "), expected);
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]))]
 fn all_checks_pass_on_the_gpus_of_this_machine() {
     let folder = scratch::folder("gpu_checks_real");
     let json = folder.join("result.json");
@@ -174,6 +160,7 @@ fn all_checks_pass_on_the_gpus_of_this_machine() {
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
 }
 
+#[test(COMPILERS.slow())]
 fn a_wrong_result_is_a_finding() {
     let text = PROGRAM.finds("wrong", "wrong:saxpy", "readme");
     assert_eq!(
@@ -182,6 +169,7 @@ fn a_wrong_result_is_a_finding() {
     );
 }
 
+#[test(COMPILERS.slow())]
 fn a_refused_image_is_a_finding() {
     let text = PROGRAM.finds("refused", "refuse:PTX", "select");
     let start = "select accepts the compute_75 PTX of affine (PTX for 7.5 and up, compiled by the driver), and the driver \
@@ -189,6 +177,7 @@ fn a_refused_image_is_a_finding() {
     assert!(text.starts_with(start), "{text}");
 }
 
+#[test(COMPILERS.slow())]
 fn an_image_that_select_refuses_and_the_driver_runs_is_a_finding() {
     let text = PROGRAM.finds("accepted", "accept:cubin", "select");
     let first = text.lines().next().expect("there is a finding");
@@ -196,6 +185,7 @@ fn an_image_that_select_refuses_and_the_driver_runs_is_a_finding() {
     assert!(first.ends_with("), and the driver runs it"), "{text}");
 }
 
+#[test(COMPILERS.slow())]
 fn a_kernel_that_hangs_is_a_finding() {
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "hang:saxpy");
     let more = ["--device", "cuda:0", "--only", "readme", "--limit", "1"];
@@ -204,6 +194,7 @@ fn a_kernel_that_hangs_is_a_finding() {
     assert_eq!(rows[0]["text"], "the check took longer than 1 s and printed nothing", "{rows:#?}");
 }
 
+#[test(COMPILERS.slow())]
 fn a_driver_that_dies_is_a_finding() {
     let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
     assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
@@ -227,6 +218,7 @@ fn a_driver_that_dies_is_a_finding() {
     assert_eq!(of("readme"), "the cpu shared object computed 1000 and 1048653 elements");
 }
 
+#[test(COMPILERS.slow())]
 fn an_error_of_an_earlier_launch_is_a_finding() {
     let text = PROGRAM.finds("later", "later:saxpy", "readme");
     assert_eq!(
@@ -236,6 +228,7 @@ fn an_error_of_an_earlier_launch_is_a_finding() {
     );
 }
 
+#[test(COMPILERS.slow())]
 fn what_no_time_is_left_for_is_not_run() {
     let more = ["--device", "cuda:0", "--only", "readme", "--seconds", "0"];
     let (outcome, rows) = PROGRAM.all("no_time", &PROGRAM.on_nvidia(), &more);
@@ -244,6 +237,7 @@ fn what_no_time_is_left_for_is_not_run() {
     assert_eq!(rows[0]["result"], "not run", "{rows:#?}");
 }
 
+#[test(COMPILERS.slow())]
 fn checks_end_with_the_program_that_has_started_them() {
     let log = PROGRAM.folder.join("interrupted");
     let _ = fs::remove_file(&log);
@@ -280,6 +274,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     panic!("the check is still there");
 }
 
+#[test(COMPILERS.slow())]
 fn wrong_kernels_run_under_compute_sanitizer() {
     // It finds what memcheck finds in one kernel, and what racecheck finds in another.
     let tools = scratch::folder("gpu_checks_sanitizer");

@@ -36,7 +36,8 @@ fn rows<'a>(page: &'a str) -> Vec<Row<'a>> {
     page.lines().filter(|line| line.starts_with("| `")).map(row).collect()
 }
 
-pub fn the_table_of_arguments_is_right() {
+#[test(CLANG.slow())]
+fn the_table_of_arguments_is_right() {
     let page = text_of(&scratch::workspace().join(PAGE));
     let rows = rows(&page);
     assert!(rows.len() > 20, "{rows:?}");

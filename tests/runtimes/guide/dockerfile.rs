@@ -11,7 +11,8 @@ use offload_tests::prelude::*;
 const LIBRARIES: &str = "ld-linux-x86-64.so.2 libc.so.6 libgcc_s.so.1 libm.so.6 libpthread.so.0 \
                          libstdc++.so.6";
 
-pub fn the_dockerfile_is_followed() {
+#[test(COMPILERS_AND_MOUNTS.slow())]
+fn the_dockerfile_is_followed() {
     let pages = scratch::workspace().join("docs/guide/src");
     let ship = text_of(&pages.join("ship.md"));
     let (_, file) = ship.split_once("```dockerfile\n").expect("the page has a Dockerfile");

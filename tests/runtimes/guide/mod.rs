@@ -31,19 +31,12 @@ mod dockerfile;
 pub mod page;
 mod reader;
 
-use arguments::the_table_of_arguments_is_right;
 use compare::{is_shown, shortened};
-use dockerfile::the_dockerfile_is_followed;
 use offload_tests::prelude::*;
 use page::{Step, steps, text_of};
 use reader::Reader;
 
-offload_tests::tests! {
-    NOTHING => [every_page_is_in_the_summary_and_followed],
-    CLANG.slow() => [the_table_of_arguments_is_right],
-    COMPILERS_AND_MOUNTS.slow() => [the_dockerfile_is_followed];
-    pages(),
-}
+tests!(pages());
 
 /// Returns a test for each page.
 fn pages() -> impl Iterator<Item = Test> {
@@ -181,6 +174,7 @@ fn follow(page: &Page) {
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
 }
 
+#[test]
 fn every_page_is_in_the_summary_and_followed() {
     let folder = scratch::workspace().join("docs/guide/src");
     let summary = text_of(&folder.join("SUMMARY.md"));

@@ -13,13 +13,8 @@ use offload_tests::random_kernels::{Masks, RandomKernels};
 use offload_tests::stand_ins::{Staged, compile, hsa};
 use std::fmt::Write;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [records_of_every_class_reach_kernels_for_the_cpu],
-    COMPILERS.slow() => [random_parameters_reach_kernels_for_the_cpu],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [kernels_get_the_bytes_that_were_passed],
-}
-
 /// Tests random lists of parameters with each compiler of the image.
+#[test(COMPILERS.slow())]
 fn random_parameters_reach_kernels_for_the_cpu() {
     let random = RandomKernels::new(1001..=1250);
     let mut scenario = Scenario::without_sources("kernel_arguments_cpu");
@@ -37,6 +32,7 @@ fn random_parameters_reach_kernels_for_the_cpu() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow())]
 fn kernels_get_the_bytes_that_were_passed() {
     let random = RandomKernels::new(1..=48);
     let mut scenario = Scenario::without_sources("kernel_arguments");
@@ -102,6 +98,7 @@ fn main() {
 /// Tests each class of records that C++ passes in a way of its own: the kernel gets the values. The
 /// names in the sources and in the program are
 /// also those of the code between them.
+#[test(COMPILERS.slow())]
 fn records_of_every_class_reach_kernels_for_the_cpu() {
     let data = |name: &str| scratch::workspace().join("tests/runtimes/kernel_arguments").join(name);
     let scenario = Scenario::without_sources("kernel_records");

@@ -4,10 +4,7 @@ use super::{DRIVER, value};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Staged, described};
 
-offload_tests::tests! {
-    COMPILERS.slow() => [compressed_images_are_inflated_for_the_driver],
-}
-
+#[test(COMPILERS.slow())]
 fn compressed_images_are_inflated_for_the_driver() {
     let mut scenario = Scenario::without_sources("run_time_compressed");
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");

@@ -4,18 +4,6 @@ use super::{PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, trans
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
 
-offload_tests::tests! {
-    COMPILERS => [
-        a_machine_without_drivers_has_reasons, libraries_that_are_no_drivers_are_told,
-        images_for_the_cpu_do_not_pass_for_each_other, threads_do_not_change_the_bits,
-        an_image_with_debug_information_leaves_no_file, several_modules_are_loaded_by_name,
-        a_kernel_that_an_image_lacks_is_an_error, a_pack_that_fits_nothing_lists_the_reasons,
-        what_a_device_has_not_is_told, a_stub_does_not_hide_the_runtime,
-        a_variable_that_makes_no_sense_is_an_error, a_file_of_unknown_origin_needs_a_word,
-    ],
-    NAMESPACES => [images_are_loaded_without_the_process_in_proc],
-}
-
 const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
 /// A folder with stubs: an empty library under the name of each driver. Some machines have such
@@ -51,6 +39,7 @@ fn devices(libraries: &Path) -> Outcome {
 
 /// Asserts that the program prints why there is no GPU. If the loader finds real drivers of this
 /// machine, the reason is that they find no GPU.
+#[test(COMPILERS)]
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
@@ -68,6 +57,7 @@ fn a_machine_without_drivers_has_reasons() {
         .prints("cpu (linux x86_64): the cpu shared object computed 1000 of 1000\n");
 }
 
+#[test(COMPILERS)]
 fn libraries_that_are_no_drivers_are_told() {
     let broken = devices(&BROKEN);
     broken
@@ -87,6 +77,7 @@ fn libraries_that_are_no_drivers_are_told() {
 /// Asserts that the run time finds AMD's runtime although a stub has the name without a version.
 /// Development packages install such a stub; the run time then tries the next name, which is the
 /// runtime's.
+#[test(COMPILERS)]
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
     empty_library(&folder, "libamdhip64.so");
@@ -96,6 +87,7 @@ fn a_stub_does_not_hide_the_runtime() {
         .prints("hip:0 (Fake GPU gfx1100)");
 }
 
+#[test(COMPILERS)]
 fn images_for_the_cpu_do_not_pass_for_each_other() {
     assert_eq!(run(&on_cpu(), &["in-turn"]).succeeds().stdout, in_turn());
 }
@@ -107,6 +99,7 @@ fn in_turn() -> String {
 
 /// Asserts that debuggers find source lines in the file that the loader names, and that no file is
 /// on disk while an image is loaded. A program that aborts then leaves none.
+#[test(COMPILERS)]
 fn an_image_with_debug_information_leaves_no_file() {
     run(&on_cpu().with("TMPDIR", scratch::folder("run_time_tmp")), &["debug"])
         .succeeds()
@@ -115,6 +108,7 @@ fn an_image_with_debug_information_leaves_no_file() {
 
 /// Asserts that images are loaded although `/proc` is that of the processes outside, in which this
 /// process has another number, and although nothing is in `/proc`.
+#[test(NAMESPACES)]
 fn images_are_loaded_without_the_process_in_proc() {
     let folder = scratch::folder("run_time_namespaces");
     let program = PROGRAM.path.to_str().expect("the target folder's name is UTF-8");
@@ -126,6 +120,7 @@ fn images_are_loaded_without_the_process_in_proc() {
     }
 }
 
+#[test(COMPILERS)]
 fn threads_do_not_change_the_bits() {
     let bits = |threads: &str| {
         let staged = on_cpu().with("OFFLOAD_CPU_THREADS", threads);
@@ -138,6 +133,7 @@ fn threads_do_not_change_the_bits() {
     }
 }
 
+#[test(COMPILERS)]
 fn a_variable_that_makes_no_sense_is_an_error() {
     for (name, what) in [
         ("OFFLOAD_CPU_THREADS", "a number of threads"),
@@ -151,6 +147,7 @@ fn a_variable_that_makes_no_sense_is_an_error() {
     }
 }
 
+#[test(COMPILERS)]
 fn several_modules_are_loaded_by_name() {
     run(&on_cpu(), &["modules"])
         .succeeds()
@@ -158,6 +155,7 @@ fn several_modules_are_loaded_by_name() {
         .prints_last("[1] [2]\n");
 }
 
+#[test(COMPILERS)]
 fn a_file_of_unknown_origin_needs_a_word() {
     let outcome = run(&on_cpu(), &["by-path"]);
     assert_eq!(
@@ -170,18 +168,21 @@ fn a_file_of_unknown_origin_needs_a_word() {
     assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 
+#[test(COMPILERS)]
 fn a_kernel_that_an_image_lacks_is_an_error() {
     run(&on_cpu(), &["lacking"]).fails_with(
         "error: cpu (linux x86_64): could not find the kernel on_gpus_only: the image for the CPU has none of this name\n",
     );
 }
 
+#[test(COMPILERS)]
 fn a_pack_that_fits_nothing_lists_the_reasons() {
     let asked = run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]);
     let text = transcript("no GPU", &run(&on_cpu(), &["no-image"]));
     assert_expected("no_image", &(text + &transcript("the CPU is asked for", &asked)));
 }
 
+#[test(COMPILERS)]
 fn what_a_device_has_not_is_told() {
     let text = transcript("the CPU", &run(&on_cpu(), &["errors"]))
         + &transcript("a GPU", &run(&on_gpus("9.0"), &["errors"]));

@@ -7,16 +7,6 @@ use super::{
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
 
-offload_tests::tests! {
-    COMPILERS => [
-        an_old_driver_gets_a_module,
-        each_of_three_gpus_loads_once_for_24_threads, shared_memory_is_asked_for_once,
-        launches_beyond_a_limit_do_not_reach_the_driver, a_variable_names_the_device,
-        what_the_driver_says_of_its_gpus_is_told, modules_are_loaded_one_by_one,
-        errors_have_the_drivers_words, buffers_of_a_different_device_are_refused,
-    ],
-}
-
 /// The stand-in as a driver of CUDA 11.
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| cuda_driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
@@ -28,6 +18,7 @@ fn image(file: &str) -> String {
     format!("{kind}, {}", described(&image))
 }
 
+#[test(COMPILERS)]
 fn an_old_driver_gets_a_module() {
     let old = |gpus: &str| on_driver(&OLD, gpus).with("FAKE_DRIVER", "11040");
     run(&old("9.0"), &["saxpy"])
@@ -38,6 +29,7 @@ fn an_old_driver_gets_a_module() {
     run(&old("8.0,9.0,8.6"), &["threads", "1000"]).succeeds().logs(3, "cuModuleLoadData");
 }
 
+#[test(COMPILERS)]
 fn each_of_three_gpus_loads_once_for_24_threads() {
     let outcome = run(&on_gpus("8.0,9.0,8.6").with("FAKE_SLOW", "20"), &["threads", "1000"]);
     outcome.succeeds().prints("2400 loads on 3 devices\n");
@@ -47,6 +39,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
     outcome.logs(24, "cuLaunchKernel");
 }
 
+#[test(COMPILERS)]
 fn launches_beyond_a_limit_do_not_reach_the_driver() {
     let mut text = String::new();
     for gpu in ["8.0", "9.0", "12.0"] {
@@ -59,6 +52,7 @@ fn launches_beyond_a_limit_do_not_reach_the_driver() {
 
 /// Asserts that the run time raises the limit for shared memory only for launches above 48 KiB that
 /// need more than all launches before.
+#[test(COMPILERS)]
 fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
         let outcome = run(&on_driver(libraries, "9.0"), &["shared-memory"]);
@@ -72,6 +66,7 @@ fn shared_memory_is_asked_for_once() {
 
 /// Launches with buffers of a second GPU or of the CPU do not reach the driver. One on each GPU,
 /// without them, does.
+#[test(COMPILERS)]
 fn buffers_of_a_different_device_are_refused() {
     let mut text = String::new();
     for (title, staged, launch) in [
@@ -84,6 +79,7 @@ fn buffers_of_a_different_device_are_refused() {
     assert_expected("elsewhere", &text);
 }
 
+#[test(COMPILERS)]
 fn a_variable_names_the_device() {
     let mut text = String::new();
     for name in
@@ -102,6 +98,7 @@ fn a_variable_names_the_device() {
 
 /// Asserts that the list has the GPUs that the driver reports: the driver applies
 /// `CUDA_VISIBLE_DEVICES`, and our code does not read that variable.
+#[test(COMPILERS)]
 fn what_the_driver_says_of_its_gpus_is_told() {
     // The name fills its buffer of 256 bytes, without a NUL.
     run(&on_gpus("9.0").with("FAKE_NAME", "a\n'\\"), &["devices"])
@@ -129,6 +126,7 @@ fn what_the_driver_says_of_its_gpus_is_told() {
 
 /// Tests a pack of several modules on a device that has an image of each. Each module is loaded
 /// when it is requested.
+#[test(COMPILERS)]
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n").logs(2, "cuLibraryLoadData");
@@ -136,6 +134,7 @@ fn modules_are_loaded_one_by_one() {
 
 /// Tests errors with a name and with none. An error of a function that releases something does not
 /// fail the program; the stand-in's log has the leak.
+#[test(COMPILERS)]
 fn errors_have_the_drivers_words() {
     const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \
         cuLibraryGetKernel=500 cuMemAlloc_v2=2 cuMemcpyHtoD_v2=1 cuLaunchKernel=400 \

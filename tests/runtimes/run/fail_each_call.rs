@@ -5,12 +5,6 @@ use super::{hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 
-offload_tests::tests! {
-    COMPILERS.slow() => [
-        every_call_fails_once, every_call_of_an_old_driver_fails_once, every_call_of_hip_fails_once,
-    ],
-}
-
 /// Functions that destructors call to release something, or to restore the current GPU. A
 /// destructor can return their error to no caller, and the error may be that of earlier work. So
 /// the program may succeed if one of them fails.
@@ -27,6 +21,7 @@ const ENDS: [&str; 9] = [
     "hipSetDevice",
 ];
 
+#[test(COMPILERS.slow())]
 fn every_call_fails_once() {
     let driver = cuda_driver("run_time_failing_driver", &[]);
     fail_each(
@@ -36,6 +31,7 @@ fn every_call_fails_once() {
     );
 }
 
+#[test(COMPILERS.slow())]
 fn every_call_of_an_old_driver_fails_once() {
     let driver = cuda_driver("run_time_old_failing_driver", &["-DBEFORE_CUDA_12"]);
     fail_each(
@@ -45,6 +41,7 @@ fn every_call_of_an_old_driver_fails_once() {
     );
 }
 
+#[test(COMPILERS.slow())]
 fn every_call_of_hip_fails_once() {
     fail_each(
         || hip::on_gpus("gfx90a,gfx1100").with("OFFLOAD_DEVICE", "hip:1"),

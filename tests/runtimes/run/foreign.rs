@@ -6,14 +6,6 @@ use crate::examples::HIP_OF_THE_BINDING;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
 
-offload_tests::tests! {
-    COMPILERS.slow() => [
-        cudarc_shares_its_context, cudarc_orders_launches, wrong_buffers_of_cudarc_do_not_compile,
-        cust_shares_its_context,
-    ],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
-}
-
 /// Programs that use cudarc and cubecl-hip-sys, in the versions that the examples use.
 static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
     let scenario = Scenario::empty("run_time_borrowed");
@@ -111,6 +103,7 @@ fn loads<'o>(outcome: &'o Outcome, printed: &str) -> Vec<&'o str> {
     loads.map(|line| line.split(',').next().unwrap_or(line)).collect()
 }
 
+#[test(COMPILERS.slow())]
 fn cudarc_shares_its_context() {
     let drivers = [
         ("cuLibraryLoadData", cuda_driver("run_time_borrowed_driver", &[])),
@@ -159,6 +152,7 @@ fn cudarc_shares_its_context() {
 
 /// Buffers of cudarc are arguments as they are. cudarc's own launch is the model: in the same
 /// place, ours makes streams wait and records events as cudarc's does.
+#[test(COMPILERS.slow())]
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
     scratch::write(libraries.join("kernels"), "halve 0:4 8:8 16:8\n");
@@ -202,6 +196,7 @@ fn cudarc_orders_launches() {
     }
 }
 
+#[test(COMPILERS.slow())]
 fn wrong_buffers_of_cudarc_do_not_compile() {
     let wrong = PROGRAMS.build().args(["--example", "wrong"]).fails();
     for part in [
@@ -225,6 +220,7 @@ fn little_endian(address: &str) -> String {
 }
 
 /// A program that uses cust links with the driver, so it does not start without one.
+#[test(COMPILERS.slow())]
 fn cust_shares_its_context() {
     let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
     // cust searches for the library in this folder, under the name that linkers use.
@@ -254,6 +250,7 @@ fn cust_shares_its_context() {
 }
 
 /// Asserts that the binding and the run time use AMD's own runtime together in one process.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow())]
 fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries_of_hip_6("run_time_borrowed_hsa");
     scratch::write(libraries.join("kernels"), "saxpy 0:4 4:4 8:8 16:8\n");

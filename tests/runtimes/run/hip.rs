@@ -7,13 +7,6 @@ use offload_tests::stand_ins::{Staged, compile, described, hsa};
 
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]);
 
-offload_tests::tests! {
-    NEEDS => [
-        threads_share_what_is_loaded, errors_name_the_runtime,
-    ],
-    COMPILERS => [each_of_three_gpus_loads_once_for_24_threads],
-}
-
 /// A folder with a stand-in for the whole HIP runtime, which computes the kernels.
 pub static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_hip");
@@ -40,11 +33,13 @@ fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }
 
+#[test(NEEDS)]
 fn threads_share_what_is_loaded() {
     let outcome = run(&on_gpu("gfx90a:sramecc+:xnack-"), &["threads", "1"]);
     outcome.succeeds().logs(1, &format!("code object: {}", image("gfx90a")));
 }
 
+#[test(NEEDS)]
 fn errors_name_the_runtime() {
     let outcome = run(&on_gpu("gfx90a:sramecc+:xnack-"), &["limits"]);
     outcome.succeeds().prints(
@@ -54,6 +49,7 @@ fn errors_name_the_runtime() {
         .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so, finds no GPU\nthe variable OFFLOAD_DEVICE names it\n");
 }
 
+#[test(COMPILERS)]
 fn each_of_three_gpus_loads_once_for_24_threads() {
     let gpus = "gfx90a:sramecc+:xnack-,gfx1100,gfx1030";
     let outcome = run(&on_gpus(gpus).with("FAKE_SLOW", "20"), &["threads", "1000"]);

@@ -6,17 +6,6 @@ use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged};
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow() => [
-        the_program_computes_on_intels_runtime_what_it_does_on_the_cpu,
-        sums_of_sines_are_within_the_documented_error,
-        launches_that_opencl_lacks_run_or_are_refused,
-    ],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow() => [
-        each_kernel_and_row_of_the_table_is_as_on_the_cpu,
-    ],
-}
-
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time_intel", "spirv64"));
 
 /// The modes of the program, and whether they print on Intel's runtime what they print on the CPU.
@@ -37,6 +26,7 @@ const MODES: [(&str, bool); 14] = [
     ("variable-threads", true),
 ];
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
     let mut text = String::new();
     for (mode, is_same) in MODES {
@@ -53,6 +43,7 @@ fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
 
 /// Compares 64 sums of 256 sines. Each sine has an error of at most one unit in the last place, of
 /// which half is that of the C library, and no sum is more than 2 at any time.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn sums_of_sines_are_within_the_documented_error() {
     let sums = |device| -> Vec<f32> {
         let outcome = run(device, "bits");
@@ -70,6 +61,7 @@ fn sums_of_sines_are_within_the_documented_error() {
 
 /// Variables of a module whose launches have shared memory of several sizes, required blocks of
 /// several dimensions, launch bounds, and kernels that take less threads than the device.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn launches_that_opencl_lacks_run_or_are_refused() {
     let scenario = Scenario::without_sources("run_intel_launches");
     scenario
@@ -107,6 +99,7 @@ const SOURCES: [&str; 11] = [
 /// functions, with those of the image for the CPU; and all conversions of halves and bytes, which
 /// the kernel header's tests compare with NVIDIA's. Other tests have the rest: the gpu_checks those
 /// in `gpu/` and of the kernel header, the first test of this file those of the run time.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow())]
 fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let scenario = Scenario::without_sources("run_intel_same");
     let root = scratch::workspace();

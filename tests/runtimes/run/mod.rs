@@ -22,12 +22,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 
-offload_tests::tests! {
-    GPU => [the_drivers_of_this_machine_run_the_program];
-    compressed::tests(), cpu::tests(), cuda::tests(), fail_each_call::tests(), foreign::tests(),
-    hip::tests(), intel::tests(), named::tests(), opencl::tests(), process::tests(), stacks::tests(), templates::tests(), variables::tests(),
-}
-
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
 /// the tests notice it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time", ""));
@@ -96,6 +90,7 @@ const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 100
 
 /// Runs the program on the drivers of this machine in place of stand-ins, in the modes whose
 /// results no stand-in chooses.
+#[test(GPU)]
 fn the_drivers_of_this_machine_run_the_program() {
     let modes = "saxpy all bits in-turn modules fork static thread-local late".split(' ');
     for arguments in modes.map(|mode| vec![mode]).chain([vec!["threads", "1000"]]) {

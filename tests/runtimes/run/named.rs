@@ -3,15 +3,9 @@
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS => [
-        named_kernels_run_on_each_kind_of_device, named_kernels_of_all_types_run_on_the_cpu,
-        wrong_names_and_arguments_are_told,
-    ],
-}
-
 /// Runs the same calls on the CPU, and on stand-ins for NVIDIA's driver and AMD's runtime, which
 /// compute the kernel.
+#[test(COMPILERS)]
 fn named_kernels_run_on_each_kind_of_device() {
     let mut text = String::new();
     for (title, staged, launch) in [
@@ -28,11 +22,13 @@ fn named_kernels_run_on_each_kind_of_device() {
     assert_expected("named", &text);
 }
 
+#[test(COMPILERS)]
 fn named_kernels_of_all_types_run_on_the_cpu() {
     let outcome = run(&on_gpus(""), &["named-types"]);
     assert_expected("named_on_cpu", &transcript("the CPU", &outcome));
 }
 
+#[test(COMPILERS)]
 fn wrong_names_and_arguments_are_told() {
     let outcome = run(&on_gpus(""), &["named-errors"]);
     assert_expected("named_errors", &transcript("the CPU", &outcome));

@@ -6,23 +6,6 @@ use offload_tests::intel;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, compile};
 
-offload_tests::tests! {
-    COMPILERS => [
-        a_device_tells_why_it_cannot_be_used,
-        an_image_needs_features_of_the_device,
-        an_allocation_that_is_too_large,
-        kernels_share_the_forms_of_their_module, a_device_that_reports_no_limits_is_used,
-        buffers_of_the_cpu_are_no_buffers_of_opencl,
-    ],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]) => [
-        handles_are_as_documented,
-        supplied_images_run,
-        programs_run_with_another_list_of_targets,
-        an_allocation_that_is_too_large_for_intels_runtime,
-        a_launch_may_give_no_dynamic_shared_memory,
-    ],
-}
-
 const FLOATS: &str = "extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= 2; }\n";
 const DOUBLES: &str = "extern \"C\" __global__ void twice(double *x) { x[threadIdx.x] *= 2; }\n";
 const SHARED: &str = "extern __shared__ float tile[];
@@ -90,6 +73,7 @@ fn on_intel(program: &Path, arguments: &[&str]) -> Outcome {
 const GPUS: &str = "First,SPIR-V_1.0 SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp16;\
                     Second,,cl_khr_fp64;Third,SPIR-V_1.2,cl_khr_fp64";
 
+#[test(COMPILERS)]
 fn a_device_tells_why_it_cannot_be_used() {
     on(GPUS, &["named", "opencl:0"]).succeeds().prints("opencl:0 (First)\n");
     for (name, why) in [
@@ -113,6 +97,7 @@ fn a_device_tells_why_it_cannot_be_used() {
         .prints("could not use opencl:0: its driver compiles no SPIR-V\n");
 }
 
+#[test(COMPILERS)]
 fn an_image_needs_features_of_the_device() {
     let with_doubles = "A,SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp64";
     on(with_doubles, &["doubles"]).succeeds().prints("opencl:0 (A)\n");
@@ -124,10 +109,12 @@ fn an_image_needs_features_of_the_device() {
 }
 
 /// Asserts that a module is compiled once for each number of elements of dynamic shared memory.
+#[test(COMPILERS)]
 fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
 }
 
+#[test(COMPILERS)]
 fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
     let advice = "copy its values to a buffer here, or pass its address, `device_address()`, \
                   if the program has made its memory accessible here";
@@ -138,6 +125,7 @@ fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
     on(GPUS, &["elsewhere"]).succeeds().prints(&text).logs(1, "launch of 1 threads");
 }
 
+#[test(COMPILERS)]
 fn a_device_that_reports_no_limits_is_used() {
     let gpu = "A,SPIR-V_1.4,cl_intel_unified_shared_memory no_limits";
     on(gpu, &["sizes"]).succeeds().logs(10, "launch of 16 threads");
@@ -147,6 +135,7 @@ fn a_device_that_reports_no_limits_is_used() {
     );
 }
 
+#[test(COMPILERS)]
 fn an_allocation_that_is_too_large() {
     on(GPUS, &["allocate", "4096"]).succeeds().prints("4096 bytes\n");
     on(GPUS, &["allocate", "4097"]).fails_with(
@@ -156,6 +145,7 @@ fn an_allocation_that_is_too_large() {
     );
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn an_allocation_that_is_too_large_for_intels_runtime() {
     let failed = on_intel(&PROGRAM.0, &["allocate", "1000000000000"]);
     failed
@@ -165,11 +155,13 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
 }
 
 /// A kernel that does not use its array then, and one that does: 256 threads access 1 KiB.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn a_launch_may_give_no_dynamic_shared_memory() {
     on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
 }
 
 /// Asserts what the documentation of `Loaded::raw_module` promises of OpenCL's handles.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn handles_are_as_documented() {
     let printed =
         "kernel \"scale\"\ndevices 1\nof the context 1\nreferences 1\nkernels \"scale\"\n";
@@ -177,6 +169,7 @@ fn handles_are_as_documented() {
 }
 
 /// Runs the README's program and two examples; nothing but the list of targets differs.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn programs_run_with_another_list_of_targets() {
     let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
@@ -238,6 +231,7 @@ fn programs_run_with_another_list_of_targets() {
 }
 
 /// Runs an image that an earlier build made, out of a build script and out of a file by its path.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn supplied_images_run() {
     let mut scenario = Scenario::without_sources("run_opencl_supplied");
     scenario.feature("offload-gpu", "files");

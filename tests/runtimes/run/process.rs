@@ -3,21 +3,16 @@
 use super::{assert_expected, on_gpus, run, run_loosely, transcript};
 use offload_tests::registry::COMPILERS;
 
-offload_tests::tests! {
-    COMPILERS => [
-        a_child_gets_an_error, a_device_that_is_never_dropped_is_no_error,
-        a_device_may_be_dropped_after_main, a_device_may_be_dropped_after_the_driver,
-    ],
-}
-
 /// Asserts that a forked child gets the driver's errors, and that the parent can still use the
 /// device.
+#[test(COMPILERS)]
 fn a_child_gets_an_error() {
     let on_cpu = run(&on_gpus("").with("OFFLOAD_CPU_THREADS", "2"), &["fork"]);
     let on_gpu = run(&on_gpus("9.0"), &["fork"]);
     assert_expected("fork", &(transcript("a GPU", &on_gpu) + &transcript("the CPU", &on_cpu)));
 }
 
+#[test(COMPILERS)]
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
@@ -27,11 +22,13 @@ fn a_device_that_is_never_dropped_is_no_error() {
     assert_eq!(outcome.logged("misuse"), left);
 }
 
+#[test(COMPILERS)]
 fn a_device_may_be_dropped_after_main() {
     run(&on_gpus("9.0"), &["thread-local"]).succeeds().prints("1000\n");
     run(&on_gpus(""), &["thread-local"]).succeeds().prints("1000\n");
 }
 
+#[test(COMPILERS)]
 fn a_device_may_be_dropped_after_the_driver() {
     let outcome = run_loosely(&on_gpus("9.0"), &["late"]);
     outcome.succeeds().prints_last("dropped\n");

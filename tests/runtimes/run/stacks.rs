@@ -4,27 +4,19 @@ use super::{PROGRAM, on_gpus, run};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged};
 
-offload_tests::tests! {
-    COMPILERS => [
-        large_blocks_run_on_many_cores, launches_in_kernels_leave_shared_memory_alone,
-        every_thread_has_the_stack_that_is_defined, a_thread_without_stack_is_told,
-        a_crash_is_told_with_its_kernel,
-        signals_reach_the_handlers_of_the_program, a_library_that_has_launched_stays,
-        a_launch_that_the_system_cannot_run_is_an_error, stacks_are_kept_and_their_memory_is_not,
-    ],
-}
-
 fn on_cpu(threads: &str) -> Staged {
     on_gpus("").with("OFFLOAD_CPU_THREADS", threads)
 }
 
 /// Asserts that 40 launches at once, each on a machine of 256 cores, do not need more mappings than
 /// Linux gives a process.
+#[test(COMPILERS)]
 fn large_blocks_run_on_many_cores() {
     run(&on_cpu("256"), &["many", "40"]).succeeds().prints("done\n");
     run(&on_cpu("256"), &["waiting"]).succeeds().prints("sleeps: few\n");
 }
 
+#[test(COMPILERS)]
 fn launches_in_kernels_leave_shared_memory_alone() {
     for staged in [on_cpu("2"), on_cpu("2").with("OFFLOAD_CPU_ORDER", "reverse")] {
         run(&staged, &["nested", "1"]).succeeds().prints("done\n");
@@ -33,12 +25,14 @@ fn launches_in_kernels_leave_shared_memory_alone() {
     run(&on_cpu("256"), &["nested", "6"]).succeeds().prints("done\n");
 }
 
+#[test(COMPILERS)]
 fn every_thread_has_the_stack_that_is_defined() {
     for threads in ["1", "4"] {
         run(&on_cpu(threads), &["deep-enough"]).succeeds().prints("[2000]\n");
     }
 }
 
+#[test(COMPILERS)]
 fn a_thread_without_stack_is_told() {
     let first = "8388608 bytes of stack that a thread has here; define a larger OFFLOAD_CPU_STACK in build.rs: \
                  .define(\"OFFLOAD_CPU_STACK\", \"33554432\")\n";
@@ -66,6 +60,7 @@ fn a_thread_without_stack_is_told() {
     told(&["overflow-on-bare-thread"], "after", 9, others);
 }
 
+#[test(COMPILERS)]
 fn a_crash_is_told_with_its_kernel() {
     let address = "it must not access the address (nil) (SIGSEGV)";
     for (kernel, what) in [
@@ -88,6 +83,7 @@ fn a_crash_is_told_with_its_kernel() {
 /// Asserts that signals that are none of a kernel's do what they did before a launch: in a handler
 /// that gets a second one, in a handler that needs more stack than one for signals has, and without
 /// a handler if another process may have sent them.
+#[test(COMPILERS)]
 fn signals_reach_the_handlers_of_the_program() {
     for kind in ["again", "large"] {
         run(&on_cpu("2"), &["own-handler", kind]).succeeds().prints("goes on\n");
@@ -96,6 +92,7 @@ fn signals_reach_the_handlers_of_the_program() {
     assert_eq!((outcome.status, &*outcome.stdout), (None, ""));
 }
 
+#[test(COMPILERS)]
 fn a_library_that_has_launched_stays() {
     let library = PROGRAM.path.with_file_name(format!("lib{}.so", PROGRAM.scenario.name()));
     let library = library.to_str().expect("the target folder's name is UTF-8");
@@ -110,6 +107,7 @@ fn limited(threads: &str, addresses: u32) -> Outcome {
     run(&shell, &["-c", &limited, program, "refused"])
 }
 
+#[test(COMPILERS)]
 fn a_launch_that_the_system_cannot_run_is_an_error() {
     let shared = "Err(cpu (linux x86_64): could not launch inner: the launch gives 300000 bytes of dynamic shared memory; \
                   arrays that are declared with `extern __shared__` have at most 262144 on the CPU, more than on any GPU)";
@@ -130,6 +128,7 @@ fn a_launch_that_the_system_cannot_run_is_an_error() {
     assert_eq!(limited("2", 1_600_000).succeeds().stdout, format!("Ok(())\n{shared}\nOk(())\n"));
 }
 
+#[test(COMPILERS)]
 fn stacks_are_kept_and_their_memory_is_not() {
     let expected = "faults of 1024 threads: few\nleft of 320 MiB: little\n";
     assert_eq!(run(&on_cpu("1"), &["kept"]).succeeds().stdout, expected);

@@ -3,12 +3,9 @@
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS => [generic_functions_call_the_instances_on_each_kind_of_device],
-}
-
 /// The stand-ins for NVIDIA's driver and AMD's runtime log the kernel of each launch and the bytes
 /// of its arguments.
+#[test(COMPILERS)]
 fn generic_functions_call_the_instances_on_each_kind_of_device() {
     let mut text = String::new();
     for (title, staged, is_gpu) in [

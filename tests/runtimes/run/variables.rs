@@ -4,14 +4,6 @@ use super::{PROGRAM, assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::Staged;
 
-offload_tests::tests! {
-    COMPILERS => [
-        variables_are_copied_on_each_kind_of_device, wrong_variables_are_told,
-        copies_on_threads_are_whole, images_have_the_listed_variables,
-        modules_without_images_have_no_variables,
-    ],
-}
-
 /// Returns the program on each kind of device, and on a GPU for which a driver compiles PTX.
 fn devices() -> [(&'static str, Staged); 4] {
     [
@@ -22,11 +14,13 @@ fn devices() -> [(&'static str, Staged); 4] {
     ]
 }
 
+#[test(COMPILERS)]
 fn variables_are_copied_on_each_kind_of_device() {
     let text = devices().map(|(title, staged)| transcript(title, &run(&staged, &["variables"])));
     assert_expected("variables", &text.concat());
 }
 
+#[test(COMPILERS)]
 fn wrong_variables_are_told() {
     let text =
         devices().map(|(title, staged)| transcript(title, &run(&staged, &["variable-errors"])));
@@ -34,6 +28,7 @@ fn wrong_variables_are_told() {
 }
 
 /// The modules around one that has images have none.
+#[test(COMPILERS)]
 fn modules_without_images_have_no_variables() {
     let text = [("cpu", on_gpus("")), ("cuda:0", on_gpus("8.0"))].map(|(device, staged)| {
         let staged = staged.with("OFFLOAD_DEVICE", device);
@@ -42,6 +37,7 @@ fn modules_without_images_have_no_variables() {
     assert_expected("empty_modules", &text.concat());
 }
 
+#[test(COMPILERS)]
 fn copies_on_threads_are_whole() {
     for (_, staged) in devices() {
         run(&staged, &["variable-threads"]).succeeds().prints("done\n");
@@ -50,6 +46,7 @@ fn copies_on_threads_are_whole() {
 
 /// Asserts that LLVM's and NVIDIA's tools find the variables in the images, under the symbols in
 /// the pack's index.
+#[test(COMPILERS)]
 fn images_have_the_listed_variables() {
     let output = |file: &str| PROGRAM.scenario.output("debug", file);
     let index = String::from_utf8(read(output("variables.index"))).expect("an index is text");

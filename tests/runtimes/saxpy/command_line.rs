@@ -5,13 +5,7 @@ use super::{
 };
 use offload_tests::registry::GCC;
 
-offload_tests::tests! {
-    GCC => [
-        devices_are_taken_by_name, explain_tells_which_image_and_why_not_the_others,
-        wrong_command_lines_end_with_2,
-    ],
-}
-
+#[test(GCC)]
 fn devices_are_taken_by_name() {
     for args in [&["--device", "cpu"][..], &["--device=cpu"]] {
         assert_runs_on_cpu(&PREBUILT.start(args).ends());
@@ -42,6 +36,7 @@ const EXPLAINED: [(&str, Option<&str>, &str); 5] = [
     ("sm_75", None, "compute_80 needs compute capability 8.0"),
 ];
 
+#[test(GCC)]
 fn explain_tells_which_image_and_why_not_the_others() {
     for (device, image, reason) in EXPLAINED {
         let printed = PREBUILT.start(&["--explain", device]).ends();
@@ -81,6 +76,7 @@ fn assert_names(rows: &[String], meant: impl Fn(&Target) -> bool) {
     assert_eq!(named, meant.map(|target| target.name).collect::<Vec<_>>());
 }
 
+#[test(GCC)]
 fn wrong_command_lines_end_with_2() {
     for (args, error) in [
         (&["--nonsense"][..], "error: unknown argument `--nonsense`\n"),

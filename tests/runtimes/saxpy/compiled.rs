@@ -3,18 +3,16 @@
 use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    COMPILERS.slow() => [a_stripped_program_keeps_its_images, everything_is_compiled_in_the_dev_profile, everything_is_compiled_in_the_release_profile],
-}
-
 static RELEASE: LazyLock<Built> = LazyLock::new(|| Built::compiled("saxpy-compiled", "release"));
 
+#[test(COMPILERS.slow())]
 fn everything_is_compiled_in_the_release_profile() {
     RELEASE.check(|_| "compiled");
     RELEASE.build.lacks(PREBUILT_LINE);
     assert_llvm_finds_the_images(&RELEASE, &RELEASE.program());
 }
 
+#[test(COMPILERS.slow())]
 fn everything_is_compiled_in_the_dev_profile() {
     let built = Built::compiled("saxpy-compiled-dev", "debug");
     built.check(|_| "compiled");
@@ -22,6 +20,7 @@ fn everything_is_compiled_in_the_dev_profile() {
     assert_llvm_finds_the_images(&built, &built.program());
 }
 
+#[test(COMPILERS.slow())]
 fn a_stripped_program_keeps_its_images() {
     let stripped = RELEASE.scenario.folder.join("stripped");
     succeed(Command::new("strip").arg("-o").arg(&stripped).arg(RELEASE.program()));

@@ -9,8 +9,6 @@ use offload_format::offload_binary::{OffloadBinaries, OffloadKind};
 use offload_tests::prelude::*;
 use std::env::consts::ARCH;
 
-offload_tests::tests! { ; compiled::tests(), prebuilt_set::tests(), command_line::tests() }
-
 /// A target of the example's build script.
 struct Target {
     name: &'static str,

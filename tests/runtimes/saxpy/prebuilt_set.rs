@@ -4,21 +4,9 @@
 use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    GCC.claimed() => [prebuilt_images_stand_in_for_all_gpu_compilers],
-    GCC.slow() => [prebuilt_images_of_another_header_are_refused],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow() => [only_cubins_are_prebuilt_without_ptxas];
-    [Test::new(
-        module_path!(),
-        "the_prebuilt_set_is_what_the_compilers_make",
-        COMPILERS.slow(),
-        the_prebuilt_set_is_what_the_compilers_make,
-    )
-    .ignored_if(other_compilers)],
-}
-
 /// Asserts that the set matches the current kernel and header. If it does not, `cargo xtask
 /// prebuilt` remakes it.
+#[test(GCC.claimed())]
 fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
     let warning = "warning: saxpy-prebuilt@0.1.0: pack \"saxpy\": gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, \
@@ -29,6 +17,7 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
 
 /// Asserts that a build without ptxas takes only the cubins from the prebuilt set: clang and the
 /// C++ compiler make all other images.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow())]
 fn only_cubins_are_prebuilt_without_ptxas() {
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
         build.without(&["CUDA_HOME"]).path_without("ptxas")
@@ -41,6 +30,7 @@ fn only_cubins_are_prebuilt_without_ptxas() {
 }
 
 /// If the kit's header has changed, the build uses nothing from the set.
+#[test(GCC.slow())]
 fn prebuilt_images_of_another_header_are_refused() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-other-header");
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
@@ -63,6 +53,7 @@ fn prebuilt_images_of_another_header_are_refused() {
 
 /// Asserts that the set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the
 /// compilers are those that made it.
+#[test(COMPILERS.slow().ignored_if(other_compilers))]
 fn the_prebuilt_set_is_what_the_compilers_make() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-update");
     let folder = scenario.folder.join("prebuilt");

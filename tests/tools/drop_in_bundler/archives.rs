@@ -6,13 +6,6 @@ use crate::{containers, corpus_bytes};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Case;
 
-offload_tests::tests! {
-    LLVM => [
-        archives_for_one_target, archives_that_cannot_be_read, thin_archives,
-        archives_of_compressed_members, archives_are_checked, archives_are_listed,
-    ],
-}
-
 const OPENMP: &str = "openmp-amdgcn-amd-amdhsa--";
 
 /// Returns a command line that unbundles an archive. In the line, `OPENMP` stands for the start of
@@ -22,6 +15,7 @@ fn archive(line: &str) -> Case {
         .file("lib.a", corpus_bytes("archive/lib.a"))
 }
 
+#[test(LLVM)]
 fn archives_for_one_target() {
     for line in [
         "-targets=OPENMPgfx906 -output=x",
@@ -45,6 +39,7 @@ fn archives_for_one_target() {
     }
 }
 
+#[test(LLVM)]
 fn archives_that_cannot_be_read() {
     let case = archive("-targets=OPENMPgfx906 -output=x");
     for bytes in [&b""[..], b"short", b"some text that is no archive", b"!<arch>\n"] {
@@ -63,6 +58,7 @@ fn archives_that_cannot_be_read() {
     assert_eq!((theirs.status, theirs.files), (ours.status, ours.files));
 }
 
+#[test(LLVM)]
 fn thin_archives() {
     let folder = scratch::folder("drop-in-thin");
     let lib = corpus_bytes("archive/lib.a");
@@ -90,6 +86,7 @@ fn thin_archives() {
     with(case, &members[1..]).assert_same().success();
 }
 
+#[test(LLVM)]
 fn archives_of_compressed_members() {
     for file in ["v2_zstd", "v3_zstd", "synthetic_v1_zlib", "synthetic_v3_zlib"] {
         let bundle = corpus_bytes(&format!("compressed/{file}.ccob"));
@@ -111,6 +108,7 @@ fn archives_of_compressed_members() {
     }
 }
 
+#[test(LLVM)]
 fn archives_are_checked() {
     let case = archive("-check-input-archive -targets=OPENMPgfx906 -output=x");
     case.assert_same().success();
@@ -127,6 +125,7 @@ fn archives_are_checked() {
 }
 
 /// Asserts that our tool lists the bundles in archives; LLVM 22 lists nothing for them.
+#[test(LLVM)]
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {
         let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();

@@ -4,14 +4,7 @@ use super::{GFX906, HOST, bundler};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
-offload_tests::tests! {
-    LLVM => [
-        what_may_not_stand_together, spellings, response_files, files_that_cannot_be_opened,
-        standard_input_and_output, help_and_version,
-    ],
-    LLVM.slow() => [wrong_options],
-}
-
+#[test(LLVM.slow())]
 fn wrong_options() {
     const WRONG: &str = " | -h | -type | -type= | -type=bc | -type=bc -list | -type=o -bogus=3 | -typ=o | \
         -type=bc -list=maybe | -type=bc -verbose=maybe -list -input=one | -type=bc -list -- one | \
@@ -36,6 +29,7 @@ fn wrong_options() {
     Case::new("clang-offload-bundler", ["-type=bc", ""]).assert_same();
 }
 
+#[test(LLVM)]
 fn what_may_not_stand_together() {
     let lines = "-list -unbundle=true -input=one | -list -input=one -input=two | \
         -list -input=one -output=x | -list -input=one -targets=HOST | -list=0 -input=one | \
@@ -60,6 +54,7 @@ fn what_may_not_stand_together() {
     bundler("-type=a -targets=HOST -input=one -output=x").assert_same();
 }
 
+#[test(LLVM)]
 fn spellings() {
     for line in [
         "--type bc --targets HOST,GFX906 --input host --input one --output x",
@@ -75,6 +70,7 @@ fn spellings() {
     }
 }
 
+#[test(LLVM)]
 fn response_files() {
     let quoted = "-type=bc -list \"-input=a b\" '-verbose'\n\\-compress";
     bundler("@r").file("r", quoted).file("a b", "0123456789").assert_same().success();
@@ -86,6 +82,7 @@ fn response_files() {
     beside.assert_same().failure("");
 }
 
+#[test(LLVM)]
 fn files_that_cannot_be_opened() {
     let lines = "-type=bc -list -input=missing | -type=zz -list -input=missing | \
         -type=zz -list -input=one | -type= -list -input=one | -type=bc -list -input= | \
@@ -107,6 +104,7 @@ fn files_that_cannot_be_opened() {
     }
 }
 
+#[test(LLVM)]
 fn standard_input_and_output() {
     for file_type in ["bc", "ii"] {
         let with = |stdin: &[u8], line: &str| {
@@ -125,6 +123,7 @@ fn standard_input_and_output() {
 
 /// The help has LLVM's text, which scripts search for. It also has `--debug-only`, which LLVM's
 /// release builds leave out.
+#[test(LLVM)]
 fn help_and_version() {
     let both = |line: &str| {
         let (theirs, ours) = bundler(line).both();

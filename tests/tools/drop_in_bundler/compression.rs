@@ -6,11 +6,6 @@ use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
-offload_tests::tests! {
-    LLVM => [verbose, compressed_bundles_that_are_damaged],
-    LLVM.slow() => [compressed_bundles, environment, large_bundles],
-}
-
 fn compress(file_type: &str, rest: &str) -> Case {
     let line = format!("-type={file_type} -targets=HOST,GFX906 -input=host -input=one -output=x");
     bundler(&format!("{line} {rest}"))
@@ -43,6 +38,7 @@ fn without_figures(text: &str) -> Vec<&str> {
     lines
 }
 
+#[test(LLVM.slow())]
 fn compressed_bundles() {
     for file_type in ["bc", "o", "gch", "ii", "s"] {
         for rest in ["", "-compression-level=9", "-compression-level=-5 -bundle-align=64"] {
@@ -58,6 +54,7 @@ fn compressed_bundles() {
     reading(corpus_bytes("bundle/basic.bc"), line).assert_same();
 }
 
+#[test(LLVM.slow())]
 fn environment() {
     const ON: (&str, &str) = ("OFFLOAD_BUNDLER_COMPRESS", "1");
     const VERBOSE: (&str, &str) = ("OFFLOAD_BUNDLER_VERBOSE", "1");
@@ -87,6 +84,7 @@ fn environment() {
     case("", &[ON, ignore, (LEVEL, "zz"), (VERSION, "9")]).assert_same();
 }
 
+#[test(LLVM)]
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
     // These command lines compress nothing, so the messages are identical except for the speed.
@@ -109,6 +107,7 @@ fn verbose() {
 }
 
 /// Tests bundles that are large enough for threads, and for buffers that small bundles do not use.
+#[test(LLVM.slow())]
 fn large_bundles() {
     let host = Random::new(1).bytes(5_000_000);
     let device: Vec<u8> = host.iter().rev().copied().collect();
@@ -143,6 +142,7 @@ fn large_bundles() {
 
 const DAMAGED: &str = "error: Failed to decompress input: ";
 
+#[test(LLVM)]
 fn compressed_bundles_that_are_damaged() {
     let good = corpus_bytes("compressed/v3_zstd.ccob");
     for (what, bytes) in [

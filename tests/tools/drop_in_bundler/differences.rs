@@ -6,15 +6,6 @@ use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
-offload_tests::tests! {
-    LLVM => [
-        no_objcopy_is_needed, several_bundles_in_one_file, linked_inputs_without_a_host, targets_without_a_vendor, a_full_disk,
-        compressing_an_object_bundle, an_archive_to_standard_output, a_table_that_is_cut_short,
-        damage_behind_what_is_asked_for, an_archive_that_cannot_be_written,
-        nothing_is_left_of_what_failed, names_that_command_terminals,
-    ],
-}
-
 const BUNDLE: &str = "-targets=HOST,GFX906 -input=one -output=x";
 
 /// Returns a command line that reads an archive of the corpus.
@@ -30,11 +21,13 @@ fn assert_messages(case: &Case, theirs: &str, ours: &str) {
     assert_eq!(their_run.status, our_run.status);
 }
 
+#[test(LLVM)]
 fn no_objcopy_is_needed() {
     let case = bundler(&format!("-type=o -input=h.o {BUNDLE}"));
     case.file("h.o", corpus_bytes("object_bundle/host.o")).ours_alone().success();
 }
 
+#[test(LLVM)]
 fn several_bundles_in_one_file() {
     let file = [
         corpus_bytes("bundle/basic.bc"),
@@ -54,6 +47,7 @@ fn several_bundles_in_one_file() {
     assert_eq!(further.count(), 2, "{stderr}");
 }
 
+#[test(LLVM)]
 fn linked_inputs_without_a_host() {
     let case = bundler("-type=o -targets=GFX906,GFX908 -input=one -input=two -output=x");
     let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
@@ -62,6 +56,7 @@ fn linked_inputs_without_a_host() {
     assert!(ours.stderr.contains("or use cargo offload bundle"), "{}", ours.stderr);
 }
 
+#[test(LLVM)]
 fn targets_without_a_vendor() {
     let line = "-type=bc -targets=openmp-amdgcn-amdhsa-gfx906:sramecc+:xnack+ -input=one -output=x";
     let (theirs, ours) = bundler(line).both();
@@ -70,6 +65,7 @@ fn targets_without_a_vendor() {
     assert!(rest.contains("write 'openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+'"), "{rest}");
 }
 
+#[test(LLVM)]
 fn a_full_disk() {
     assert_messages(
         &bundler("-type=bc -targets=HOST,GFX906 -input=host -input=one -output=/dev/full"),
@@ -80,6 +76,7 @@ fn a_full_disk() {
 
 /// Tests `-compress` for an object bundle. LLVM's tool prints that it compresses the bundle, but
 /// both tools write the same object, which is not compressed.
+#[test(LLVM)]
 fn compressing_an_object_bundle() {
     let case = bundler(&format!("-type=o -compress -verbose -input=h.o {BUNDLE}"));
     let (theirs, ours) = case.file("h.o", corpus_bytes("object_bundle/host.o")).both();
@@ -88,6 +85,7 @@ fn compressing_an_object_bundle() {
     assert_eq!(ours.files, theirs.files);
 }
 
+#[test(LLVM)]
 fn an_archive_to_standard_output() {
     let (theirs, ours) = lib("-targets=HOST -output=-").both();
     assert_eq!(theirs.stdout, b"");
@@ -95,6 +93,7 @@ fn an_archive_to_standard_output() {
     assert!(ours.stdout == theirs.file("-"), "another archive comes out");
 }
 
+#[test(LLVM)]
 fn a_table_that_is_cut_short() {
     for line in ["-list", "-unbundle -targets=HOST -allow-missing-bundles -output=y"] {
         let case = reading("__CLANG_OFFLOAD_BUNDLE__", &format!("-type=bc {line}"));
@@ -105,6 +104,7 @@ fn a_table_that_is_cut_short() {
     }
 }
 
+#[test(LLVM)]
 fn damage_behind_what_is_asked_for() {
     let random = Random::new(1).bytes(1 << 20);
     let line = "-type=bc -compress -targets=HOST,GFX906 -input=host -input=random -output=x";
@@ -127,6 +127,7 @@ fn damage_behind_what_is_asked_for() {
     }
 }
 
+#[test(LLVM)]
 fn an_archive_that_cannot_be_written() {
     assert_messages(
         &lib("-targets=openmp-amdgcn-amd-amdhsa--gfx906 -output=no/x"),
@@ -135,6 +136,7 @@ fn an_archive_that_cannot_be_written() {
     );
 }
 
+#[test(LLVM)]
 fn nothing_is_left_of_what_failed() {
     let case = bundler(&format!("-type=o -input=h.wasm {BUNDLE}"));
     let (theirs, ours) = case.file("h.wasm", b"\0asm\x01\0\0\0").both();
@@ -144,6 +146,7 @@ fn nothing_is_left_of_what_failed() {
 }
 
 /// LLVM's tool prints names from files unchanged, including control sequences of terminals.
+#[test(LLVM)]
 fn names_that_command_terminals() {
     const RED: &str = "\u{1b}[31mred";
     let bad_entry = shared_bundle(&[format!("{GFX906}:{RED}")], b"");

@@ -5,11 +5,6 @@ use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Ran;
 
-offload_tests::tests! {
-    LLVM => [order_and_hosts, targets_without_entries, commands_for_objects],
-    LLVM.slow() => [every_type, what_is_no_bundle, objects, golden_bundles],
-}
-
 /// All types except archives, which are not bundled.
 const TYPES: [&str; 11] = ["i", "ii", "cui", "hipi", "d", "ll", "bc", "s", "o", "gch", "ast"];
 
@@ -19,6 +14,7 @@ fn sorted(ran: &Ran) -> Vec<String> {
     lines
 }
 
+#[test(LLVM.slow())]
 fn every_type() {
     for file_type in TYPES {
         let line = format!("-type={file_type} -targets=HOST,GFX906,GFX908 -input=host -input=one");
@@ -36,6 +32,7 @@ fn every_type() {
     }
 }
 
+#[test(LLVM)]
 fn order_and_hosts() {
     for line in [
         "-type=bc -targets=GFX906,HOST -input=one -input=host -output=x",
@@ -56,6 +53,7 @@ fn order_and_hosts() {
     }
 }
 
+#[test(LLVM)]
 fn targets_without_entries() {
     for (file_type, file) in [("bc", "bundle/basic.bc"), ("ii", "text_bundle/basic.ii")] {
         let run = |rest: &str| {
@@ -84,6 +82,7 @@ fn targets_without_entries() {
     }
 }
 
+#[test(LLVM.slow())]
 fn what_is_no_bundle() {
     for file_type in TYPES {
         for bytes in [&b""[..], b"short", b"some text\nand more of it\n"] {
@@ -98,6 +97,7 @@ fn what_is_no_bundle() {
     }
 }
 
+#[test(LLVM.slow())]
 fn objects() {
     let unbundle = "-type=o -unbundle -targets=GFX906,HOST";
     for object in ["host.o", "host.obj"] {
@@ -133,6 +133,7 @@ fn objects() {
 
 /// `-###` prints the commands that LLVM's tool would run. The name of its temporary file differs
 /// from run to run.
+#[test(LLVM)]
 fn commands_for_objects() {
     // Six digits follow the part of the name that stays the same.
     let without_number = |text: &str| -> String {
@@ -158,6 +159,7 @@ fn commands_for_objects() {
 }
 
 /// Tests with files that LLVM's tools have written.
+#[test(LLVM.slow())]
 fn golden_bundles() {
     // The tools differ in files of several bundles, and in IDs of three fields (`differences`).
     const DIFFERENT: [&str; 4] = ["concat.bc", "concat_padded.ccob", "nvptx4.bc", "threefield.bc"];

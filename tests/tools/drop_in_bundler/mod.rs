@@ -12,12 +12,6 @@ mod targets;
 
 use offload_tests::side_by_side::{Case, Whose};
 
-offload_tests::tests! {
-    ;
-    command_line::tests(), forms::tests(), targets::tests(), archives::tests(),
-    compression::tests(), differences::tests(), next_llvm::tests(),
-}
-
 const HOST: &str = "host-x86_64-unknown-linux-gnu-";
 const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 const GFX908: &str = "hip-amdgcn-amd-amdhsa--gfx908";

@@ -12,13 +12,6 @@ use super::{GFX906, HOST};
 use crate::{assert_session, containers, corpus_bytes};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        bundles_and_back, families_cover_their_members, archives_for_one_target,
-        bundles_inside_of_other_files_are_listed,
-    ],
-}
-
 /// Runs command lines in a folder with two files. `BUNDLER` stands for the tool, and the names of
 /// some entries for their IDs.
 fn session(folder: &Path, name: &str, lines: &str) {
@@ -39,6 +32,7 @@ fn session(folder: &Path, name: &str, lines: &str) {
     assert_session(folder, &format!("next_bundler/{name}"), &lines);
 }
 
+#[test]
 fn bundles_and_back() {
     let lines = "
         BUNDLER -type=bc -targets=HOST,NEW900,OLD906,hip-amdgpu-amd-amdhsa--gfx908 \
@@ -70,6 +64,7 @@ hip-amdgcn-amd-amdhsa--gfx1010 -input=x -output=y -output=z -output=a
     session(&scratch::folder("next-bundler-bundles"), "bundles", lines);
 }
 
+#[test]
 fn families_cover_their_members() {
     let mut lines = String::new();
     for (provided, requested) in [
@@ -102,6 +97,7 @@ fn archive(folder: &Path, name: &str, members: &[&str]) {
 /// Tests the library of LLVM's test, with two members for OpenMP of three, and archives with
 /// entries of different kinds or triples for one processor. Such entries can be bundled: bundling
 /// compares only entries of one kind and triple.
+#[test]
 fn archives_for_one_target() {
     let folder = scratch::folder("next-bundler-archives");
     let lines = "
@@ -153,6 +149,7 @@ fn archives_for_one_target() {
 }
 
 /// LLVM 22 lists nothing for objects, and for archives of objects.
+#[test]
 fn bundles_inside_of_other_files_are_listed() {
     let folder = scratch::folder("next-bundler-listed");
     scratch::write(folder.join("a.o"), corpus_bytes("fat_file/hip_nordc.o"));

@@ -4,11 +4,7 @@ use super::{GFX906, HOST, bundler, reading, written};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
-offload_tests::tests! {
-    LLVM => [compatibility_is_explained],
-    LLVM.slow() => [wrong_targets],
-}
-
+#[test(LLVM.slow())]
 fn wrong_targets() {
     const WRONG: &str = " host host-x86_64-unknown-linux hip-amdgcn-amd-amdhsa HOST,,GFX906 HOST,HOST \
         HOST,GFX906,GFX906 foo-x-y-z-w hip-x-y-z-w HIP-amdgcn-amd-amdhsa--gfx906 \
@@ -27,6 +23,7 @@ fn wrong_targets() {
 
 /// LLVM has `-debug-only` only in builds with assertions, which no distribution ships, so the
 /// expected texts come from LLVM's tests.
+#[test(LLVM)]
 fn compatibility_is_explained() {
     let fat = "hip-amdgcn-amd-amdhsa--gfx90a:xnack+";
     let line = format!("-type=bc -targets=HOST,GFX906,{fat} -input=host -input=one -input=two");

@@ -7,8 +7,6 @@ mod old_driver;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
-
 /// Definitions that a HIP source needs where no ROCm is installed.
 const HIP: &str = "#define __global__ __attribute__((global))\n\
     typedef unsigned long size_t;\n\

@@ -4,11 +4,6 @@ use super::{HIP, assert_runs, assert_same_files, clang, put_tools};
 use offload_format::offload_binary::MAGIC;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM.slow() => [hip_with_the_new_driver, openmp],
-    needs(&[Tool::Llvm22, Tool::Cuda]).slow() => [images_for_nvidia],
-}
-
 const PACKAGER: &str = "llvm-offload-binary";
 
 const CUDA: &str = "typedef unsigned long size_t;\n\
@@ -47,6 +42,7 @@ fn assert_has_binary(name: &str, line: &str) -> PathBuf {
     folder
 }
 
+#[test(LLVM.slow())]
 fn hip_with_the_new_driver() {
     for (number, archs) in [
         "--offload-arch=gfx906",
@@ -62,6 +58,7 @@ fn hip_with_the_new_driver() {
     }
 }
 
+#[test(LLVM.slow())]
 fn openmp() {
     for (name, archs) in [
         ("openmp_1", "--offload-arch=gfx906"),
@@ -75,6 +72,7 @@ fn openmp() {
 }
 
 /// Compares builds with cubins, which ptxas makes.
+#[test(needs(&[Tool::Llvm22, Tool::Cuda]).slow())]
 fn images_for_nvidia() {
     for (name, options) in [
         ("nvidia_openmp", "-fopenmp a.c"),

@@ -5,11 +5,6 @@ use super::{HIP, assert_runs, clang, put_tools};
 use offload_tests::prelude::*;
 use offload_tests::scenario::printed;
 
-offload_tests::tests! {
-    LLVM => [hip_compressed],
-    LLVM.slow() => [hip_with_the_old_driver, relocatable_device_code, the_linker_wrapper],
-}
-
 const BUNDLER: &str = "clang-offload-bundler";
 
 const HIP_OPTIONS: &str = "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent \
@@ -48,6 +43,7 @@ fn compile(folder: &Path, line: &str) {
     succeed(&mut clang(folder, &format!("{HIP_OPTIONS} -c -fPIC {line}")));
 }
 
+#[test(LLVM.slow())]
 fn hip_with_the_old_driver() {
     let objects = assert_same("hip_old", |folder| {
         let options = format!("{HIP_OPTIONS} --no-offload-new-driver a.hip");
@@ -70,6 +66,7 @@ fn hip_with_the_old_driver() {
 
 /// zstd 1.5.7 and 1.5.4 write different streams, so the test compares the decompressed content and
 /// the surrounding parts.
+#[test(LLVM)]
 fn hip_compressed() {
     let [theirs, ours] = build("hip_compressed", |folder| {
         compile(folder, "--no-offload-new-driver --offload-compress a.hip -o a.o");
@@ -94,6 +91,7 @@ fn hip_compressed() {
 
 /// Builds objects with device code in their sections, an archive of them, and a program; linking it
 /// unbundles all of them.
+#[test(LLVM.slow())]
 fn relocatable_device_code() {
     let results = assert_same("relocatable", |folder| {
         for source in ["calls", "called"] {
@@ -115,6 +113,7 @@ fn relocatable_device_code() {
 }
 
 /// `clang-linker-wrapper` searches for the bundler in its own folder, so a copy of it finds ours.
+#[test(LLVM.slow())]
 fn the_linker_wrapper() {
     assert_same("linker_wrapper", |folder| {
         const WRAPPER: &str = "clang-linker-wrapper";

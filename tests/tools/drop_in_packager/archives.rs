@@ -7,10 +7,6 @@ use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
-offload_tests::tests! {
-    LLVM => [archives_are_written, archives_are_read, thin_archives],
-}
-
 /// Returns a real object, so that the archive has a symbol table.
 fn object() -> Vec<u8> {
     let folder = scratch::folder("drop_in_packager/object");
@@ -21,6 +17,7 @@ fn object() -> Vec<u8> {
     read(folder.join("k.o"))
 }
 
+#[test(LLVM)]
 fn archives_are_written() {
     let object = object();
     let images = [
@@ -50,6 +47,7 @@ fn archives_are_written() {
     }
 }
 
+#[test(LLVM)]
 fn archives_are_read() {
     let files = [
         ("llvm_offloading.o", corpus_bytes("fat_file/llvm_offloading.o")),
@@ -73,6 +71,7 @@ fn archives_are_read() {
     assert!(ran.files.contains_key(Path::new("x.a")), "no archive is written");
 }
 
+#[test(LLVM)]
 fn thin_archives() {
     let files = [("images.bin", several()), ("dir/more.bin", packed("--image=file=one.o,arch=x"))];
     let library = archive("thin_archives", "rcTD", &files);

@@ -6,11 +6,8 @@ use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
-offload_tests::tests! {
-    LLVM.slow() => [bitcode_for_hosts],
-}
-
 /// Tests bitcode in which clang has embedded offload binaries, in several forms.
+#[test(LLVM.slow())]
 fn bitcode_for_hosts() {
     let folder = scratch::folder("drop_in_packager/bitcode_for_hosts");
     let big = some_bytes(9, 300_000);

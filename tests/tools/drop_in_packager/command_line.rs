@@ -6,14 +6,7 @@ use offload_tests::side_by_side::{Case, Ran};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! {
-    LLVM => [
-        spellings_of_options, response_files, the_old_name, options_of_libraries,
-        arguments_that_are_no_text,
-    ],
-    LLVM.slow() => [messages_about_the_command_line, misspelled_options, help_and_version],
-}
-
+#[test(LLVM)]
 fn spellings_of_options() {
     const IMAGE: &str = "file=one.o,triple=amdgcn-amd-amdhsa";
     let lines = "-o out --image IMAGE | -o out -image IMAGE | --o out -image IMAGE | \
@@ -29,6 +22,7 @@ fn spellings_of_options() {
     case_of(TOOL, ["--image", IMAGE, "-o", "out", ""]).assert_same().success();
 }
 
+#[test(LLVM.slow())]
 fn messages_about_the_command_line() {
     let exclusive = "llvm-offload-binary: error: Packaging to an output file and extracting from an input file are \
                      mutually exclusive.\n";
@@ -49,6 +43,7 @@ fn messages_about_the_command_line() {
 
 /// Tests groups of one-letter options (only `-o` and `-h` exist), and the suggestions for
 /// misspelled options.
+#[test(LLVM.slow())]
 fn misspelled_options() {
     const OPTIONS: &str = "-h=x -h=1=2 -hox -hoh -ha -halp -oh -ooo=x --halp --halp=3 --hlp=3 --hell=3 --hel=3 \
         --versio=3 --archve=1 --imge= -g -p --g=1 --gg --helq --hexp --hi -ab --xx --arc --i --abcdefgh \
@@ -64,6 +59,7 @@ fn misspelled_options() {
     }
 }
 
+#[test(LLVM)]
 fn response_files() {
     let image = "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906";
     for text in [
@@ -145,6 +141,7 @@ fn structure(help: &str) -> Vec<String> {
 }
 
 /// The help has LLVM's text, which scripts search for, and LLVM's layout and options.
+#[test(LLVM.slow())]
 fn help_and_version() {
     const HELP: &str = "--help | -help | -h | --h | -h=1 | --help-hidden | --help-list | --help-list-hidden | -o= | \
         --image=file=one.o | --archive | --archive= | -hh | -hh=1 | -ho out | -ho=out | -h one.o -o out | @empty | \
@@ -168,6 +165,7 @@ fn help_and_version() {
     }
 }
 
+#[test(LLVM)]
 fn the_old_name() {
     let warning =
         "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.\n";
@@ -199,6 +197,7 @@ fn the_old_name() {
     }
 }
 
+#[test(LLVM)]
 fn options_of_libraries() {
     for option in ["--color", "--time-passes", "--stats"] {
         let (theirs, ours) = case(&format!("{option} -o out")).both();
@@ -208,6 +207,7 @@ fn options_of_libraries() {
     }
 }
 
+#[test(LLVM)]
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
     // The argument is not UTF-8. The test decodes both outputs in the same way, so that they can be

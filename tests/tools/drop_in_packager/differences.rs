@@ -9,14 +9,8 @@ use offload_tests::side_by_side::Whose;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-offload_tests::tests! {
-    LLVM => [
-        later_versions_and_gaps, the_old_kind_of_hip, a_key_file_without_a_value,
-        names_stay_in_the_folder, outputs_that_are_links, permissions_of_outputs, a_full_disk,
-    ],
-}
-
 /// LLVM 22 reads version 1 only, and allows no bytes between two offload binaries.
+#[test(LLVM)]
 fn later_versions_and_gaps() {
     let gfx906: &[_] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")];
     let images: [Image<'_>; 2] = [
@@ -50,6 +44,7 @@ fn later_versions_and_gaps() {
     }
 }
 
+#[test(LLVM)]
 fn the_old_kind_of_hip() {
     let image = (StatedKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")][..], &b"one"[..]);
     let old = binary(Version::V1, &[image]);
@@ -58,6 +53,7 @@ fn the_old_kind_of_hip() {
     assert_eq!(ours.file("out"), b"one");
 }
 
+#[test(LLVM)]
 fn a_key_file_without_a_value() {
     let (theirs, ours) = case("-o out --image=file,triple=x").both();
     assert_eq!(theirs.success().file("out"), b"");
@@ -65,6 +61,7 @@ fn a_key_file_without_a_value() {
     assert_eq!(names(&ours), [""; 0]);
 }
 
+#[test(LLVM)]
 fn names_stay_in_the_folder() {
     let long = "x".repeat(10_000);
     let cut = format!("in--{}.0.o", "x".repeat(247));
@@ -83,6 +80,7 @@ fn names_stay_in_the_folder() {
     }
 }
 
+#[test(LLVM)]
 fn outputs_that_are_links() {
     let folder = scratch::folder("drop_in_packager/outputs_that_are_links");
     for (name, bytes) in inputs() {
@@ -104,6 +102,7 @@ fn outputs_that_are_links() {
     assert_eq!(ours.2, theirs.2);
 }
 
+#[test(LLVM)]
 fn permissions_of_outputs() {
     let folder = scratch::folder("drop_in_packager/permissions_of_outputs");
     scratch::write(folder.join("one.o"), "one");
@@ -121,6 +120,7 @@ fn permissions_of_outputs() {
     assert_eq!((ours, our_new, theirs), (0o640, their_new, their_new));
 }
 
+#[test(LLVM)]
 fn a_full_disk() {
     let full = "llvm-offload-binary: error: '/dev/full': No space left on device\n";
     for case in [

@@ -5,13 +5,7 @@ use crate::containers::binary;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    LLVM => [images_are_extracted, one_file_for_several_images],
-    LLVM.slow() => [
-        what_is_asked_for, files_that_have_offload_binaries_in_them, files_that_have_none,
-    ],
-}
-
+#[test(LLVM)]
 fn images_are_extracted() {
     let ran = case("in.bin --image=").file("in.bin", several()).assert_same().success();
     let expected = [
@@ -40,6 +34,7 @@ fn images_are_extracted() {
     case_in(binary(Version::V1, &images), "--image=").assert_same().success();
 }
 
+#[test(LLVM.slow())]
 fn what_is_asked_for() {
     const IMAGES: &str = "kind=hip kind=cuda kind=openmp kind=sycl kind=none kind=bogus kind kind= \
         kind=cuda,kind=cuda triple=amdgcn-amd-amdhsa triple=amdgcn-amd-amdhsa,arch=gfx906 \
@@ -57,6 +52,7 @@ fn what_is_asked_for() {
     assert_eq!(names(&case_in(several(), three).assert_same()).len(), 6);
 }
 
+#[test(LLVM)]
 fn one_file_for_several_images() {
     let case = |images: &str| case_in(several(), images).file("folder/x", b"");
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
@@ -74,6 +70,7 @@ fn one_file_for_several_images() {
     assert_eq!(ran.file("out").len(), 1000);
 }
 
+#[test(LLVM.slow())]
 fn files_that_have_offload_binaries_in_them() {
     for file in ["offload_binary", "fat_file"].iter().flat_map(|folder| corpus(folder)) {
         let name = file.file_name().unwrap().to_str().unwrap();
@@ -93,6 +90,7 @@ fn files_that_have_offload_binaries_in_them() {
     assert_eq!(names(&ran).len(), 8);
 }
 
+#[test(LLVM.slow())]
 fn files_that_have_none() {
     for folder in ["bundle", "compressed", "image", "nv_fatbin", "object_bundle", "text_bundle"] {
         for file in corpus(folder) {

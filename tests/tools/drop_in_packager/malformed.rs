@@ -7,11 +7,7 @@ use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
-offload_tests::tests! {
-    LLVM => [malformed_objects_and_archives, malformed_bitcode_in_an_archive],
-    LLVM.slow() => [malformed_offload_binaries],
-}
-
+#[test(LLVM.slow())]
 fn malformed_offload_binaries() {
     const INVALID: &str =
         "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
@@ -67,6 +63,7 @@ fn malformed_offload_binaries() {
     }
 }
 
+#[test(LLVM)]
 fn malformed_objects_and_archives() {
     let object = corpus_bytes("fat_file/llvm_offloading.o");
     for (name, bytes) in [("in.o", &object[..300]), ("in.a", b"!<arch>\nxx")] {
@@ -79,6 +76,7 @@ fn malformed_objects_and_archives() {
     }
 }
 
+#[test(LLVM)]
 fn malformed_bitcode_in_an_archive() {
     let image = (StatedKind::BITCODE, OffloadKind::HIP, &[("arch", "x")][..], &b"BC\xc0\xdexx"[..]);
     let (theirs, ours) =

@@ -16,12 +16,6 @@ mod packing;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
-offload_tests::tests! {
-    ;
-    packing::tests(), command_line::tests(), extraction::tests(), bitcode::tests(),
-    archives::tests(), malformed::tests(), differences::tests(), next_llvm::tests(),
-}
-
 const TOOL: &str = "llvm-offload-binary";
 
 /// Returns a command line of the tool, split at spaces, with the files that all cases use.

@@ -13,13 +13,6 @@ use crate::containers::{archive, binary, with};
 use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        compressed_and_back, wrong_ways_to_compress, all_images_are_extracted, nested_images,
-        images_by_the_name_of_their_member, images_that_are_named_without_end,
-    ],
-}
-
 /// Runs command lines in a folder. `OB` stands for the tool, and `X=` for an image's triple and its
 /// file.
 fn session(folder: &Path, name: &str, lines: &str) {
@@ -36,6 +29,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+#[test]
 fn compressed_and_back() {
     let folder = folder("compressed");
     let mut lines = String::new();
@@ -64,6 +58,7 @@ fn compressed_and_back() {
     }
 }
 
+#[test]
 fn wrong_ways_to_compress() {
     let lines = "
         OB -o out --compress X=text --compression-format=zlib --compression-level=12
@@ -75,6 +70,7 @@ fn wrong_ways_to_compress() {
 }
 
 /// Also packs with a response file, and an image that has no strings.
+#[test]
 fn all_images_are_extracted() {
     let folder = folder("all");
     scratch::write(folder.join("list"), "-o out --image=file=empty");
@@ -84,6 +80,7 @@ fn all_images_are_extracted() {
     session(&folder, "all_images", lines);
 }
 
+#[test]
 fn nested_images() {
     let folder = folder("nested");
     scratch::write(folder.join("bad"), b"\x10\xff\x10\xad\n");
@@ -102,6 +99,7 @@ fn nested_images() {
     session(&folder, "nested", lines);
 }
 
+#[test]
 fn images_by_the_name_of_their_member() {
     let folder = folder("members");
     let strings: &[_] = &[("triple", "x-y-z"), ("arch", "gfx90a")];
@@ -120,6 +118,7 @@ fn images_by_the_name_of_their_member() {
 
 /// Tests nested offload binaries with many levels, and with levels that refer several times to the
 /// level below.
+#[test]
 fn images_that_are_named_without_end() {
     let folder = folder("endless");
     let mut inner = b"end".to_vec();

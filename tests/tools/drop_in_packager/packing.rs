@@ -4,14 +4,7 @@ use super::{TOOL, case, case_in, case_of, inputs, names, several};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
-offload_tests::tests! {
-    LLVM => [
-        images_of_all_kinds_are_packed, what_image_takes, files_that_cannot_be_packed,
-        standard_input_and_output,
-    ],
-    NOTHING => [an_error_leaves_the_old_output],
-}
-
+#[test(LLVM)]
 fn images_of_all_kinds_are_packed() {
     // The tool packs each image by itself, so one command line packs all of them.
     let mut line = "-o out".to_owned();
@@ -35,6 +28,7 @@ fn images_of_all_kinds_are_packed() {
     assert_eq!(case("-o out").assert_same().file("out"), b"");
 }
 
+#[test(LLVM)]
 fn what_image_takes() {
     let images = [
         "file=one.o",
@@ -72,6 +66,7 @@ fn what_image_takes() {
     fails("--image=file=one.o --image=file=none", "No such file or directory");
 }
 
+#[test(LLVM)]
 fn files_that_cannot_be_packed() {
     let is_folder = "llvm-offload-binary: error: Is a directory\n";
     let nowhere = "llvm-offload-binary: error: No such file or directory\n";
@@ -97,6 +92,7 @@ fn files_that_cannot_be_packed() {
     assert!(ran.file("one.o").len() > 72, "{} bytes", ran.file("one.o").len());
 }
 
+#[test(LLVM)]
 fn standard_input_and_output() {
     let ran = case("-o - --image=file=one.o,triple=x").assert_same().success();
     assert!(ran.stdout.starts_with(b"\x10\xff\x10\xad"), "no offload binary comes out");
@@ -119,6 +115,7 @@ fn standard_input_and_output() {
     assert_eq!(names(&ours), ["in"]);
 }
 
+#[test]
 fn an_error_leaves_the_old_output() {
     for line in [
         "-o out --image=file=none",

@@ -8,11 +8,6 @@ use flate2::{Compression, write::GzEncoder};
 use offload_tests::prelude::*;
 use std::io::Write;
 
-offload_tests::tests! {
-    needs(&[Tool::Python]).slow() => [each_command_reports_damage],
-    NOTHING => [what_cannot_be_read_is_no_answer],
-}
-
 /// The commands, each with options for which the undamaged archive gives status 0.
 const COMMANDS: [&str; 13] = [
     "ls",
@@ -196,6 +191,7 @@ fn copies(folder: &Path) -> Vec<(&'static str, Copy)> {
 const UNSEEN_BY_PYTHON: [&str; 3] =
     ["other-size-in-the-list", "other-checksum-in-the-header", "other-number-of-files"];
 
+#[test(needs(&[Tool::Python]).slow())]
 fn each_command_reports_damage() {
     let folder = scratch::folder("inside-damaged");
     for name in ["a/saxpy.hsaco", "b/saxpy.hsaco"] {
@@ -232,6 +228,7 @@ fn each_command_reports_damage() {
 }
 
 /// A GPU of `--require` is not served by what cannot be read.
+#[test]
 fn what_cannot_be_read_is_no_answer() {
     let folder = scratch::folder("inside-no-answer");
     let image = corpus_bytes("image/saxpy.gfx90a.hsaco");

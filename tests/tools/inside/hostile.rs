@@ -9,11 +9,6 @@ use offload_tests::own::run;
 use offload_tests::prelude::*;
 use std::io::Write;
 
-offload_tests::tests! {
-    NOTHING => [names_stay_in_the_folder, what_is_wrong_with_a_zip, what_is_wrong_with_a_tar],
-    NOTHING.slow() => [bombs_end_at_the_limit, nothing_stays_on_the_disk],
-}
-
 fn cubin() -> Vec<u8> {
     corpus_bytes("image/saxpy.sm_90.cubin")
 }
@@ -71,6 +66,7 @@ const BAD_NAMES: [&[u8]; 8] = [
     b"..\\evil",
 ];
 
+#[test]
 fn names_stay_in_the_folder() {
     let folder = scratch::folder("inside-names");
     let image = cubin();
@@ -95,6 +91,7 @@ fn names_stay_in_the_folder() {
     }
 }
 
+#[test]
 fn what_is_wrong_with_a_zip() {
     let folder = scratch::folder("inside-bad-zip");
     let good = Entry::new(b"good.cubin", &cubin());
@@ -130,6 +127,7 @@ fn what_is_wrong_with_a_zip() {
     assert_transcript(&folder, "bad_zip", &(lines + "ls cut.zip"));
 }
 
+#[test]
 fn what_is_wrong_with_a_tar() {
     let folder = scratch::folder("inside-bad-tar");
     let image = cubin();
@@ -161,6 +159,7 @@ fn what_is_wrong_with_a_tar() {
     assert_refused(&folder, "stream.tar.gz", cut, "", "stream.tar.gz: ");
 }
 
+#[test(NOTHING.slow())]
 fn bombs_end_at_the_limit() {
     let folder = scratch::folder("inside-bombs");
     let zeros = vec![0; 40 << 20];
@@ -188,6 +187,7 @@ fn bombs_end_at_the_limit() {
     assert_refused(&folder, "liar.zip", &zip(&[liar]), "--max-size 32M", damaged);
 }
 
+#[test(NOTHING.slow())]
 fn nothing_stays_on_the_disk() {
     let folder = scratch::folder("inside-large");
     // The member is large, so it is unpacked into a temporary file; it begins with an image.

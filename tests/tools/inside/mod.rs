@@ -22,16 +22,6 @@ use offload_tests::published;
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 
-offload_tests::tests! {
-    NOTHING => [
-        archives_inside_are_named, what_is_not_opened_is_named, shared_objects_are_called_so,
-    ],
-    needs(&[Tool::Python]) => [each_command],
-    needs(&[Tool::Python]).slow() => [each_kind_of_archive],
-    needs(&[Tool::Python, Tool::PublishedRocm, Tool::PublishedCuda]).slow() => [published_wheels];
-    damaged::tests(), hostile::tests(),
-}
-
 #[track_caller]
 fn json(folder: &Path, line: &str) -> Value {
     crate::json(&offload(folder, &format!("{line} --json")))
@@ -81,6 +71,7 @@ fn some_files(folder: &Path) -> [&'static str; 3] {
     ["lib/deep/hip.o", "lib/saxpy.fatbin", "lib.a"]
 }
 
+#[test(needs(&[Tool::Python]).slow())]
 fn each_kind_of_archive() {
     let folder = scratch::folder("inside-kinds");
     let files = some_files(&folder);
@@ -123,6 +114,7 @@ fn each_kind_of_archive() {
     assert_eq!(list["files"][0]["images"], json(&folder, "ls lib/saxpy.fatbin")["images"]);
 }
 
+#[test(needs(&[Tool::Python, Tool::PublishedRocm, Tool::PublishedCuda]).slow())]
 fn published_wheels() {
     let mut wheels: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in published::ROCM.into_iter().chain(published::CUDA) {
@@ -147,6 +139,7 @@ fn published_wheels() {
     }
 }
 
+#[test(needs(&[Tool::Python]))]
 fn each_command() {
     let folder = scratch::folder("inside-commands");
     let files = some_files(&folder);
@@ -189,6 +182,7 @@ fn each_command() {
 
 /// Checks the extension of an image for the CPU: a shared object, which `dlopen` loads, or an
 /// object.
+#[test]
 fn shared_objects_are_called_so() {
     let folder = scratch::folder("inside-so");
     for (file_type, extension) in [(3u8, "so"), (1, "o")] {
@@ -208,6 +202,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|file| (file.file_name().into(), fs::read(file.path()).expect("a file"))).collect()
 }
 
+#[test]
 fn archives_inside_are_named() {
     let folder = scratch::folder("inside-nested");
     let entries = [
@@ -222,6 +217,7 @@ fn archives_inside_are_named() {
     assert_transcript(&folder, "inside_archives", "ls outer.zip\nls only.zip");
 }
 
+#[test]
 fn what_is_not_opened_is_named() {
     let folder = scratch::folder("inside-unopened");
     let mut lines = String::new();

@@ -4,10 +4,6 @@
 use crate::{assert_session, corpus_bytes};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [targets_choose_by_compatibility, names_choose_by_equality],
-}
-
 /// Returns lines for a shell that extract with each of these options.
 fn extract(file: &str, options: &str) -> String {
     let line = |option: &str| format!("cargo-offload extract {file} -o out {}\n", option.trim());
@@ -17,6 +13,7 @@ fn extract(file: &str, options: &str) -> String {
 /// If no image fits any target, no folder is made. If no image fits one of two targets, the image
 /// for the other is written. For IDs of bundle entries, LLVM's rules select the entries, and the
 /// kind must match.
+#[test]
 fn targets_choose_by_compatibility() {
     let folder = scratch::folder("ls-targets");
     scratch::write(folder.join("basic.bc"), corpus_bytes("bundle/basic.bc"));
@@ -42,6 +39,7 @@ fn targets_choose_by_compatibility() {
 }
 
 /// The host's empty entry is written only if it is requested.
+#[test]
 fn names_choose_by_equality() {
     let folder = scratch::folder("ls-exact");
     scratch::write(folder.join("hip_nordc.o"), corpus_bytes("fat_file/hip_nordc.o"));

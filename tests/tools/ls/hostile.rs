@@ -8,13 +8,6 @@ use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        names_stay_in_the_folder, names_do_not_clash, terminals_are_not_sent_commands,
-        damage_hides_nothing_else, large_claims_cost_nothing, shared_bytes_end_somewhere,
-    ],
-}
-
 const BAD_NAMES: [&str; 12] = [
     "../../../../tmp/evil",
     "/etc/passwd",
@@ -89,6 +82,7 @@ pub fn assert_stays_in<T>(folder: &Path, out: &Path, work: impl FnOnce() -> T) -
     result
 }
 
+#[test]
 fn names_stay_in_the_folder() {
     let folder = scratch::folder("ls-hostile");
     for file in hostile_files(&folder.join("in")) {
@@ -109,6 +103,7 @@ fn names_stay_in_the_folder() {
     }
 }
 
+#[test]
 fn names_do_not_clash() {
     let folder = scratch::folder("ls-clash");
     let targets = ["gfx90a:x", "gfx90a_x", "GFX90A:X", "gfx90a:x", "gfx90a:x.2", "gfx90a/x"];
@@ -130,6 +125,7 @@ fn names_do_not_clash() {
     assert_eq!(extract(&folder.join("out"), &[text(&file)]).0.stdout, run.stdout);
 }
 
+#[test]
 fn terminals_are_not_sent_commands() {
     let folder = scratch::folder("ls-escape");
     hostile_files(&folder);
@@ -144,6 +140,7 @@ fn terminals_are_not_sent_commands() {
     }
 }
 
+#[test]
 fn damage_hides_nothing_else() {
     let folder = scratch::folder("ls-damage");
     let bundle = corpus_bytes("compressed/v3_zstd.ccob");
@@ -161,6 +158,7 @@ fn damage_hides_nothing_else() {
 
 /// The header of a compressed bundle claims more than the content has, and so does the header of an
 /// offload binary of version 3.
+#[test]
 fn large_claims_cost_nothing() {
     let folder = scratch::folder("ls-claims");
     let bundle = corpus_bytes("compressed/v3_zstd.ccob");
@@ -197,6 +195,7 @@ fn large_claims_cost_nothing() {
     }
 }
 
+#[test]
 fn shared_bytes_end_somewhere() {
     let folder = scratch::folder("ls-shared");
     // Thousands of images share the same megabyte, so there are gigabytes to hash, to search for

@@ -8,14 +8,7 @@ use offload_tests::own::run;
 use offload_tests::prelude::*;
 use std::process::Stdio;
 
-offload_tests::tests! {
-    NOTHING => [
-        inputs_that_cannot_be_read, pipes_are_read, outputs_that_cannot_be_written,
-        who_stops_reading_is_no_error,
-    ],
-    LLVM => [members_of_thin_archives_are_named],
-}
-
+#[test]
 fn inputs_that_cannot_be_read() {
     // A file without device code is no failure of `ls`.
     let lines = "
@@ -30,6 +23,7 @@ fn inputs_that_cannot_be_read() {
     assert_transcript(&corpus_path(""), "inputs", lines);
 }
 
+#[test]
 fn pipes_are_read() {
     let folder = scratch::folder("ls-pipe");
     let file = "fat_file/hip_nordc.o";
@@ -43,6 +37,7 @@ fn pipes_are_read() {
     assert_eq!([read(folder.join("stdin.0.hipv4.gfx906.hsaco"))], whole[..]);
 }
 
+#[test]
 fn outputs_that_cannot_be_written() {
     let folder = scratch::folder("ls-outputs");
     let [file, out] = ["file", "out"].map(|name| folder.join(name));
@@ -66,6 +61,7 @@ fn outputs_that_cannot_be_written() {
     }
 }
 
+#[test]
 fn who_stops_reading_is_no_error() {
     let files = corpus_files();
     let mut ls = own::offload(&["ls", "--kernels"]);
@@ -79,6 +75,7 @@ fn who_stops_reading_is_no_error() {
     assert!(!text.contains("panicked") && !text.contains("error"), "{text}");
 }
 
+#[test(LLVM)]
 fn members_of_thin_archives_are_named() {
     let folder = scratch::folder("ls-thin");
     fs::copy(corpus_path("fat_file/hip_nordc.o"), folder.join("hip_nordc.o")).expect("it is there");

@@ -5,10 +5,7 @@ use crate::{corpus_bytes, list, number, string};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [json_has_these_fields, sha256_is_that_of_the_bytes],
-}
-
+#[test]
 fn json_has_these_fields() {
     let containers =
         "bundle compressed-bundle text-bundle object-bundle offload-binary fatbin kpack oxart raw";
@@ -53,6 +50,7 @@ fn json_has_these_fields() {
     assert!(containers.iter().all(is_seen), "the corpus has every container: {seen:?}");
 }
 
+#[test]
 fn sha256_is_that_of_the_bytes() {
     let folder = scratch::folder("ls-sha256");
     let mut hashes = Vec::new();

@@ -16,14 +16,9 @@ use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
 use serde_json::{Deserializer, Value};
 
-offload_tests::tests! {
-    ;
-    json_output::tests(), choosing::tests(), hostile::tests(),
-    inputs_and_outputs::tests(), terminal::tests(),
-    corpus_folders().into_iter().map(|folder| {
-        Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
-    }),
-}
+tests!(corpus_folders().into_iter().map(|folder| {
+    Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
+}));
 
 /// Runs `cargo offload` in the folder of the corpus. Spaces separate the arguments.
 fn offload(line: &str) -> Ran {

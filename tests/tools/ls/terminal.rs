@@ -6,11 +6,7 @@ use crate::{assert_prints, text};
 use offload_tests::own::{in_terminal, run};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [help_fits_a_screen, completions_are_shell_scripts],
-    needs(&[Tool::Terminal]) => [colour_is_for_terminals, lines_fit_the_terminal],
-}
-
+#[test(needs(&[Tool::Terminal]))]
 fn colour_is_for_terminals() {
     let line = "ls bundle/basic.bc";
     let plain = offload(line).stdout;
@@ -31,6 +27,7 @@ fn colour_is_for_terminals() {
     assert!(!has_colour(&offload("ls malformed/wrap.bc").stderr));
 }
 
+#[test(needs(&[Tool::Terminal]))]
 fn lines_fit_the_terminal() {
     let folder = scratch::folder("ls-width");
     let mut files: Vec<_> = hostile_files(&folder).iter().map(|it| text(it).to_owned()).collect();
@@ -50,6 +47,7 @@ fn lines_fit_the_terminal() {
     assert_prints(&crate::offload(&folder, "ls bad.bin"), &[&"x".repeat(10_000)]);
 }
 
+#[test]
 fn help_fits_a_screen() {
     for command in [
         "",
@@ -73,6 +71,7 @@ fn help_fits_a_screen() {
     }
 }
 
+#[test]
 fn completions_are_shell_scripts() {
     let folder = scratch::folder("ls-completions");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

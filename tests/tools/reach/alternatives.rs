@@ -7,13 +7,6 @@ use crate::{assert_fails, corpus_bytes, json, list, offload};
 use offload_format::target::amdgpu;
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    NOTHING => [
-        files_that_differ_by_their_gpu, files_that_every_gpu_needs, commands_agree, lists_are_short,
-    ],
-    needs(&[Tool::Cuda]) => [ptx_of_alternatives_is_compiled],
-}
-
 /// Writes a wheel with a code object for each of these targets.
 fn write(folder: &Path, files: &[(&str, &str)]) {
     let entry = |(path, target): &(&str, &str)| Entry::new(path.as_bytes(), &code_object(target));
@@ -22,6 +15,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
 }
 
 /// AITER has a folder for each GPU, rocBLAS has the GPU in the names of files, others have neither.
+#[test]
 fn files_that_differ_by_their_gpu() {
     let folder = scratch::folder("offload-reach-alternatives");
     let aiter =
@@ -80,6 +74,7 @@ fn files_that_differ_by_their_gpu() {
 
 /// Other files are for all GPUs: those with a program around the images, those for GPUs of another
 /// vendor, and those of which a GPU has all.
+#[test]
 fn files_that_every_gpu_needs() {
     let folder = scratch::folder("offload-reach-no-alternatives");
     let missing = |files: &[(&str, Vec<u8>)], gpu: &str| {
@@ -101,6 +96,7 @@ fn files_that_every_gpu_needs() {
 }
 
 /// `select` and `verify` give the same answer as `reach`.
+#[test]
 fn commands_agree() {
     let folder = scratch::folder("offload-reach-alternatives-agree");
     let files = [
@@ -136,6 +132,7 @@ fn commands_agree() {
 }
 
 /// A package may have thousands of files for the same GPUs.
+#[test]
 fn lists_are_short() {
     let folder = scratch::folder("offload-reach-many-files");
     let names: Vec<String> = (0..100).map(|number| format!("folder/{number}.co")).collect();
@@ -159,6 +156,7 @@ fn lists_are_short() {
 }
 
 /// The archive is closed when its files are joined, so ptxas runs before.
+#[test(needs(&[Tool::Cuda]))]
 fn ptx_of_alternatives_is_compiled() {
     let folder = scratch::folder("offload-reach-alternatives-ptx");
     let text = |target: u32, instruction: &str| {

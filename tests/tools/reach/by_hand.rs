@@ -11,12 +11,6 @@ use offload_tests::jit_link::JitLink;
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [gpus_get_what_the_table_by_hand_says],
-    needs(&[Tool::Cuda]) => [ptxas_compiles_what_the_table_by_hand_says],
-    needs(&[Tool::Cuda, Tool::NvJitLink]) => [nv_jit_link_links_what_the_table_by_hand_says],
-}
-
 /// GPUs of products, and what each runs of some images.
 const BY_HAND: &str = include_str!("../expected/gpus_by_hand.txt");
 
@@ -37,6 +31,7 @@ fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
 }
 
 /// Each image is a module, so that `reach` lists each of them for each GPU.
+#[test]
 fn gpus_get_what_the_table_by_hand_says() {
     let (images, gpus) = by_hand();
     assert_eq!((images.len(), gpus.len()), (12, 40));
@@ -153,6 +148,7 @@ fn known_to_cuda(gpus: Vec<RowByHand>) -> BTreeMap<String, Vec<char>> {
     known
 }
 
+#[test(needs(&[Tool::Cuda]))]
 fn ptxas_compiles_what_the_table_by_hand_says() {
     let (images, gpus) = by_hand();
     let folder = scratch::folder("offload-reach-ptxas");
@@ -170,6 +166,7 @@ fn ptxas_compiles_what_the_table_by_hand_says() {
 
 /// nvJitLink compares the numbers of machine code alone. So it takes code that, according to
 /// NVIDIA's guide, does not run between Orin and other GPUs of 8.x: the letter `o`.
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn nv_jit_link_links_what_the_table_by_hand_says() {
     let (images, gpus) = by_hand();
     let gpus = known_to_cuda(gpus);

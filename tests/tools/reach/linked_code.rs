@@ -6,12 +6,6 @@ use offload_tests::jit_link::JitLink;
 use offload_tests::prelude::*;
 use std::ops::Range;
 
-offload_tests::tests! {
-    needs(&[Tool::Cuda, Tool::NvJitLink]) => [
-        parts_are_linked_at_load, parts_without_an_image, other_modules, objects_and_archives,
-    ],
-}
-
 /// The sources: a kernel, a function that it calls, and code that no other code needs.
 const SOURCES: [(&str, &str); 3] = [
     (
@@ -114,6 +108,7 @@ fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     assert_eq!(found, GPUS.map(|gpu| expected.contains(&gpu)));
 }
 
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn parts_are_linked_at_load() {
     let targets = [SM_80, COMPUTE_90];
     let folder = compile("both", &targets, &targets);
@@ -143,6 +138,7 @@ fn parts_are_linked_at_load() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn parts_without_an_image() {
     let folder = compile("one", &[SM_80, COMPUTE_90], &[SM_80]);
     assert_served_as_linked(&folder, &["sm_80", "sm_86", "sm_89"]);
@@ -165,6 +161,7 @@ fn parts_without_an_image() {
 }
 
 /// Modules that were not linked from parts are modules by themselves.
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn other_modules() {
     let targets = [SM_80, COMPUTE_90];
     let folder = compile("others", &targets, &targets);
@@ -185,6 +182,7 @@ fn other_modules() {
 }
 
 /// A static library may have the linked code, too. Objects before the link are no program.
+#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn objects_and_archives() {
     let targets = [SM_80, COMPUTE_90];
     let folder = compile("archives", &targets, &targets);

@@ -20,17 +20,7 @@ use offload_tests::published;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-offload_tests::tests! {
-    NOTHING => [
-        what_people_see, each_processor_is_served_by_its_code, an_archive_serves_what_its_files_serve,
-    ],
-    needs(&[Tool::Cuda]) => [ptx_that_no_driver_has_compiled],
-    needs(&[Tool::OwnMounts]) => [compile_without_ptxas],
-    needs(&[Tool::PublishedCuda, Tool::Cuda]) => [published_libraries_for_cuda],
-    needs(&[Tool::PublishedRocm, Tool::RocObj]) => [published_libraries_for_rocm];
-    alternatives::tests(), by_hand::tests(), linked_code::tests(), packages::tests(),
-}
-
+#[test]
 fn what_people_see() {
     // The modules of the archive are for different modes. The images of `libk.so` are in kernel
     // packs, one for each processor.
@@ -48,6 +38,7 @@ fn what_people_see() {
 }
 
 /// Processors without a known product are listed, too, and a number that nobody knows is told.
+#[test]
 fn each_processor_is_served_by_its_code() {
     let folder = scratch::folder("offload-reach-processors");
     let file = folder.join("k.hsaco");
@@ -80,6 +71,7 @@ fn each_processor_is_served_by_its_code() {
 }
 
 /// Files without device code need no image, but an archive of such files alone serves no GPU.
+#[test]
 fn an_archive_serves_what_its_files_serve() {
     let folder = scratch::folder("offload-reach-archives");
     let text = Entry::new(b"a.txt", b"text");
@@ -116,6 +108,7 @@ fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String>
 
 /// ptxas takes the first text for all GPUs. It refuses the second one, which only GPUs of 9.0 and
 /// later get, and tells which line.
+#[test(needs(&[Tool::Cuda]))]
 fn ptx_that_no_driver_has_compiled() {
     let text = |target: u32, instruction: &str| {
         format!(
@@ -173,6 +166,7 @@ fn ptx_that_no_driver_has_compiled() {
 }
 
 /// The advice has the commands that install ptxas, and no advice for builds.
+#[test(needs(&[Tool::OwnMounts]))]
 fn compile_without_ptxas() {
     let folder = scratch::folder("offload-reach-no-ptxas");
     let mut reach = own::offload(&["reach", "--compile", "image/saxpy.compute_80.ptx"]);
@@ -183,6 +177,7 @@ fn compile_without_ptxas() {
     assert!(ran.stderr.contains("or name ptxas in OFFLOAD_PTXAS\n"), "{ran:?}");
 }
 
+#[test(needs(&[Tool::PublishedCuda, Tool::Cuda]))]
 fn published_libraries_for_cuda() {
     let mut of_ptx = 0;
     for file in [
@@ -236,6 +231,7 @@ fn published_libraries_for_cuda() {
     assert!(of_ptx > 0, "a library serves newer GPUs by PTX");
 }
 
+#[test(needs(&[Tool::PublishedRocm, Tool::RocObj]))]
 fn published_libraries_for_rocm() {
     for file in [published::JAX_ROCM60, published::ROCRAND] {
         let file = published::path(file);

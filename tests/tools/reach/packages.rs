@@ -20,18 +20,7 @@ use offload_tests::published::{self, OLD_PTXAS, PACKAGE_READERS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-offload_tests::tests! {
-    NOTHING => [
-        what_people_see, nothing_follows, modules_that_no_driver_loads, kernel_packs_in_wheels, gpus_that_a_package_must_serve,
-        toolkits_that_are_no_versions,
-        files_that_cannot_be_read, processors_in_one_mode,
-    ],
-    needs(&[Tool::PackageReaders]) => [
-        readers_install_packages_where_images_run, drivers_that_are_too_old,
-    ],
-    needs(&[Tool::OldPtxas, Tool::Cuda]) => [drivers_for_the_toolkit_of_machine_code],
-}
-
+#[test]
 fn what_people_see() {
     let lines = "
         reach nv_fatbin/group.fatbin --for conda
@@ -44,6 +33,7 @@ fn what_people_see() {
 }
 
 /// Each error names what the files lack.
+#[test]
 fn nothing_follows() {
     let folder = scratch::folder("offload-packages-nothing");
     write(&folder, "modules.bin", &[("a", "sm_80"), ("b", "sm_90")]);
@@ -95,6 +85,7 @@ fn nothing_follows() {
 }
 
 /// NVIDIA's LTO code is for nvJitLink. A module of such code alone limits nothing.
+#[test]
 fn modules_that_no_driver_loads() {
     let folder = scratch::folder("offload-packages-lto");
     let strings =
@@ -122,6 +113,7 @@ fn modules_that_no_driver_loads() {
 }
 
 /// A library for one vendor need not serve the GPUs of another one.
+#[test]
 fn gpus_that_a_package_must_serve() {
     let folder = scratch::folder("offload-packages-require");
     write(&folder, "nvidia.bin", &[("", "sm_80")]);
@@ -145,6 +137,7 @@ fn gpus_that_a_package_must_serve() {
 }
 
 /// The packs of a library are alternatives, and libraries limit each other.
+#[test]
 fn kernel_packs_in_wheels() {
     let folder = scratch::folder("offload-packages-kernel-packs");
     let [gfx906, gfx1100] = ["gfx906", "gfx1100"].map(|it| format!("kpack/demo_{it}.kpack"));
@@ -221,6 +214,7 @@ fn kernel_packs_in_wheels() {
 }
 
 /// A file whose images are not known would make the metadata of all files wrong.
+#[test]
 fn files_that_cannot_be_read() {
     let folder = scratch::folder("offload-packages-unread");
     write(&folder, "file.bin", &[("", "sm_80"), ("", "gfx90a")]);
@@ -259,6 +253,7 @@ fn files_that_cannot_be_read() {
 }
 
 /// A package manager does not know the mode of a machine.
+#[test]
 fn processors_in_one_mode() {
     let folder = scratch::folder("offload-packages-modes");
     write(&folder, "one.bin", &[("", "gfx90a:xnack+"), ("", "gfx1100")]);
@@ -330,6 +325,7 @@ const PROCESSORS: [(&str, &str); 8] = [
     ("gfx1201", "12.0.1"),
 ];
 
+#[test(needs(&[Tool::PackageReaders]))]
 fn readers_install_packages_where_images_run() {
     let mut readers = Readers::default();
     for (number, images) in FILES.iter().enumerate() {
@@ -380,6 +376,7 @@ fn readers_install_packages_where_images_run() {
 }
 
 /// PTX 9.0 is of CUDA 13.0, which is newer than the first driver for 8.0 and 9.0.
+#[test(needs(&[Tool::PackageReaders]))]
 fn drivers_that_are_too_old() {
     let mut readers = Readers::default();
     let folder = scratch::folder("offload-packages-drivers");
@@ -411,6 +408,7 @@ fn drivers_that_are_too_old() {
 
 /// A driver runs machine code of toolkits with its own major version, and of older ones. A cubin
 /// also says for which architecture it is.
+#[test(needs(&[Tool::OldPtxas, Tool::Cuda]))]
 fn drivers_for_the_toolkit_of_machine_code() {
     let folder = scratch::folder("offload-packages-toolkits");
     let old = OLD_PTXAS.map(|(major, minor, file)| ((major, minor), published::path(file)));
@@ -454,6 +452,7 @@ fn drivers_for_the_toolkit_of_machine_code() {
 }
 
 /// A field of a cubin that is no version of a toolkit raises no driver.
+#[test]
 fn toolkits_that_are_no_versions() {
     let folder = scratch::folder("offload-packages-no-toolkit");
     let cubin = corpus_bytes("image/cuda12.sm_80.cubin");

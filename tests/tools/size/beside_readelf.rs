@@ -6,12 +6,6 @@ use offload_tests::judges::{functions, section_rows};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    LLVM => [
-        kernels_and_sections_as_readelf_has_them, sections_of_the_host_as_readelf_has_them,
-    ],
-}
-
 /// Returns the file sizes of sections by name. The sizes of sections with the same name are added
 /// up.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
@@ -88,6 +82,7 @@ fn compile(folder: &Path, target: &str) -> PathBuf {
     out
 }
 
+#[test(LLVM)]
 fn kernels_and_sections_as_readelf_has_them() {
     let folder = scratch::folder("size-readelf");
     for target in ["gfx90a", "gfx1100"] {
@@ -100,6 +95,7 @@ fn kernels_and_sections_as_readelf_has_them() {
     assert!(kernels > 8, "{kernels} kernels");
 }
 
+#[test(LLVM)]
 fn sections_of_the_host_as_readelf_has_them() {
     let file = corpus_path("fat_file/hip_nordc.o");
     let account = check_sums(&file, &[]);

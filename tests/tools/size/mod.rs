@@ -14,15 +14,9 @@ use offload_tests::own::{Ran, in_terminal, run};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [bytes_that_images_share_count_once, rows_that_are_left_out_are_counted],
-    NOTHING.slow() => [every_byte_of_the_corpus_counts_once],
-    needs(&[Tool::Terminal]) => [lines_fit_the_terminal];
-    beside_readelf::tests(), page::tests(),
-    corpus_folders().into_iter().map(|folder| {
-        Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
-    }),
-}
+tests!(corpus_folders().into_iter().map(|folder| {
+    Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
+}));
 
 /// Runs `cargo offload size` in the folder of the corpus. Spaces separate the arguments.
 fn size(line: &str) -> Ran {
@@ -60,6 +54,7 @@ pub fn check_sums(file: &Path, options: &[&str]) -> Value {
 }
 
 /// Checks the account of each file of the corpus, and the page with the same numbers.
+#[test(NOTHING.slow())]
 fn every_byte_of_the_corpus_counts_once() {
     let folder = scratch::folder("size-page");
     let mut found = 0;
@@ -72,6 +67,7 @@ fn every_byte_of_the_corpus_counts_once() {
     assert!(found > 20, "{found} kernels in the corpus");
 }
 
+#[test]
 fn bytes_that_images_share_count_once() {
     let account = check_sums(&corpus_path("malformed/overlap.bc"), &[]);
     let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
@@ -85,6 +81,7 @@ fn bytes_that_images_share_count_once() {
     assert_eq!(number(&account["images"][0]["bytes"]), 5000);
 }
 
+#[test(needs(&[Tool::Terminal]))]
 fn lines_fit_the_terminal() {
     for columns in [60, 80, 132] {
         for arguments in [
@@ -103,6 +100,7 @@ fn lines_fit_the_terminal() {
 }
 
 /// A line that stands for only one omitted row would use the same space as the row itself.
+#[test]
 fn rows_that_are_left_out_are_counted() {
     let lines = "
         size nv_fatbin/lz4_12.4.fatbin --by target -n 99

@@ -8,11 +8,6 @@ use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-offload_tests::tests! {
-    NOTHING => [names_stay_text, the_page_is_whole_or_not_there],
-    needs(&[Tool::Python]) => [the_page_needs_nothing_else],
-}
-
 fn write(file: &str, page: &Path) -> Ran {
     run(own::offload(&["size", file, "--html"]).arg(page))
 }
@@ -74,6 +69,7 @@ pub fn assert_has(folder: &Path, file: &str, account: &Value) {
     }
 }
 
+#[test(needs(&[Tool::Python]))]
 fn the_page_needs_nothing_else() {
     let (page, _) = page(&scratch::folder("size-alone"), "fat_file/hip_nordc.o");
     let words = "http: https: //cdn src= href= url( @import import( fetch( eval( innerHTML";
@@ -108,6 +104,7 @@ const BAD_NAMES: [&str; 8] = [
     "a\nb\rc\t",
 ];
 
+#[test]
 fn names_stay_text() {
     let folder = scratch::folder("size-names");
     let long = "x".repeat(10_000);
@@ -140,6 +137,7 @@ fn names_stay_text() {
     assert_eq!(data["images"][4]["target"], "\\x1b[31mred\\x1b]0;title\\x07");
 }
 
+#[test]
 fn the_page_is_whole_or_not_there() {
     let folder = scratch::folder("size-output");
     let out = folder.join("page.html");

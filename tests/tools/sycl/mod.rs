@@ -5,14 +5,6 @@ use crate::{assert_ends, assert_prints, corpus_bytes, json, list, offload, strin
 use offload_format::compression::{Method, compress};
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]) => [
-        tables_of_programs, tables_of_windows, commands_know_tables, alternatives_are_one_module,
-        damaged_tables,
-    ],
-    needs(&[Tool::Llvm22, Tool::Python]) => [objects, joined_objects],
-}
-
 /// Returns a SPIR-V module with an empty kernel of this name.
 fn spirv(kernel: &str) -> Vec<u8> {
     let mut name = kernel.as_bytes().to_vec();
@@ -138,6 +130,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// Links with addresses in the table, and with addresses in relocations alone.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_programs() {
     let folder = program("programs", &images());
     scratch::write(folder.join("main.c"), "int main(void) { return 0; }");
@@ -171,6 +164,7 @@ fn tables_of_programs() {
 }
 
 /// Linkers for Windows cut the names of sections, so that the table alone tells images apart.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_windows() {
     let folder = scratch::folder("sycl-windows");
     write_table(&folder, &images()[..3], COFF);
@@ -188,6 +182,7 @@ fn tables_of_windows() {
     }
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn commands_know_tables() {
     let images = images();
     let folder = program("commands", &images);
@@ -229,6 +224,7 @@ fn commands_know_tables() {
 }
 
 /// The runtime takes the image for a device from all images of a kernel, of any target.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn alternatives_are_one_module() {
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
     let images = [("spir64", spirv("saxpy")), ("spir64", spirv("other")), ("nvptx64", cubin)];
@@ -245,6 +241,7 @@ fn alternatives_are_one_module() {
 }
 
 /// Tables whose images are outside of the file's sections, and damaged images.
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn damaged_tables() {
     let folder = program("damaged", &images()[..3]);
     let good = read(folder.join("program"));
@@ -303,6 +300,7 @@ fn object(folder: &Path, name: &str, image: &[u8], has_sizes: bool) {
     run(llvm("clang"), folder, &format!("--target=x86_64-linux-gnu -c {name}.s"));
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Python]))]
 fn objects() {
     let folder = scratch::folder("sycl-objects");
     object(&folder, "a", &spirv("one"), true);
@@ -315,6 +313,7 @@ fn objects() {
 }
 
 /// Sizes tell the images of joined entries apart; without sizes, SPIR-V modules do.
+#[test(needs(&[Tool::Llvm22, Tool::Python]))]
 fn joined_objects() {
     let folder = scratch::folder("sycl-joined");
     let bitcode = corpus_bytes("bundle/nohost.bc");

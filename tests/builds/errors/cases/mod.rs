@@ -33,21 +33,19 @@ use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 use offload_tests::spirv;
 
-offload_tests::tests! {
-    CLANG.slow() => [containers_that_cannot_be_read, what_cannot_be_built],
-    COMPILERS => [what_ptxas_refuses],
-}
-
+#[test(CLANG.slow())]
 fn what_cannot_be_built() {
     let tables =
         [targets::CASES, sources::CASES, languages::CASES, compilers::CASES, variables::CASES];
     check(&Scenario::new("errors_build"), &tables.concat());
 }
 
+#[test(COMPILERS)]
 fn what_ptxas_refuses() {
     check(&Scenario::new("errors_ptxas"), compilers::PTXAS_CASES);
 }
 
+#[test(CLANG.slow())]
 fn containers_that_cannot_be_read() {
     let mut scenario = Scenario::new("errors_containers");
     check(scenario.features_without("compression"), languages::CONTAINER_CASES);

@@ -3,11 +3,6 @@
 
 use offload_tests::prelude::*;
 
-offload_tests::tests! {
-    needs(&[Tool::Gcc, Tool::GccSanitizers]).slow() => [by_gcc],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]).slow() => [by_clang],
-}
-
 const KERNELS: &str = include_str!("kernels.rs");
 
 /// A mistake in a kernel.
@@ -40,10 +35,12 @@ fn planted() -> Vec<Planted> {
     all
 }
 
+#[test(needs(&[Tool::Gcc, Tool::GccSanitizers]).slow())]
 fn by_gcc() {
     finds_what_is_planted("gcc", "g++".as_ref());
 }
 
+#[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]).slow())]
 fn by_clang() {
     finds_what_is_planted("clang", &llvm_bin().join("clang++"));
 }
