@@ -96,10 +96,10 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         nvcc(&tools),
         rocm(&tools),
         rust(&tools),
-        cxx(&tools, &cargo),
+        cxx(&tools),
         launcher(&cargo),
     ];
-    let native = match targets::native_gpus(&cargo, &tools) {
+    let native = match targets::native_gpus(&tools) {
         Ok(Gpus::Found(targets)) => Ok(targets),
         Ok(Gpus::None { log, .. }) => Err(log),
         Err(error) => Err(vec![error.to_string()]),
@@ -109,7 +109,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     } else {
         let mut dev_tools = Tools::forgetful(&dev_cargo);
         dev_tools.prefer_clang(wanted_clang);
-        verdicts(targets, (&cargo, &tools), (&dev_cargo, &dev_tools))
+        verdicts(targets, &tools, &dev_tools)
     };
     Report { tools: found, native, verdicts }
 }
@@ -159,17 +159,12 @@ const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-
   export OCL_ICD_VENDORS="$HOME/ocl" LD_LIBRARY_PATH="$HOME/ocl/lib" OFFLOAD_DEVICE=opencl:0"#;
 
 /// Returns the result for each target, with the tools of a release build and of a dev build.
-fn verdicts(
-    targets: &[String],
-    (cargo, tools): (&Cargo, &Tools<'_>),
-    (dev_cargo, dev_tools): (&Cargo, &Tools<'_>),
-) -> Vec<Verdict> {
-    let trials = Trial::new(cargo, tools)
-        .and_then(|release| Ok((release, Trial::new(dev_cargo, dev_tools)?)));
+fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec<Verdict> {
+    let trials = Trial::new(tools).and_then(|release| Ok((release, Trial::new(dev_tools)?)));
     let verdict = |target: &String| {
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
-            Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
+            Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
                 // The first line is enough: other fields of the report contain the places that were
                 // searched.
@@ -344,17 +339,17 @@ fn rust(tools: &Tools<'_>) -> Tool {
     }
 }
 
-fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
+fn cxx(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("C++ compiler", "the image for the CPU", Cxx::PLACES);
     match tools.cxx(false) {
         Ok(cxx) => Tool {
             path: Some(cxx.path),
             targets: vec!["cpu".to_owned()],
-            version: Some(cargo.target.clone()),
+            version: Some(tools.cargo.target.clone()),
             ..tool
         },
         Err(why) => {
-            let install = MissingTool::cxx(cargo, &why).help();
+            let install = MissingTool::cxx(tools.cargo, &why).help();
             Tool { install, ..tool.unusable(why) }
         }
     }

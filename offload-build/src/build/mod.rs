@@ -187,7 +187,7 @@ impl Build {
             include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
         }
         static_library::make(
-            &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
+            &Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools),
             name,
             &modules,
         )
@@ -288,7 +288,7 @@ impl Build {
             });
             return self.make_absent(name, &why, modules.collect(), &output, cargo);
         }
-        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools)
+        Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools)
             .make_pack(&modules, machine)
     }
 }

@@ -39,7 +39,6 @@ impl<'a> Run<'a> {
         request: &'a Request,
         is_of_this_machine: bool,
         name: &'a str,
-        cargo: &'a Cargo,
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
@@ -47,7 +46,7 @@ impl<'a> Run<'a> {
             request,
             is_of_this_machine,
             name,
-            cargo,
+            cargo: tools.cargo,
             output,
             tools,
             seen: Seen::default(),

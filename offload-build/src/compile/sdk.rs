@@ -56,14 +56,8 @@ impl Sdk {
     }
 
     /// Returns ROCm's options for device code of one target.
-    pub(crate) fn rocm(
-        rocm: &Rocm,
-        clang: &Clang,
-        id: TargetId<'_>,
-        tools: &Tools<'_>,
-        cargo: &Cargo,
-    ) -> Self {
-        let mut sdk = Self::rocm_for_any(rocm, cargo);
+    pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Self {
+        let mut sdk = Self::rocm_for_any(rocm, tools.cargo);
         sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
         sdk
     }
@@ -75,9 +69,8 @@ impl Sdk {
         clang: &Clang,
         targets: &[Target],
         tools: &Tools<'_>,
-        cargo: &Cargo,
     ) -> Self {
-        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, cargo), None);
+        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, tools.cargo), None);
         for target in targets {
             if let OffloadArch::Amdgpu(id) = target.arch()
                 && let Some(define) = wavefront_define(clang, id, tools)

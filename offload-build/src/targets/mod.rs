@@ -62,7 +62,7 @@ pub(crate) fn resolve(
     let is_of_this_machine = items.iter().any(of_this_machine);
     let first_origin = items[0].by.clone();
     for Listed { item, by } in items {
-        for name in names(&item, &by, has_others, scope.vendor(), cargo, tools)? {
+        for name in names(&item, &by, has_others, scope.vendor(), tools)? {
             let target = check(&name, &by, code_object_version)?;
             if let Some(other) = targets.iter().find(|other| other.conflicts_with(&target)) {
                 return Err(conflict_error(other, &target, &by));
@@ -127,20 +127,15 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
-    native::find(cargo, tools, None)
+pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
+    native::find(tools, None)
 }
 
 /// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error
 /// messages name `by` as the place of the list.
-pub(crate) fn of_item(
-    name: &str,
-    by: &str,
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<Vec<Target>, Error> {
+pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
-    let names = names(&list::ours(name), &by, false, None, cargo, Some(tools))?;
+    let names = names(&list::ours(name), &by, false, None, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
@@ -150,25 +145,24 @@ fn names(
     by: &TargetOrigin,
     has_others: bool,
     only: Option<Vendor>,
-    cargo: &Cargo,
     tools: Option<&Tools<'_>>,
 ) -> Result<Vec<String>, Error> {
     match (item, tools) {
         (Item::Arch(name), _) => Ok(vec![name.clone()]),
         (_, None) => Ok(Vec::new()),
         (Item::IfKnown(name), Some(tools)) => {
-            Ok(known_to_nvcc(name, by, cargo, tools)?.then(|| name.clone()).into_iter().collect())
+            Ok(known_to_nvcc(name, by, tools)?.then(|| name.clone()).into_iter().collect())
         }
         (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
-            native::targets_beside_others(cargo, tools)
+            native::targets_beside_others(tools)
         }
-        (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
+        (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
             // A wrong name is also an error on a machine with a GPU.
             for name in others {
                 check(name, by, None)?;
             }
-            native::targets_or(cargo, tools, only, others)
+            native::targets_or(tools, only, others)
         }
         (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
         (Item::All, Some(tools)) => supported::all(tools, by),
@@ -179,12 +173,8 @@ fn names(
 /// the reason if a target is left out.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
-fn known_to_nvcc(
-    name: &str,
-    by: &TargetOrigin,
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<bool, Error> {
+fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<bool, Error> {
+    let cargo = tools.cargo;
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(

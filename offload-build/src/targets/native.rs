@@ -31,12 +31,11 @@ const CARDS: &str = "/sys/class/drm";
 ///
 /// Returns an error if there is no GPU: no other target replaces `native`.
 pub(super) fn targets(
-    cargo: &Cargo,
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
     by: &TargetOrigin,
 ) -> Result<Vec<String>, Error> {
-    let log = match find(cargo, tools, vendor)? {
+    let log = match find(tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
         Gpus::None { log, .. } => log,
     };
@@ -47,7 +46,7 @@ pub(super) fn targets(
          Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
          built where there is none: .native_or([\"{example}\"]){}",
         log.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
-        flags_with_gpus(cargo)
+        flags_with_gpus(tools.cargo)
     );
     Err(Error::new(ErrorKind::Config, message))
 }
@@ -71,14 +70,11 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
 
 /// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other
 /// targets of the list are built.
-pub(super) fn targets_beside_others(
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, None)? {
+pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+    match find(tools, None)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
-            cargo.warn_once(&format!(
+            tools.cargo.warn_once(&format!(
                 "no GPU found for 'native': building only for the other targets of the default of build.rs{}",
                 beside(other)
             ));
@@ -90,17 +86,16 @@ pub(super) fn targets_beside_others(
 /// Returns the targets of the machine's GPUs of this vendor, or of all vendors. If the machine has
 /// no such GPU, warns and returns the other targets.
 pub(super) fn targets_or(
-    cargo: &Cargo,
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
     others: &[String],
 ) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, vendor)? {
+    match find(tools, vendor)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
             let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
             let (whose, targets) = (search.map_or("", |row| row.1), others.join(", "));
-            cargo.warn_once(&format!(
+            tools.cargo.warn_once(&format!(
                 "no {whose}GPU found on this machine: building for {targets}{}",
                 beside(other)
             ));
@@ -137,14 +132,10 @@ const SEARCHES: [VendorSearch; 3] = [
     (Vendor::Intel, "Intel ", "spirv64", |search| search.intel(Path::new(CARDS))),
 ];
 
-pub(super) fn find(
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-    vendor: Option<Vendor>,
-) -> Result<Gpus, Error> {
+pub(super) fn find(tools: &Tools<'_>, vendor: Option<Vendor>) -> Result<Gpus, Error> {
     let clang = tools.clang()?.ok();
     let beside_clang = clang.and_then(|clang| clang.path.parent()).map(Path::to_owned);
-    let mut search = Search { cargo, beside_clang, log: Vec::new(), other: None };
+    let mut search = Search { cargo: tools.cargo, beside_clang, log: Vec::new(), other: None };
     let mut targets = Vec::new();
     for (of, .., find) in SEARCHES {
         if vendor.is_none_or(|vendor| vendor == of) {
@@ -153,7 +144,7 @@ pub(super) fn find(
     }
     if targets.is_empty() {
         // A driver may be installed before the next build, so Cargo watches the search path.
-        cargo.watch_search_path();
+        tools.cargo.watch_search_path();
         return Ok(Gpus::None { log: search.log, other: search.other });
     }
     Ok(Gpus::Found(targets))

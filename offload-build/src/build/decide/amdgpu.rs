@@ -21,7 +21,7 @@ impl Run<'_> {
                 let rocm = self.tools.rocm().map_err(MissingTool::rocm)?;
                 // Prefer ROCm's own clang, since ROCm's headers were written for it.
                 let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
-                (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
+                (Sdk::rocm(rocm, clang, id, self.tools), clang)
             }
         };
         if clang.lld.is_none() {

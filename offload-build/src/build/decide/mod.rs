@@ -93,7 +93,7 @@ impl Run<'_> {
         let cxx = self.tools.cxx(is_checked);
         let mut cxx = cxx.map_err(|why| MissingTool::cxx(self.cargo, &why))?;
         lanes::set_for_cpu(&mut cxx, self.cargo)?;
-        let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
+        let sanitizers = Sanitizer::find(&cxx, self.tools)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
         // If there are images for GPUs, their compilers determine what is known.

@@ -173,9 +173,7 @@ impl<'a> LaunchCompiler<'a> {
     #[inline]
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match self.headers {
-            SdkOf::Amd(rocm) => {
-                Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools, run.cargo))
-            }
+            SdkOf::Amd(rocm) => Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools)),
             SdkOf::Nvidia(toolkit) => Sdk::cuda(toolkit, run.output),
         }
     }

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 /// The GPU compilers; the search for each starts when the first target needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
-    cargo: &'a Cargo,
+    pub cargo: &'a Cargo,
     probes: ProbeCache,
     named: NamedTools<'a>,
     /// The version of clang that knows all targets, according to the tables.
