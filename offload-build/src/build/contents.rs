@@ -40,8 +40,8 @@ impl Build {
     /// numbers and pointers as parameters, and the program calls them as functions of
     /// `include_kernels!`. For GPUs, the toolchain is the one that the crate's
     /// `rust-toolchain.toml` names, otherwise rustup's `nightly`, with the component `rust-src`;
-    /// `OFFLOAD_RUSTC` names another rustc. The image for the CPU is compiled by the compiler of the
-    /// program. Flags of build.rs are flags of rustc. The guide's page `rust.md` has the rest.
+    /// `OFFLOAD_RUSTC` names another rustc. The program's own compiler makes the image for the CPU.
+    /// Flags of build.rs are flags of rustc. The guide's page `rust.md` has the rest.
     ///
     /// ```no_run
     /// offload_build::Build::new()

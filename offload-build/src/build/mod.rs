@@ -36,7 +36,7 @@ pub use resolved::{ResolvedTargets, ToolkitVersion};
 pub use static_library::StaticLibrary;
 
 use self::kernel_parameters::AbsentModule;
-use self::reserved_name::ReservedName;
+use self::reserved_name::reserve;
 use self::run::Run;
 use crate::compile::include_folders;
 use crate::output::OutDir;
@@ -157,10 +157,7 @@ impl Build {
 
     #[inline]
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
-        let reserved = ReservedName::of(Product::StaticLibrary(name))?;
-        let library = self.make_static(name, cargo)?;
-        reserved.keep();
-        Ok(library)
+        reserve(Product::StaticLibrary(name), || self.make_static(name, cargo))
     }
 
     #[inline]
@@ -227,10 +224,7 @@ impl Build {
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
-        let reserved = ReservedName::of(Product::Pack(name))?;
-        let pack = self.make_pack(name, cargo)?;
-        reserved.keep();
-        Ok(pack)
+        reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
     /// Makes a pack without images; `why` is the reason. `modules` contains the name of each

@@ -19,11 +19,11 @@ use self::link::{Cudart, LinkLines};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
-use crate::output::{OutDir, record};
+use crate::output::record;
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::Target;
-use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, Parts, compilers};
+use crate::toolchain::{ContentHash, Error, ErrorKind, Parts, compilers};
 use offload_format::target::Vendor;
 use std::collections::BTreeMap;
 use std::fs;
@@ -188,7 +188,7 @@ pub(crate) fn make(
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
-    let path = write_archive(name, &objects, run.output, run.cargo)?;
+    let path = write_archive(name, &objects, run)?;
     let link = LinkLines::of(run, name, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
@@ -248,8 +248,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
 fn write_archive(
     name: &str,
     objects: &[(PathBuf, ContentHash)],
-    output: &OutDir,
-    cargo: &Cargo,
+    Run { output, cargo, .. }: &Run<'_>,
 ) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record_path = output.work.join("members.record");
