@@ -26,7 +26,6 @@ pub(super) struct ModuleJob<'a> {
     descriptions: Descriptions,
 }
 
-/// An image that is still to be made.
 #[derive(Debug)]
 struct ImageJob<'a> {
     target: &'a Target,
@@ -46,7 +45,6 @@ pub(super) enum Source {
     Supplied(Image),
 }
 
-/// A module whose images were made.
 #[derive(Debug)]
 pub(super) struct MadeModule<'a> {
     pub(super) plan: &'a PlannedModule,

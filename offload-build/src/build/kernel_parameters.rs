@@ -34,7 +34,6 @@ pub(super) struct Descriptions {
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
-/// The signatures of a module's kernels.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     /// The descriptions that clang has read from the sources, for each kind of target.
@@ -296,7 +295,6 @@ pub(super) fn of_absent(
     modules.into_iter().map(module).collect()
 }
 
-/// A module of a pack that is not built.
 #[derive(Debug)]
 pub(super) struct AbsentModule {
     pub(super) name: String,

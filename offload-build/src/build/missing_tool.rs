@@ -57,7 +57,6 @@ impl MissingTool {
         )
     }
 
-    /// Returns the reason for a missing Rust compiler for GPUs.
     pub(crate) fn rust(NoRust { short, long, help }: NoRust) -> Self {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
@@ -77,7 +76,6 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
     }
 
-    /// Whether both reasons have the same text and the same help.
     fn is_same(&self, other: &Self) -> bool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
@@ -180,7 +178,6 @@ impl MissingTool {
         }
     }
 
-    /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
         let help = Ptxas::has_dropped(arch.number())
             .then(|| Installable::Ptxas { old: true, or_ptx: true }.help());
@@ -214,7 +211,6 @@ impl MissingTool {
     }
 }
 
-/// The reason why an image is not made.
 #[derive(Debug)]
 pub(crate) enum NotMade {
     /// The compilers of this machine do not make the image; a prebuilt one may replace it.

@@ -58,7 +58,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The value of `OFFLOAD_PREBUILT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,

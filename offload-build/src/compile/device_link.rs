@@ -24,7 +24,6 @@ use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The device link of one library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLink<'a> {
     /// The targets of all sources together.

@@ -31,7 +31,6 @@ pub(crate) enum InputKind {
     Variable,
 }
 
-/// All inputs of an image.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<Input>,

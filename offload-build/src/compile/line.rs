@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-/// The arguments of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line(Vec<OsString>);
 

@@ -200,7 +200,6 @@ impl<'a> Compilations<'a> {
         ["-I".into(), self.output.include().into(), "-include".into(), header.into()]
     }
 
-    /// Returns the options that build.rs has for this source.
     fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
@@ -293,7 +292,6 @@ impl Compilation {
         self.steps.iter().any(Step::is_of_crate)
     }
 
-    /// Adds a step that runs after all earlier steps.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();
         self.steps.push(Step { after, ..step });

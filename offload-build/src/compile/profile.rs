@@ -17,7 +17,6 @@ use crate::targets::Target;
 use crate::toolchain::Cargo;
 use offload_format::target::Vendor;
 
-/// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebugInfo {
     None,

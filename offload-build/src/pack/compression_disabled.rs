@@ -5,7 +5,6 @@ use crate::pack::layout::{ModuleImages, PackLayout};
 use crate::toolchain::Error;
 use offload_format::section::DeviceSection;
 
-/// Refuses.
 pub(crate) fn compress<'a>(
     _: &'a [ModuleImages],
     _: DeviceSection,

@@ -22,7 +22,6 @@ pub(crate) struct ModuleImages {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// The layout of a pack's bytes.
 #[derive(Debug)]
 pub(crate) struct PackLayout<'a> {
     /// The layout of the pack; payload numbers are positions in `files`.

@@ -41,7 +41,6 @@ pub enum Language {
     Image,
 }
 
-/// The steps from a source to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
     /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
@@ -220,7 +219,6 @@ impl Language {
         TABLE.iter().find(|row| row.language == self).expect("every language has a row")
     }
 
-    /// Whether kernels can be C++ templates.
     pub(crate) fn has_templates(self) -> bool {
         matches!(self, Language::Cuda | Language::Hip)
     }

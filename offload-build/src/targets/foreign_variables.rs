@@ -131,7 +131,6 @@ pub(super) fn items(
 }
 
 impl Words {
-    /// Returns the vendor whose GPUs variables in this syntax list.
     fn vendor(self) -> Option<Vendor> {
         let mut rows = VARIABLES.iter();
         let row = rows.find(|(_, variables, ..)| variables.iter().any(|(_, it)| *it == self))?;

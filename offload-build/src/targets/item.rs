@@ -3,7 +3,6 @@
 use offload_format::target::Vendor;
 use std::fmt;
 
-/// One item of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     /// A target's name that is not checked yet.
@@ -21,7 +20,6 @@ pub(super) enum Item {
     All,
 }
 
-/// The place that lists a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TargetOrigin {
     /// A call in build.rs of `arch`, `archs` or `archs_if_known`.
@@ -44,7 +42,6 @@ impl fmt::Display for TargetOrigin {
     }
 }
 
-/// An item, and the place that lists it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,

@@ -41,7 +41,6 @@ impl RequestedTargets {
         !self.default.is_empty() || !self.native_or.is_empty()
     }
 
-    /// Returns the items of the default of build.rs.
     fn default(&self) -> Vec<Listed> {
         let by = TargetOrigin::Default;
         let mut items = Vec::new();

@@ -27,7 +27,6 @@ use crate::toolchain::{Cargo, Error, ErrorKind};
 use item::{Item, Listed, TargetOrigin};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
 
-/// The targets of a build.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     /// The targets, each once, in the order given.

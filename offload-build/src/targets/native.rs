@@ -109,7 +109,6 @@ fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| format!(" ('native' never means Intel's: {other})"))
 }
 
-/// The GPUs of a machine.
 #[derive(Debug)]
 pub(crate) enum Gpus {
     /// The targets of the GPUs, each once.

@@ -16,7 +16,6 @@ pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<Stri
     Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
 
-/// Returns every architecture, and PTX of the last.
 pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&known(tools, "all", by)?))
 }

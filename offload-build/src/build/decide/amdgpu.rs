@@ -9,7 +9,6 @@ use crate::request::Headers;
 use offload_format::target::TargetId;
 
 impl Run<'_> {
-    /// Decides how to make a code object, with clang and lld.
     pub(super) fn by_clang_for_amd(
         &self,
         needed: &Needed<'_>,

@@ -10,7 +10,6 @@ use offload_format::target::Vendor;
 use std::fs;
 use std::path::PathBuf;
 
-/// The way in which CUDA's runtime is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cudart {
     Static,

@@ -54,7 +54,6 @@ pub struct Parameter {
 /// function and an instance of a template cannot be in one.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
-/// An entry of debug information.
 #[derive(Debug, Default)]
 struct Entry<'a> {
     id: Id,

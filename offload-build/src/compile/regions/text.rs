@@ -150,7 +150,6 @@ pub(super) fn global_names(text: &str) -> Vec<&str> {
     names
 }
 
-/// Whether a function calls through a pointer.
 pub(super) fn calls_pointer(text: &str) -> bool {
     for (_, end) in names_after(text, b'%') {
         if text[end..].starts_with('(') {

@@ -46,7 +46,6 @@ pub(crate) struct Crate<'a> {
     pub(crate) rust: &'a Rust,
 }
 
-/// The linker of AMD's code objects.
 #[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
@@ -317,7 +316,6 @@ fn without_network(line: Line, of: Crate<'_>) -> Line {
         .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")])
 }
 
-/// Returns the triple of a vendor's target in rustc.
 pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
 }

@@ -116,7 +116,6 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 const HOST_FILE: &str =
     "an ELF file for a CPU ('cargo offload extract' takes device code out of one)";
 
-/// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
     /// A part that is no image, described in words.

@@ -11,7 +11,6 @@ use offload_format::target::OLDEST_CLANG;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A clang that was found.
 #[derive(Debug, Clone)]
 pub struct Clang {
     pub path: PathBuf,

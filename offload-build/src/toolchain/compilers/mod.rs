@@ -46,7 +46,6 @@ pub struct Tools<'a> {
     hip_clang: OnceCell<Option<Clang>>,
 }
 
-/// The tools that build.rs names.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedTools<'a> {
     pub clang: Option<&'a Path>,
@@ -145,7 +144,6 @@ impl<'a> Tools<'a> {
         Rust::find(self.cargo, &self.probes, channel)
     }
 
-    /// Returns the Rust toolchain of the program.
     pub fn program_rust(&self) -> Result<Rust, Error> {
         Rust::of_program(self.cargo, &self.probes)
     }
@@ -204,7 +202,6 @@ impl<'a> Tools<'a> {
         nvcc.refusal(arch, ccbin, &self.probes)
     }
 
-    /// Whether clang's driver knows an NVIDIA architecture.
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
         // clang reads an empty source: until clang 18, -### ends as if there were no errors.
@@ -284,12 +281,10 @@ impl<'a> Tools<'a> {
         self.clang.get().and_then(|it| it.as_ref().ok()).or_else(own)
     }
 
-    /// Returns the nvcc, if this build needed one.
     pub fn used_nvcc(&self) -> Option<&Nvcc> {
         self.nvcc.get()?.as_ref().ok()
     }
 
-    /// Returns the ptxas, if this build needed one.
     pub fn used_ptxas(&self) -> impl Iterator<Item = &Ptxas> {
         let current = self.ptxas.get().and_then(|it| it.as_ref().ok());
         current.into_iter().chain(self.old_ptxas.get().and_then(Option::as_ref))

@@ -13,7 +13,6 @@ use crate::toolchain::hash::ContentHash;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// An nvcc that was found.
 #[derive(Debug, Clone)]
 pub struct Nvcc {
     pub path: PathBuf,

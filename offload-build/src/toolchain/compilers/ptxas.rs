@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// The folders of tools that our install commands make.
 const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
-/// A ptxas that was found.
 #[derive(Debug, Clone)]
 pub struct Ptxas {
     pub path: PathBuf,
@@ -84,7 +83,6 @@ impl Ptxas {
         }
     }
 
-    /// Returns the line of `--version` that has the version.
     pub fn version(&self) -> String {
         let answer = probe(&self.path, &["--version".as_ref()], &[]);
         let text = answer.map(|answer| answer.stdout).unwrap_or_default();

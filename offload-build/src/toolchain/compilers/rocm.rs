@@ -6,7 +6,6 @@ use crate::toolchain::exec::{numbered, program};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A ROCm installation that was found.
 #[derive(Debug, Clone)]
 pub struct Rocm {
     /// The folder that has `include/hip`.
@@ -73,7 +72,6 @@ impl Rocm {
         Err(log)
     }
 
-    /// Whether a variable names an installation.
     pub fn is_named(cargo: &Cargo) -> bool {
         let mut is_named = cargo.user_var("HIPCC").is_some();
         for name in ROOTS {

@@ -11,7 +11,6 @@ use crate::toolchain::hash::Parts;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A Rust toolchain that was found.
 #[derive(Debug, Clone)]
 pub struct Rust {
     pub cargo: PathBuf,
@@ -26,7 +25,6 @@ pub struct Rust {
     pub identity: Identity,
 }
 
-/// The reason why there is no Rust compiler for GPUs.
 #[derive(Debug)]
 pub struct NoRust {
     /// The reason in half a line.
@@ -256,7 +254,6 @@ fn watch_rustup(cargo: &Cargo) {
     }
 }
 
-/// The answers of a rustc.
 struct Answer {
     /// The output of `-vV`.
     version_text: String,

@@ -10,7 +10,6 @@ pub struct Sorted<'a> {
     pub remarks: Vec<&'a str>,
 }
 
-/// The kind of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// The first line of a warning.

@@ -175,7 +175,6 @@ impl State<'_> {
         next
     }
 
-    /// Keeps the first error of a module.
     fn fail(&mut self, module: usize, error: Error) {
         if !self.failed.contains(&module) {
             self.failed.push(module);

@@ -7,7 +7,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One run of a tool.
 #[derive(Debug, Clone, Default)]
 pub struct Step {
     pub kind: StepKind,
@@ -38,7 +37,6 @@ pub struct Step {
     pub goes_on: bool,
 }
 
-/// Work before a tool starts.
 #[derive(Clone)]
 pub struct Prepare(Arc<dyn Fn() + Send + Sync>);
 
@@ -151,7 +149,6 @@ impl Step {
         self.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo)
     }
 
-    /// Lets this process do some work before the tool starts.
     pub fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
         self.prepare = Some(Prepare(Arc::new(work)));
         self

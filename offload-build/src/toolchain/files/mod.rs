@@ -133,7 +133,6 @@ impl Tree {
     }
 }
 
-/// Removes a file or a link, if it is there.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -141,7 +140,6 @@ fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the next bytes of `file` equal `expected`.
 pub fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool> {
     let (mut wanted, mut found) = ([0; 1 << 14], [0; 1 << 14]);
     loop {

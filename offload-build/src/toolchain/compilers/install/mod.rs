@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 pub use system::{Installer, System};
 
-/// The tool to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installable {
     /// A clang of at least this major version, with lld.

@@ -4,7 +4,6 @@ use offload_format::target::OLDEST_CLANG;
 use std::fs;
 use std::path::Path;
 
-/// The program that installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Installer {
     /// Debian, Ubuntu and their derivatives.
