@@ -77,8 +77,11 @@ impl Descriptions {
 
     /// Adds the compilations whose steps must run.
     pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
-        let stale = self.by_clang.iter().filter(|it| it.known.is_none());
-        to.extend(stale.map(|it| &it.compilation));
+        for description in &self.by_clang {
+            if description.known.is_none() {
+                to.push(&description.compilation);
+            }
+        }
     }
 
     /// Returns the signatures, once all steps have run.

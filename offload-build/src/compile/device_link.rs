@@ -51,7 +51,7 @@ impl DeviceLink<'_> {
             &[],
             self.cargo,
         ));
-        compilation.identities.push(identity(&nvcc.nvlink()));
+        compilation.identities.push(identity(&nvcc.program("nvlink")));
         compilation.identities.extend(ccbin.env_identities());
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         compilation
@@ -86,7 +86,7 @@ impl DeviceLink<'_> {
             .when(is_cross, &[&format!("--target={}", self.cargo.target)])
             .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
-            compilation.identities.push(identity(&toolkit.nvlink()));
+            compilation.identities.push(identity(&toolkit.program("nvlink")));
             // The path is passed twice: to the program that makes the fatbin, and to the program
             // that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());

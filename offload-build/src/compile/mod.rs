@@ -154,9 +154,9 @@ impl<'a> Compilations<'a> {
             include_folders.extend_from_slice(&options.includes);
             include_folders.extend(named.include_folders);
         }
-        for name in HEADER_FOLDERS.iter().chain(&COUNTED) {
+        for (at, name) in COUNTED.iter().enumerate() {
             let Some(value) = self.cargo.user_var(name) else { continue };
-            if HEADER_FOLDERS.contains(name) {
+            if at < HEADER_FOLDERS {
                 include_folders.extend(cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));

@@ -47,7 +47,7 @@ impl Compilations<'_> {
             parts.push(part);
         }
         if parts.len() > 1 {
-            let nvlink = nvcc.nvlink();
+            let nvlink = nvcc.program("nvlink");
             compilation.identities.push(identity(&nvlink));
             let link = Line::default()
                 .one(format!("-arch={arch}"))

@@ -111,7 +111,7 @@ impl<'a> Compilations<'a> {
         let path = match fat_binary {
             FatBinary::Bundle(path) => path.to_owned(),
             FatBinary::By(toolkit) => {
-                let (path, program) = (self.work("fatbin"), toolkit.fatbinary());
+                let (path, program) = (self.work("fatbin"), toolkit.program("fatbinary"));
                 compilation.identities.push(identity(&program));
                 let create = images.iter().filter_map(image_option).fold(
                     Line::of(&["-64"]).one(format!("--create={}", path.display())),

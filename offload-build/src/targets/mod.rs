@@ -196,7 +196,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
         );
         Error::new(ErrorKind::ToolNotFound, message)
     })?;
-    let refusal = tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+    let refusal = nvcc.refusal(&arch.to_string(), &ccbin, tools.probes());
     if refusal.is_some() {
         cargo.note(&format!(
             "offload-build: without {name}, which {} ({}) does not know",

@@ -58,7 +58,7 @@ impl Run<'_> {
             compilation.described_by(described, true);
         }
         let source = self.fresh_or_stale(needed, compilation)?;
-        let ask = || self.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+        let ask = || nvcc.refusal(&arch.to_string(), &ccbin, self.tools.probes());
         match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
             Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
             None => Ok(source),

@@ -8,7 +8,7 @@ use super::Needed;
 use crate::compile::STACK_SIZE;
 use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
-use crate::toolchain::compilers::Rust;
+use crate::toolchain::compilers::{Identity, Rust};
 use crate::toolchain::{Error, exec};
 use offload_format::target::NvidiaCode;
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Run<'_> {
         let rust = &if needed.target.is_gpu() {
             self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
         } else {
-            self.tools.program_rust()?
+            Rust::of_program(self.cargo, self.tools.probes())?
         };
         if package.lock.is_none() {
             // All targets need the file, and it is an input of each image.
@@ -101,7 +101,7 @@ impl Run<'_> {
                 (clang.lld.clone().ok_or_else(|| MissingTool::lld(clang))?, &[])
             }
         };
-        let identity = self.tools.identity_of(&program);
+        let identity = Identity::of_file(&program, self.tools.probes());
         Ok(Lld { program, first, identity })
     }
 }

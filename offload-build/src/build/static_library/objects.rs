@@ -211,7 +211,7 @@ fn by_nvcc<'a>(
     for (index, target) in all.targets.iter().enumerate() {
         let is_made = parts.get(index).map_or(is_whole_fresh, |it| is_fresh(&it.compilation));
         let Some(arch) = target.arch().nvidia().filter(|_| !is_made) else { continue };
-        let ask = || run.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+        let ask = || nvcc.refusal(&arch.to_string(), &ccbin, run.tools.probes());
         if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
             return Err(MissingTool::refusal(&nvcc.path, &text).into());
         }

@@ -17,7 +17,7 @@ pub struct Identity {
 impl Identity {
     /// Returns the identity of a tool; the output of `--version` counts only if the tool is a
     /// [wrapper](is_wrapper).
-    pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
+    pub fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let version_text = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()
         } else {

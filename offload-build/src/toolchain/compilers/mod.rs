@@ -144,16 +144,6 @@ impl<'a> Tools<'a> {
         Rust::find(self.cargo, &self.probes, channel)
     }
 
-    pub fn program_rust(&self) -> Result<Rust, Error> {
-        Rust::of_program(self.cargo, &self.probes)
-    }
-
-    /// Returns the identity of a program, with the output of `--version` if it may start another
-    /// one.
-    pub fn identity_of(&self, program: &Path) -> Identity {
-        Identity::of_file(program, &self.probes)
-    }
-
     pub fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
         let mcpu = format!("-mcpu={processor}");
         let args =
@@ -194,12 +184,6 @@ impl<'a> Tools<'a> {
     /// triple. Returns an error with the reason if there is no compiler.
     pub fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
-    }
-
-    /// Returns nvcc's message if it refuses an architecture (`sm_80`, `compute_80`), otherwise
-    /// `None`.
-    pub fn nvcc_refusal(&self, nvcc: &Nvcc, arch: &str, ccbin: &Cxx) -> Option<String> {
-        nvcc.refusal(arch, ccbin, &self.probes)
     }
 
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {

@@ -150,14 +150,9 @@ impl Nvcc {
         ))
     }
 
-    pub fn nvlink(&self) -> PathBuf {
-        program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
-    }
-
-    /// Returns the program that puts images into a fat binary.
-    #[inline]
-    pub fn fatbinary(&self) -> PathBuf {
-        program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
+    /// Returns a program of the toolkit, such as `nvlink`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        program(&self.root.join("bin"), name).unwrap_or_else(|| name.into())
     }
 
     /// Returns the folders with CUDA's runtime as a static library for the program's target: of the
@@ -289,7 +284,11 @@ pub(super) fn in_folders(name: &str, cargo: &Cargo, by_pip: &[ByPip]) -> Vec<Pat
         folders.push(root.join("bin"));
     }
     folders.extend(by_pip.iter().filter_map(|tools| tools.programs(cargo)));
-    folders.iter().filter_map(|folder| program(folder, name)).collect()
+    let mut programs = Vec::new();
+    for folder in folders {
+        programs.extend(program(&folder, name));
+    }
+    programs
 }
 
 /// Notes the folders of [`in_folders`], for the message when none of them contains the program.

@@ -90,7 +90,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// each module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
-        launcher.check(steps.iter())?;
+        launcher.check(steps)?;
     }
     let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
     let most = match jobserver {
