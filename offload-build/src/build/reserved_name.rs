@@ -17,10 +17,14 @@ pub(crate) fn reserve<T>(
     add(product)?;
     let made = make();
     if made.is_err() {
-        let (name, _) = name_and_kind(product);
-        NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| other != name);
+        remove(product);
     }
     made
+}
+
+fn remove(product: Product<'_>) {
+    let (name, _) = name_and_kind(product);
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| other != name);
 }
 
 fn name_and_kind(product: Product<'_>) -> (&str, &'static str) {

@@ -68,13 +68,17 @@ pub(super) fn named<T>(
     cargo: &Cargo,
     start: impl FnOnce(&Path) -> Result<T, String>,
 ) -> Result<T, Error> {
-    let found = match exec::named(name, cargo) {
-        Some(path) if exec::is_executable(&path) => start(&path),
-        Some(path) => Err(format!("it is not executable; {}", install::make_executable(&path))),
-        None => Err("there is no such file; correct the path, or remove it: the build then searches for one".to_owned()),
-    };
+    let found = executable(name, cargo).and_then(|path| start(&path));
     found.map_err(|why| {
         let message = format!("{by} names {}, which cannot be used: {why}", name.display());
         Error::new(ErrorKind::ToolNotFound, message)
     })
+}
+
+fn executable(name: &Path, cargo: &Cargo) -> Result<PathBuf, String> {
+    match exec::named(name, cargo) {
+        Some(path) if exec::is_executable(&path) => Ok(path),
+        Some(path) => Err(format!("it is not executable; {}", install::make_executable(&path))),
+        None => Err("there is no such file; correct the path, or remove it: the build then searches for one".to_owned()),
+    }
 }
