@@ -356,8 +356,11 @@ fn cxx(tools: &Tools<'_>) -> Tool {
 }
 
 fn launcher(cargo: &Cargo) -> Tool {
-    let tool =
-        Tool::new("compiler launcher", "compiles out of a cache, or elsewhere", Launcher::PLACES);
+    let tool = Tool::new(
+        "compiler launcher",
+        "compiles from a cache, or on other machines",
+        Launcher::PLACES,
+    );
     match Launcher::from_env(cargo) {
         Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
         Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set", None),

@@ -39,20 +39,20 @@
 //! | question | answer |
 //! |---|---|
 //! | How do I get from an empty folder to a number? | page `first-result.md` |
-//! | Which words, selectors and variables list targets? | [`Build::archs`], [`Build::supports`]; `reference/targets.md` |
+//! | What can this machine build? | `cargo offload doctor`, of the crate offload-tools |
 //! | How do I compile many sources? | [`Build::modules`], [`Module`]; page `modules.md` |
 //! | Which sources and compilers are there? | [`Language`], [`Compiler`]; `reference/compilers.md` |
+//! | Which words, selectors and variables list targets? | [`Build::archs`], [`Build::supports`]; `reference/targets.md` |
 //! | What can kernels use? | `reference/kernels.md` |
-//! | Which environment variables are read? | `reference/variables.md` |
+//! | How do I check kernels for races? | page `test.md`; `reference/checks.md` |
 //! | How do I compile `<<<...>>>`? | [`Build::compile_static`]; page `launcher-library.md` |
+//! | Which environment variables are read? | `reference/variables.md` |
+//! | What is compiled again, and when? | `reference/rebuilds.md` |
+//! | Does it work with sccache, icecc, distcc? | `reference/launchers.md` |
 //! | How do my users build without a compiler? | [`Build::prebuilt`]; page `ship.md` |
 //! | How do I use the packs of another package? | [`embed_from`]; page `dependencies.md` |
 //! | Can packs be smaller? Can they be large? | [`Build::compress`], [`Build::large_pack_script`]; `reference/large-packs.md` |
-//! | What is compiled again, and when? | `reference/rebuilds.md` |
-//! | Does it work with sccache, icecc, distcc? | `reference/launchers.md` |
-//! | How do I check kernels for races? | page `test.md`; `reference/checks.md` |
 //! | What is in `OUT_DIR`? | `reference/out-dir.md` |
-//! | What can this machine build? | `cargo offload doctor`, of the crate offload-tools |
 //! | What is left to other crates? | `reference/limits.md` |
 //!
 //! # Features

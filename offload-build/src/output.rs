@@ -241,7 +241,7 @@ fn lock(root: &Path) -> bool {
             .write(true)
             .open(root.join(LOCK))
             .ok()?;
-        // Errors are ignored: a file system without locks is no reason to refuse a build.
+        // Errors are ignored: a file system without locks is not a reason to refuse a build.
         let _ = file.lock();
         let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
         Some((file, is_old))

@@ -47,19 +47,13 @@ impl Parse for Record {
             clause.extend(where_clause(input)?);
             input.parse::<Token![;]>()?;
         } else if input.peek(Token![;]) {
-            return Err(Error::new(
-                name.span(),
-                "a struct without fields has no bytes in Rust, and one in C++",
-            ));
+            return Err(Error::new(name.span(), EMPTY));
         } else {
             braced!(content in input);
         }
         let mut fields: Vec<(TokenStream, TokenStream)> = Vec::new();
         while !content.is_empty() {
-            while content.peek(Token![#]) {
-                content.parse::<Token![#]>()?;
-                content.parse::<TokenTree>()?;
-            }
+            skip_attributes(&content)?;
             visibility(&content)?;
             let field = if is_tuple {
                 Literal::usize_unsuffixed(fields.len()).into_token_stream()
@@ -72,14 +66,13 @@ impl Parse for Record {
             content.parse::<Option<Token![,]>>()?;
         }
         if fields.is_empty() {
-            return Err(Error::new(
-                name.span(),
-                "a struct without fields has no bytes in Rust, and one in C++",
-            ));
+            return Err(Error::new(name.span(), EMPTY));
         }
         Ok(Self { name, parameters, clause, fields: Some(fields), krate })
     }
 }
+
+const EMPTY: &str = "a struct without fields has no bytes in Rust, and one in C++";
 
 /// The layout that `#[repr(...)]` of a type asks for.
 #[derive(Default)]
@@ -144,10 +137,7 @@ fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream)
     let content;
     braced!(content in input);
     while !content.is_empty() {
-        while content.peek(Token![#]) {
-            content.parse::<Token![#]>()?;
-            content.parse::<TokenTree>()?;
-        }
+        skip_attributes(&content)?;
         content.parse::<Ident>()?;
         if !(content.is_empty() || content.peek(Token![,]) || content.peek(Token![=])) {
             return Err(content.error("an enum of C++ is an integer: its variants have no fields"));
@@ -159,6 +149,13 @@ fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream)
     }
     let (parameters, clause) = (Vec::new(), TokenStream::new());
     Ok(Record { name, parameters, clause, fields: None, krate })
+}
+
+fn skip_attributes(input: ParseStream) -> Result<()> {
+    while input.parse::<Option<Token![#]>>()?.is_some() {
+        input.parse::<TokenTree>()?;
+    }
+    Ok(())
 }
 
 /// Skips a visibility: `pub`, `pub(crate)`.

@@ -31,7 +31,7 @@ pub(crate) fn expanded(tokens: Result<TokenStream>) -> proc_macro::TokenStream {
 }
 
 fn kernels_of(
-    Input { what, options, declared, own }: &Input,
+    Input { what, options, declared, overrides }: &Input,
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     let none = Declarations::default();
@@ -41,13 +41,13 @@ fn kernels_of(
             let (index, value) = expand_pack(name, options)?;
             let (name, modules) = (index.name(), index.modules());
             let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
-            expand::kernels(pack, options, declared, own, expansion)
+            expand::kernels(pack, options, declared, overrides, expansion)
         }
         What::Path(path) => {
-            if let Some(own) = own.first() {
+            if let Some(first) = overrides.first() {
                 let message = "a file by its path has no sources, so nothing is known of its kernels' structs: a declaration \
                                has the program's own types, extern { fn drift(area: Area); }";
-                return Err(Error::new(own.name.span(), message));
+                return Err(Error::new(first.name.span(), message));
             }
             if declared.is_empty() {
                 let message = "a file by its path has no sources that tell of its kernels' parameters: declare them, \
@@ -71,16 +71,16 @@ fn expand_pack(name: &LitStr, options: &Options) -> Result<(Index, TokenStream)>
 }
 
 fn value_of(
-    Input { what, options, declared, own }: &Input,
+    Input { what, options, declared, overrides }: &Input,
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     if let Some((span, _)) = declared {
         let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
         return Err(Error::new(*span, message));
     }
-    if let Some(own) = own.first() {
+    if let Some(first) = overrides.first() {
         let message = "types take the places of structs in include_kernels!(\"saxpy\", use Area), which has structs";
-        return Err(Error::new(own.name.span(), message));
+        return Err(Error::new(first.name.span(), message));
     }
     let value = match what {
         What::Pack(name) => expand_pack(name, options)?.1,

@@ -1,7 +1,7 @@
 //! The macro's input between the parentheses.
 
 use crate::declaration::Declarations;
-use crate::own::OwnType;
+use crate::overrides::Override;
 use crate::suggest;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -16,7 +16,7 @@ pub(crate) struct Input {
     /// The declarations in an `extern` block, and the place of the block in the input.
     pub(crate) declared: Option<(Span, Declarations)>,
     /// The types that take the places of kernels' structs.
-    pub(crate) own: Vec<OwnType>,
+    pub(crate) overrides: Vec<Override>,
 }
 
 pub(crate) enum What {
@@ -57,7 +57,7 @@ impl Parse for Input {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), USAGE));
         }
-        let (mut what, mut declared, mut own) = (None, None, Vec::new());
+        let (mut what, mut declared, mut overrides) = (None, None, Vec::new());
         let mut first = true;
         while !input.is_empty() {
             if input.peek(LitStr) && first {
@@ -73,7 +73,7 @@ impl Parse for Input {
             } else if input.peek(Token![extern]) && declared.is_none() {
                 declared = Some((input.span(), Declarations::parse_block(input)?));
             } else if input.peek(Token![use]) {
-                own.push(OwnType::parse(input)?);
+                overrides.push(Override::parse(input)?);
             } else if input.peek(Ident::peek_any) {
                 option(input, &mut what, &mut options)?;
             } else {
@@ -87,7 +87,7 @@ impl Parse for Input {
             input.parse::<Option<Token![,]>>()?;
         }
         match what {
-            Some(what) => Ok(Self { what, options, declared, own }),
+            Some(what) => Ok(Self { what, options, declared, overrides }),
             None => Err(syn::Error::new(
                 Span::call_site(),
                 format!("nothing is to be embedded: {USAGE}"),

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the index of a pack is found | `resolve`, `index` |
 //! | what the build script has written is passed on | `written` |
-//! | the tokens between the parentheses are parsed | `input`, `declaration`, `own` |
+//! | the tokens between the parentheses are parsed | `input`, `declaration`, `overrides` |
 //! | options are compared with what was found | `options` |
 //! | the code is written | `embed`, `expand`, `derive` |
 //! | a file by its path: all of this for a file | `file`, with the feature `files` |
@@ -40,7 +40,7 @@ mod input;
 #[cfg(feature = "macros")]
 mod options;
 #[cfg(feature = "macros")]
-mod own;
+mod overrides;
 mod resolve;
 #[cfg(feature = "macros")]
 mod sorted;

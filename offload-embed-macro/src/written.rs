@@ -60,7 +60,6 @@ impl Call {
         })
     }
 
-    /// Returns an error with its place.
     pub(crate) fn error(&self, message: &str, place: Span) -> TokenStream {
         compile_error(self.expansion.clone(), message, place)
     }

@@ -3,7 +3,7 @@
 
 use crate::Result;
 
-/// Reads the container after the first `at` bytes, and moves `at` behind it. Returns `None` where
+/// Reads the container after the first `at` bytes, and moves `at` past it. Returns `None` where
 /// only zeros are left, and after an error.
 ///
 /// Zeros before the container are skipped, `align` at a time; its size in bytes is rounded up to

@@ -5,7 +5,7 @@
 //! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs.
 //! For payloads it has only a number and a size: its callers have the bytes. The payloads are in
 //! memory ([`Layout::to_vec`]), or on disk, where the operating system copies them from file to
-//! file. Layouts nest: [`Layout::nest`] puts a whole layout in the place of a payload (a bundle
+//! file. Layouts nest: [`Layout::nest`] puts a whole layout in place of a payload (a bundle
 //! inside a host object inside an archive).
 
 use alloc::vec;
@@ -114,7 +114,7 @@ impl Layout {
                     assert_eq!(
                         layout.size(),
                         size,
-                        "payload {index} is another size than was said"
+                        "payload {index} has a different size than was declared"
                     );
                     outer.append(layout);
                 }
@@ -124,7 +124,7 @@ impl Layout {
         outer
     }
 
-    /// Returns the file as bytes, with `payloads[index]` in the place of each payload.
+    /// Returns the file as bytes, with `payloads[index]` in place of each payload.
     ///
     /// # Panics
     /// If a payload is missing or has another size than the layout says.
@@ -139,7 +139,7 @@ impl Layout {
                     assert_eq!(
                         payloads[*index].len() as u64,
                         *size,
-                        "payload {index} is another size than was said"
+                        "payload {index} has a different size than was declared"
                     );
                     out.extend_from_slice(payloads[*index]);
                 }

@@ -7,6 +7,7 @@
 //! | to | begin with |
 //! |---|---|
 //! | list the images of any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
+//! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] for what is in it, then a reader such as [`OffloadBinaries`](offload_binary::OffloadBinaries) |
 //! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
 //! | learn what an image is: processor, kernels, arguments | [`image`] |
 //! | parse names of targets | [`target`] |
@@ -24,7 +25,8 @@
 //! # }
 //! ```
 //!
-//! The feature `object` finds them in programs and libraries. A bundle, written and read again:
+//! With the feature `object`, the inventory also has the images in programs and libraries. A bundle,
+//! written and read again:
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -54,11 +56,11 @@
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
-//! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
+//! | [`fat_file`] | where any of these are: executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images of a file, as one list |
-//! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
+//! | [`image`] | what an image records about itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
-//! | [`mod@select`] | which image a device gets, and why not the others |
+//! | [`mod@select`] | which image a device gets, and why not a different one |
 //! | [`section`] | the sections of host files that have device code: names, alignments, what packs in them begin with |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |

@@ -9,7 +9,9 @@ pub use crate::call::{
 };
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
-pub use crate::call::{Extent, OwnField, OwnType, UnknownField, check_own, check_own_field};
+pub use crate::call::{
+    Extent, Override, OverrideField, UnknownField, check_override, check_override_field,
+};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
 pub use crate::pack::{
@@ -23,7 +25,7 @@ pub use crate::run::BufferItem;
 pub use crate::types;
 pub use crate::variable::{Differs, HiddenVariable, Static, Variable};
 pub use crate::{
-    impl_argument_of_record, impl_record, list_pack, new_variable, own_field, pack_symbol,
+    impl_argument_of_record, impl_record, list_pack, new_variable, override_field, pack_symbol,
     placed_file, register_bundles, track_from_disk, with_half,
 };
 #[cfg(feature = "run")]

@@ -76,7 +76,7 @@
 /// | offload binaries (`llvm-offload-binary`, `clang-offload-packager`) | `.llvm.offloading` | 8 |
 /// | fatbins (`fatbinary`, `nvcc -fatbin`) | `.nv_fatbin` | 8 |
 /// | an AMD code object, a cubin | no section of its own | 4096 |
-/// | PTX, behind which a NUL is put | no section of its own | 8 |
+/// | PTX, which gets a NUL at its end | no section of its own | 8 |
 ///
 /// The macro does not list the images of compressed files and fatbins: `select` returns an error
 /// with the reason, and `bytes()` returns the whole file. Images that no driver loads, such as
@@ -356,7 +356,7 @@ macro_rules! include_offload {
 ///
 /// # Types of the program
 ///
-/// `use` puts a type of the program in the place of the struct that a kernel has:
+/// `use` puts a type of the program in place of the struct that a kernel has:
 ///
 /// ```text
 /// mod kernels {

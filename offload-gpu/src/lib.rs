@@ -92,7 +92,6 @@
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
 //! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |
-//! | [`target`] | names of targets |
 //!
 //! This crate needs no `std`, except for some features:
 //!
@@ -110,8 +109,8 @@
 //! this crate begin with 0, its next minor release moves to a newer cudarc. The version before then
 //! remains as a feature with its number: `cudarc-0_19`.
 //!
-//! The crate `offload-format` reads the files; its modules [`mod@select`] and [`target`] are
-//! re-exported.
+//! The crate `offload-format` reads the files; its module [`mod@select`] is re-exported, and its
+//! module `target` has the names of targets.
 #![no_std]
 // Unsafe code is allowed for the list of packs, which is the memory between two symbols that the
 // linker defines. It is also allowed for the arguments of kernels, which can have any type, and for
@@ -148,10 +147,10 @@ pub use call::{CallError, NamedCall, NamedKernel};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
 #[cfg(feature = "macros")]
 pub use offload_embed_macro::Parameter;
+pub use offload_format::select;
 pub use offload_format::select::{
     Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError,
 };
-pub use offload_format::{select, target};
 pub use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 pub use pack::{
     Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain,

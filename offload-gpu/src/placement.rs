@@ -105,7 +105,7 @@ macro_rules! register_bundles {
         $wrapper:ident, $handle:ident, $registered:ident: $bundle:literal, $count:literal [$($at:literal $name:literal $c_name:literal)*];
     )*) => {
         #[cfg(not(target_os = "linux"))]
-        $crate::__expansion::core::compile_error!("include_offload!: `register` is there for Linux alone");
+        $crate::__expansion::core::compile_error!("include_offload!: `register` exists only for Linux");
         $(
             // SAFETY: the runtime reads wrappers in this section. This static is the wrapper of a
             // complete bundle.
@@ -224,11 +224,11 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `OwnField` of a field: its size, its offset, and its layout if it is known. The
+/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if it is known. The
 /// macro names the field once, so that a type without this field is one error.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! own_field {
+macro_rules! override_field {
     ($ty:ident, $field:ident) => {{
         let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
         let start = value.as_ptr();
@@ -238,7 +238,7 @@ macro_rules! own_field {
             (field, field.byte_offset_from(start))
         };
         use $crate::__expansion::UnknownField as _;
-        $crate::__expansion::OwnField::new(field, offset, |probe| probe.layout())
+        $crate::__expansion::OverrideField::new(field, offset, |probe| probe.layout())
     }};
 }
 
@@ -249,7 +249,7 @@ macro_rules! own_field {
 macro_rules! impl_buffer_item {
     (plain $record:ident) => {
         // SAFETY: the fields are numbers, and arrays and structs of these, without any padding
-        // between or behind them. The fields are at the offsets of C.
+        // between or after them. The fields are at the offsets of C.
         unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}

@@ -134,7 +134,7 @@ hidden! {
 hidden! {
     /// Targets have other types of this variable.
     Differs, HasOneType:
-    "host code cannot access the variable `{Self}`: it has another type for another target",
+    "host code cannot access the variable `{Self}`: its type differs between targets",
     "no type is right for all images",
     "declare it with one type for all targets"
 }

@@ -132,7 +132,7 @@ impl fmt::Display for CheckedImage {
 
 impl CheckedImage {
     /// Returns the descriptions in an image with the images that they describe: this image, and
-    /// then images inside of it.
+    /// then images inside it.
     #[inline]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
         const START: &[u8] = b"offload-cpu-";

@@ -58,7 +58,6 @@ impl Compressed {
         (self.header.len() + self.payload.len()) as u64
     }
 
-    /// Writes the header and the compressed bytes.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.header)?;
         out.write_all(&self.payload)

@@ -5,29 +5,33 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | [`offload`] | the commands of `cargo offload`, for people |
-//! | [`cargo_offload`] | `cargo offload test`: tests with checks of their kernels |
-//! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
-//! | [`describe`] | words and JSON for what is found in files |
-//! | [`llvm_args`] | the grammar of LLVM's command lines |
-//! | [`compress`] | bundles that are compressed, while they are hashed |
-//! | [`text`] | text for terminals |
-//! | [`unpack`] | files inside of wheels and other archives |
-//! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
+//! | `offload` | the commands of `cargo offload`, for people |
+//! | `cargo_offload` | `cargo offload test`: tests with checks of their kernels |
+//! | `bundler`, `packager` | the drop-ins, with LLVM 22's options, messages and exit statuses |
+//! | `describe` | words and JSON for what is found in files |
+//! | `llvm_args` | the grammar of LLVM's command lines |
+//! | `compress` | bundles that are compressed, while they are hashed |
+//! | `text` | text for terminals |
+//! | `unpack` | files inside wheels and other archives |
+//! | `files` | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! docs/llvm-differences.md in the repository lists the intended differences between the drop-ins
 //! and LLVM 22.
 
-pub mod bundler;
-pub mod cargo_offload;
-pub mod compress;
-pub mod describe;
-pub mod files;
-pub mod llvm_args;
-pub mod offload;
-pub mod packager;
-pub mod text;
-pub mod unpack;
+mod bundler;
+mod cargo_offload;
+mod compress;
+mod describe;
+mod files;
+mod llvm_args;
+mod offload;
+mod packager;
+mod text;
+mod unpack;
+
+pub use bundler::run as clang_offload_bundler;
+pub use offload::main as cargo_offload;
+pub use packager::run as llvm_offload_binary;
 
 // The documentation tests include the examples of the README.
 #[cfg(doctest)]

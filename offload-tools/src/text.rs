@@ -39,7 +39,6 @@ pub fn styled(style: Style, text: &str) -> String {
     }
 }
 
-/// Returns a path, escaped for messages.
 pub fn escaped_path(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }

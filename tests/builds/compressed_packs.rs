@@ -224,7 +224,7 @@ fn a_second_run_compresses_nothing(scenario: &Scenario) {
 fn features_that_are_missing() {
     build(&without_features("compressed_not"), AMD)
         .fails()
-        .has("build.rs asks for a compressed pack: ")
+        .has("build.rs requests a compressed pack: ")
         .has("the feature `compression` of offload-build, in [build-dependencies]");
 
     let mut without_zstd = without_features("compressed_closed");

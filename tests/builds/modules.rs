@@ -158,25 +158,6 @@ fn modules_are_taken_by_name() {
 }
 
 #[test(CLANG.slow())]
-fn a_wrong_name_does_not_compile() {
-    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#;
-    let scenario = package("modules_wrong_name", calls);
-    scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
-    // Even a pack that is not built contains its modules, so the error lists them.
-    for skip in ["0", "1"] {
-        scenario
-            .check()
-            .env("OFFLOAD_SKIP", skip)
-            .fails()
-            .has("the pack \"pack\" has no module \"scael\"; it has \"affine\", \"scale\"")
-            .has("PACK.module(\"scael\")")
-            .once("error[E0080]");
-    }
-    scenario.write("src/main.rs", MAIN);
-    scenario.check().env("OFFLOAD_SKIP", "1").passes();
-}
-
-#[test(CLANG.slow())]
 fn a_module_is_built_for_the_targets_it_supports() {
     let scenario = package(
         "modules_targets",

@@ -118,7 +118,7 @@ fn fails_to_package(scenario: &Scenario, reason: &str) {
 fn a_stale_set_cannot_be_packaged() {
     let scenario = published("prebuilt_stale", WHOLE);
     build_script(&scenario, &format!(".define(\"FAST\", None){ARCHS}"));
-    let options = "prebuilt/add.manifest was made with other options (kernels/add.cu)";
+    let options = "prebuilt/add.manifest was made with different options (kernels/add.cu)";
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {options}"));
     build_script(&scenario, r#".archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#);
     fails_to_package(&scenario, "gfx1100: prebuilt/add.manifest has no image for it");
@@ -247,9 +247,7 @@ fn line_ends_of_windows() {
     let text = scenario.text("kernels/add.cu").replace('\n', "\r\n");
     scenario.write("kernels/add.cu", text);
     let refused = scenario.build().release().env("OFFLOAD_PREBUILT", "only").fails();
-    refused
-        .has("kernels/add.cu has the line ends of Windows (CRLF)")
-        .has("kernels/add.cu text eol=lf");
+    refused.has("kernels/add.cu has Windows line endings (CRLF)").has("kernels/add.cu text eol=lf");
 }
 
 /// Makes a prebuilt set from a source that the build script writes. Cargo does not run the script
@@ -300,7 +298,7 @@ fn a_set_of_a_source_in_the_root() {
     build("only").passes();
     let image = read(scenario.folder.join("prebuilt/add.gfx90a.hsaco"));
     scenario.write("sub/opt.h", "");
-    build("only").fails().has("sub/opt.h may be read, and is a new file since");
+    build("only").fails().has("sub/opt.h, which may be read, was added after");
     build("update").passes();
     assert_ne!(read(scenario.folder.join("prebuilt/add.gfx90a.hsaco")), image);
 
@@ -393,13 +391,11 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         // clang lists a file that it looks for as an input, and nvcc does not: the message about a
         // file that is gone differs.
         let why = if is_new {
-            format!("may be read, and is a new file since prebuilt/p{row}.manifest was made")
+            format!(", which may be read, was added after prebuilt/p{row}.manifest was made")
         } else {
             String::new()
         };
-        build("only")
-            .fails()
-            .has(&format!("and no prebuilt one: {file}{}{why}", if is_new { " " } else { "" }));
+        build("only").fails().has(&format!("and no prebuilt one: {file}{why}"));
         // Back as it was, the set fits again.
         change();
         build("only").passes();

@@ -81,26 +81,6 @@ impl Machine {
 }
 
 #[test(COMPILERS.slow())]
-fn names_in_any_spelling() {
-    let names = [
-        ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
-        ("gfx90a:sramecc+:xnack-", ""),
-        ("polaris10", "gfx803"),
-        ("gfx11-generic", "gfx11-generic"),
-        ("sm_90a", "sm_90a"),
-        ("sm_80", "sm_80"),
-        ("compute_90", "compute_90"),
-        ("compute_103", "compute_103"),
-        ("cpu", "cpu"),
-        ("sm_80", ""),
-    ];
-    let scenario = package("targets_names", &format!(".archs({:?})", names.map(|it| it.0)));
-    let expected: Vec<&str> = names.iter().map(|it| it.1).filter(|name| !name.is_empty()).collect();
-    // A target has an architecture letter, as in `sm_90a`, only if the list requests the letter.
-    assert_eq!(targets(&scenario, &[]), expected);
-}
-
-#[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
     const FEW_GPUS: &str = "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, \
@@ -183,7 +163,7 @@ fn all_major_is_what_it_is_for_nvcc() {
 fn all_major_needs_both_compilers() {
     let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
-        "the target 'all-major' (from build.rs) is what ptxas and clang of this machine know: ",
+        "the target 'all-major' (from build.rs) is what this machine's ptxas and clang support: ",
         "OFFLOAD_ARCH=\"sm_80;compute_90\"",
     ]);
 }
@@ -279,7 +259,7 @@ fn native_without_a_gpu_is_an_error() {
     let build =
         machine.build(&scenario).env("OFFLOAD_ARCH", "native").env("NVCC_APPEND_FLAGS", flags);
     build.fails().once(&format!(
-        "NVCC_APPEND_FLAGS has {flags}, which is no list of targets here: set OFFLOAD_ARCH=\"sm_80\""
+        "NVCC_APPEND_FLAGS has {flags}, which is not a list of targets here: set OFFLOAD_ARCH=\"sm_80\""
     ));
 }
 

@@ -183,7 +183,8 @@ fn a_part_that_is_empty() {
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
     error.build().env("OFFLOAD_ARCH", "sm_80").fails().has(
-        "no target is left for the module \"add\": the pack \"add\" is for sm_90a, as build.rs says; the list of OFFLOAD_ARCH is \
+        "no target is left for the module \"add\": the pack \"add\" is for sm_90a, according to \
+         build.rs; the list of OFFLOAD_ARCH is \
          sm_80. Add a target, or let the module have no images: .allow_empty()",
     );
 

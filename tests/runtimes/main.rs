@@ -7,7 +7,6 @@ extern crate offload_tests;
 mod agreement;
 mod checks;
 mod comgr;
-mod cuda_driver;
 mod examples;
 mod gpu_checks;
 mod guide;

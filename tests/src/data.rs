@@ -28,14 +28,14 @@ pub fn corpus_folders() -> Vec<String> {
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// Returns the paths of all files of the corpus, relative to the corpus's folder.
+/// Returns the paths of all files of the corpus, relative to the corpus's folder, with `/` on each
+/// host: dumps contain them.
 pub fn corpus_files() -> Vec<String> {
-    let root = crate::scratch::workspace().join("tests/corpus");
-    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    let in_root = |file: PathBuf| {
-        file.strip_prefix(&root).expect("it lies there").to_string_lossy().into_owned()
+    let names = |folder: String| {
+        let name = |file: PathBuf| format!("{folder}/{}", file.file_name().unwrap().display());
+        corpus(&folder).into_iter().map(name).collect::<Vec<_>>()
     };
-    files.map(in_root).collect()
+    corpus_folders().into_iter().flat_map(names).collect()
 }
 
 /// Whether tests rewrite the checked-in files instead of comparing with them (`BLESS=1`).

@@ -2,7 +2,7 @@
 //! [`run`] is the `main` of an executable, which runs all of them.
 //!
 //! A test has the path of its function in the executable. So `cargo xtask test --test builds --
-//! modules::a_wrong_name_does_not_compile` runs that function. The attribute's argument is the
+//! modules::modules_are_taken_by_name` runs that function. The attribute's argument is the
 //! [needs](Needs) of the test, such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
 //!
 //! The attribute of the standard library would register tests that cannot decide at run time that

@@ -50,8 +50,7 @@ pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
 
 /// Adds the files of a folder that have this extension, except build outputs.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let built =
-        ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
+    let built = ["target", "examples/target"].map(|folder| workspace().join(folder));
     for path in
         fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path())
     {

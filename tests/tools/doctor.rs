@@ -85,7 +85,7 @@ fn a_build_does_as_it_says() {
         bad.push(*target);
         if *target == "gfx600" {
             failed
-                .has("crashed (error in backend: Cannot select): that is a fault of clang, not of the source\n")
+                .has("crashed (error in backend: Cannot select): this is a bug in clang, not in the source\n")
                 .has("its report is in ")
                 .has(".crash.txt")
                 .lacks("InstalledDir");

@@ -102,7 +102,7 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
 
 /// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
 /// when it is complete.
-fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
+pub fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
     let new = folder.with_extension(format!("new-{}", std::process::id()));
     let result = download_into(&new, command, packages).and_then(|()| {
         // This removes what an older set-up has left.

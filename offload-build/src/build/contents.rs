@@ -101,7 +101,7 @@ impl Build {
 
     /// Removes the sources of this path again; `*` matches any characters except `/`.
     ///
-    /// A module without any source left is not made. A path that matches no source is an error.
+    /// A module that has no source left is left out. A path that matches no source is an error.
     ///
     /// ```no_run
     /// offload_build::Build::new()

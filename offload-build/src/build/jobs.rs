@@ -140,7 +140,7 @@ fn prebuilt_image(
     }
     Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
-        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is to make one".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is set to make one".to_owned(),
         PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),
         _ => format!("the package has no prebuilt set in {}/", folder.display()),
     }))

@@ -130,7 +130,8 @@ impl Run<'_> {
             }
             PrebuiltUse::Update if self.is_of_this_machine => refuse(
                 "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
-                        'native', and variables such as CUDAARCHS, mean others on other machines",
+                        'native', and variables such as CUDAARCHS, mean different targets on \
+                        different machines",
             ),
             PrebuiltUse::Update if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")

@@ -34,7 +34,7 @@ impl MissingTool {
         Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason for a missing ptxas outside of a build, which cannot do without it.
+    /// Returns the reason for a missing ptxas outside a build, which cannot do without it.
     pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
         Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
@@ -307,7 +307,8 @@ pub(crate) fn stale_package(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
          {command} -p {package}\n\
-         (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
+         (If a file exists and is not in the package, .gitignore leaves it out, or exclude or \
+         include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)

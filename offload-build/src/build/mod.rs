@@ -49,7 +49,15 @@ use crate::toolchain::{Cargo, Error};
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
-/// Paths are relative to the package's folder. The [crate's front page](crate) has an example.
+/// Paths are relative to the package's folder. The [crate's front page](crate) has an example. The
+/// methods below are in the order of use:
+///
+/// 1. sources: [`file`](Build::file), [`modules`](Build::modules), [`rust_crate`](Build::rust_crate);
+/// 2. targets: [`archs`](Build::archs), [`supports`](Build::supports);
+/// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler), [`prebuilt`](Build::prebuilt);
+/// 4. the end: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for `<<<...>>>`.
+///
+/// The pages of the guide answer the [next questions](crate#next-questions).
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
@@ -248,7 +256,7 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why: &str, skipped: Option<&'static str>| {
-            // Missing sources are no error for a pack without images, because no compiler reads
+            // Missing sources are not an error for a pack without images, because no compiler reads
             // them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             let absent = known.iter().map(|(name, module)| AbsentModule {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
-    /// The folders outside of the package that build.rs names.
+    /// The folders outside the package that build.rs names.
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! A manifest lists this crate's own headers by the names with which sources include them: they are
-//! in `OUT_DIR`, whose path differs on each machine. A folder outside of the package that build.rs
-//! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
+//! in `OUT_DIR`, whose path differs on each machine. A folder outside the package that build.rs
+//! names is listed by its position, `<folder 1>`; headers of the system are not inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
 //! The lines after the inputs are about what compilers looked for: see `surroundings.rs`.
@@ -209,7 +209,7 @@ impl Prebuilt {
         let cargo = setting.cargo;
         cargo.watch(&self.manifest);
         if self.options != setting.portable(&setting.options) {
-            return Some(format!("{manifest} was made with other options ({})", self.options));
+            return Some(format!("{manifest} was made with different options ({})", self.options));
         }
         let is_packaged = cargo.is_packaged();
         let is_published = is_packaged && !cargo.is_packaging();
@@ -227,7 +227,7 @@ impl Prebuilt {
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
-                        "{name} has the line ends of Windows (CRLF), and {manifest} was made of it without them; git's \
+                        "{name} has Windows line endings (CRLF), and had none when {manifest} was made; git's \
                          core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
                          file out again"
                     ));
@@ -306,7 +306,7 @@ impl Prebuilt {
         cargo.watch(&path);
         let is_recorded = ContentHash::of_bytes(text.as_bytes()).is_ok_and(|it| it == *recorded);
         let known = text.parse().ok().filter(|_| is_recorded);
-        known.ok_or_else(|| format!("{} is not the file that {manifest} speaks of", path.display()))
+        known.ok_or_else(|| format!("{} is not the file that {manifest} describes", path.display()))
     }
 
     pub(crate) fn has_images(&self) -> bool {
@@ -335,7 +335,7 @@ impl Prebuilt {
                 setting.cargo.watch(&path);
                 Image::open(target, &path, hash, Origin::Prebuilt, setting.cargo).map(Ok)
             }
-            Ok(_) => Ok(Err(format!("{shown} is not the file that {manifest} speaks of"))),
+            Ok(_) => Ok(Err(format!("{shown} is not the file that {manifest} describes"))),
             Err(error) => Ok(Err(format!("{shown} cannot be read: {error}"))),
         }
     }
@@ -371,8 +371,9 @@ pub(crate) fn update(
         Error::new(
             ErrorKind::Prebuilt,
             format!(
-                "a prebuilt set is for every machine, and {path} is a path of this one: name it relative to the package, or its \
-                 folder by .include(...), which goes by its position"
+                "a prebuilt set is for every machine, and {path} is a path of this one: name it \
+                 relative to the package, or name its folder by .include(...), which is \
+                 recorded by its position"
             ),
         )
     };

@@ -47,7 +47,7 @@ fn add(product: Product<'_>) -> Result<(), Error> {
     }
     if is_one_name(name, output::INCLUDE) {
         return Err(Error::config(format!(
-            "'{name}' cannot be a {kind}'s name: the kernel header's folder has it"
+            "'{name}' cannot be a {kind}'s name: the kernel header's folder has this name"
         )));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ mod tests {
         );
         let message = refusal(Product::StaticLibrary("Include"));
         assert!(message.contains(
-            "'Include' cannot be a static library's name: the kernel header's folder has it"
+            "'Include' cannot be a static library's name: the kernel header's folder has this name"
         ));
     }
 }

@@ -59,12 +59,12 @@ impl Surroundings {
             let now = found(lookup, setting, &seen);
             for name in &now {
                 if !lookup.there.contains(name) {
-                    return Some(format!("{name} may be read, and is a new file since"));
+                    return Some(format!("{name}, which may be read, was added after"));
                 }
             }
             for name in &lookup.there {
                 if !now.contains(name) {
-                    return Some(format!("{name} is gone since"));
+                    return Some(format!("{name} was removed after"));
                 }
             }
         }
@@ -74,9 +74,9 @@ impl Surroundings {
             if now.hash != other.hash {
                 return Some(match other.kind {
                     InputKind::Variable => {
-                        format!("the variable {name} has another value than when")
+                        format!("the variable {name} has a different value than when")
                     }
-                    _ => format!("{name} has other files than when"),
+                    _ => format!("{name} has different files than when"),
                 });
             }
         }
@@ -90,7 +90,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     for folder in &lookup.folders {
         let here = setting.here(&folder.to_string_lossy());
         for name in lookup.found(&here, seen) {
-            // A folder is no header.
+            // A folder is not a header.
             let is_header = lookup.names.contains(&name) || is_header(&name);
             if is_header && seen.is_there(&here.join(&name)) {
                 found.push(folder.join(name).to_string_lossy().replace('\\', "/"));

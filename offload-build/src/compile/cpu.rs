@@ -348,7 +348,7 @@ impl Compilations<'_> {
             // g++ links its C++ library even if it is not used. Kernels seldom use this library.
             // With this option, the linker drops the library if nothing uses it.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
-            // Without this option, entries call functions of the program in the place of kernels
+            // Without this option, entries call functions of the program in place of kernels
             // with the same names, such as `advance` of the C library.
             .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
             // With this option, a function that no source defines is an error of this link, not of

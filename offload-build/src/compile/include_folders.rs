@@ -29,7 +29,7 @@ pub(crate) fn check(
 fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) -> Error {
     let (source, shown) = (source.path.display(), path.display());
     let mut message = if path.exists() {
-        format!("build.rs calls .include({folder:?}) for {source}, and {shown} is no folder")
+        format!("build.rs calls .include({folder:?}) for {source}, and {shown} is not a folder")
     } else {
         format!("build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}")
     };

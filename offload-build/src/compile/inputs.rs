@@ -202,7 +202,7 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds what is no file.
+    /// Adds what is not a file.
     pub(super) fn add_other(&mut self, kind: InputKind, path: &Path, seen: &Seen) {
         self.inputs.extend(Input::now(kind, path.to_owned(), seen, self.cargo));
     }

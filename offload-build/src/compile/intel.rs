@@ -115,7 +115,7 @@ fn with_variables(ir: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the module with one array in the place of those that no source gives a size, which all
+/// Returns the module with one array in place of those that no source gives a size, which all
 /// are the same memory; `None` if there are none. SPIR-V has no such arrays: clang would make
 /// variables of one element.
 fn with_size(ir: &str) -> Option<String> {

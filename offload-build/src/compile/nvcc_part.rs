@@ -1,4 +1,4 @@
-//! Objects with host code by nvcc: each target of a source is compiled by itself.
+//! Objects with host code by nvcc: each target of a source is compiled separately.
 //!
 //! | call of nvcc | makes | for |
 //! |---|---|---|

@@ -3,7 +3,7 @@
 //!
 //! | | compilations | of which a change of the targets repeats |
 //! |---|---|---|
-//! | each source by itself | one for each target, then one of the host's part with the fat binary of all | the host's part |
+//! | each source alone | one for each target, then one of the host's part with the fat binary of all | the host's part |
 //! | linked on the device | one of the source for all targets | all |
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
@@ -194,8 +194,8 @@ impl<'a> Compilations<'a> {
         match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),
             Some(other) => Err(Error::config(format!(
-                "{} is compiled for {} and {other} in one go, and build.rs gives them different options: in a static library \
-                 an option is for all targets",
+                "{} is compiled for {} and {other} in one command, and build.rs gives them \
+                 different options: in a static library, an option is for all targets",
                 source.path.display(),
                 self.target()
             ))),

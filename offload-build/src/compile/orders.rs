@@ -14,13 +14,15 @@ use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order}
 use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
 
-const FOR_RUST: &str = "Use offload_kernel::Atomic in the place of core's type: Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
+const FOR_RUST: &str = "Use offload_kernel::Atomic in place of core's type: \
+    Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
                         GPUs before sm_70 have no instructions with an order: put fences of core around an operation with \
                         Ordering::Relaxed";
 const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and their kin, which have their orders by offload/kernel.h";
 const FOR_CLANG: &str = "Write the kernel in the CUDA dialect, with __atomic_fetch_add or its kin: in a source .cu, these keep their \
-                         orders. In C, fences around an operation with __ATOMIC_RELAXED have an order, too. In LLVM IR, clang writes \
-                         seq_cst also for CUDA's atomicAdd, which has no order: write monotonic";
+                         orders. In C, fences around an operation with __ATOMIC_RELAXED have an \
+                         order, too. In LLVM IR, clang writes seq_cst even for CUDA's \
+                         atomicAdd, which has no order: write monotonic";
 
 impl Compilation {
     /// Returns an error if the image lacks the order of an atomic operation.

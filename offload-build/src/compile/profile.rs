@@ -137,7 +137,7 @@ impl Profile {
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
             // Without optimization, clang 22 writes modules that are not valid: indices of fields
-            // that are no constants.
+            // that are not constants.
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };

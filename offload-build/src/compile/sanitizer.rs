@@ -53,8 +53,8 @@ impl Sanitizer {
         let Some(word) = tools.cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
         let checks = Check::requested(&word).ok_or_else(|| {
             Error::config(format!(
-                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all (an image that contains \
-                 another one for races)",
+                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all \
+                 (an image that contains a second one for races)",
                 variables::CHECK
             ))
         })?;
@@ -108,8 +108,8 @@ format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf instal
 format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
 };
             let message = format!(
-                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({help}), or name another compiler in \
-                 CXX.",
+                "{needs} needs a library of {}, which it does not have: {}\nInstall it \
+                 ({help}), or name a different compiler in CXX.",
                 cxx.path.display(),
                 names.join(", ")
             );

@@ -47,11 +47,13 @@ pub(super) fn agreed(
         }
         if has_cpu && let Some(other) = of_one_name(&kernel.symbol, &signatures.kernels) {
             cargo.warn(&format!(
-                "module \"{module}\": the kernels {} ({}) and {} ({}) have one name in the image for the CPU; rename one: \
+                "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in the \
+                 image for the CPU; rename one: \
                  programs that call them do not compile",
                 kernel.source_name, kernel.place, other.source_name, other.place
             ));
-            kernel.difference = vec![format!("{} and {} have one name", kernel.place, other.place)];
+            kernel.difference =
+                vec![format!("{} and {} have the same name", kernel.place, other.place)];
         }
         agreed.kernels.push(kernel);
     }

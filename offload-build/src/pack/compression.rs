@@ -207,7 +207,7 @@ mod tests {
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While a new container is written, no key file exists. Here, a folder in the place of
+            // While a new container is written, no key file exists. Here, a folder in place of
             // the container makes the write fail.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();

@@ -11,8 +11,8 @@ pub(crate) fn compress<'a>(
     _: &OutDir,
 ) -> Result<PackLayout<'a>, Error> {
     Err(Error::config(
-        "build.rs asks for a compressed pack: this build of offload-build cannot compress\n\
-         It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
+        "build.rs requests a compressed pack: this build of offload-build cannot compress\n\
+         It needs the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
          decompress, the feature `zstd` of offload-gpu, in [dependencies]."
             .to_owned(),
     ))

@@ -56,7 +56,8 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
     let message = format!(
-        "{what}\nThe targets of a build are those of build.rs and OFFLOAD_ARCH. Something else named others: {}a wrapper around \
+        "{what}\nThe targets of a build are those of build.rs and OFFLOAD_ARCH. Something else \
+         added targets: {}a wrapper around \
          the compiler, or its configuration file (nvcc.profile). Remove the option there, or list the targets: .archs([...])",
         set.concat()
     );

@@ -41,7 +41,7 @@ pub(crate) fn of(
     let kernels = match image::read_kernels(&image.path) {
         Ok(kernels) => kernels,
         Err(error) => {
-            cargo.note(&format!("any name will be taken for a kernel's: {error}"));
+            cargo.note(&format!("any name will be accepted as a kernel's: {error}"));
             return Ok(None);
         }
     };

@@ -7,7 +7,7 @@
 //! | linker | |
 //! |---|---|
 //! | rust-lld of rustc 1.95 | puts it in front of everything else that is read only: links, runs, unwinds |
-//! | GNU ld 2.40 | between code and data: "relocation overflows"; behind all others with a linker script |
+//! | GNU ld 2.40 | between code and data: "relocation overflows"; after all others with a linker script |
 //! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
 
 use crate::request::Request;
@@ -86,7 +86,7 @@ pub(crate) fn check_size(
             )));
         }
     }
-    let limit = if has_limit { "; over 1.5 GiB it takes rust-lld" } else { "" };
+    let limit = if has_limit { "; over 1.5 GiB it needs rust-lld" } else { "" };
     cargo.warn(&format!(
         "pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"
     ));

@@ -51,7 +51,7 @@ impl Constraints {
             Language::Ptx => PtxHeader::parse(&bytes()?)
                 .map(|header| Constraints::Ptx(header.arch()))
                 .map_err(|error| {
-                    Error::config(format!("the source {} is no PTX: {error}", path.display()))
+                    Error::config(format!("the source {} is not PTX: {error}", path.display()))
                 }),
             Language::Image => Ok(Constraints::Images(supplied::names(path)?)),
         }
@@ -87,10 +87,10 @@ impl Constraints {
                 Some("includes ROCm's headers, which are for amd".to_owned())
             }
             Constraints::Triple(vendor, triple) => {
-                Some(format!("is for {vendor}, as its target triple {triple} says"))
+                Some(format!("is for {vendor}, according to its target triple {triple}"))
             }
             Constraints::Assembly { target, .. } => {
-                target.as_ref().map(|target| format!("says that it is for {target}"))
+                target.as_ref().map(|target| format!("records that it is for {target}"))
             }
             Constraints::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
@@ -157,7 +157,7 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
         of_gpus.push(known);
     }
     Err(Error::config(format!(
-        "the source {} is for {triple}, as its target triple says, and no GPU's: {} are",
+        "the source {} is for {triple}, according to its target triple, which is not a GPU's: {} are",
         path.display(),
         of_gpus.join(" and ")
     )))

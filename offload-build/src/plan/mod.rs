@@ -66,7 +66,7 @@ impl PlannedSource {
     fn limits(&self) -> String {
         let mut limits = Vec::new();
         if !self.declared.is_empty() {
-            limits.push(format!("is for {}, as build.rs says", list(&self.declared)));
+            limits.push(format!("is for {}, according to build.rs", list(&self.declared)));
         }
         limits.extend(self.constraints.limit());
         format!("{} {}", self.path.display(), limits.join(" and "))
@@ -150,7 +150,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         {
             return Err(Error::config(format!(
                 "two modules of the pack are called \"{taken}\": {} and {}. \
-                 Give one of them another name: .module(Module::new(\"{name}_2\").file({:?}))",
+                 Give one of them a different name: .module(Module::new(\"{name}_2\").file({:?}))",
                 paths(other),
                 paths(&kept),
                 kept.sources[0].path.display().to_string()
@@ -211,13 +211,13 @@ pub(crate) fn plan(
             let mut limits = Vec::new();
             if !request.supports.is_empty() {
                 limits.push(format!(
-                    "the {product} is for {}, as build.rs says",
+                    "the {product} is for {}, according to build.rs",
                     list(&request.supports)
                 ));
             }
             if !module.supports.is_empty() {
                 limits.push(format!(
-                    "the module is for {}, as build.rs says",
+                    "the module is for {}, according to build.rs",
                     list(&module.supports)
                 ));
             }
@@ -323,7 +323,7 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let vendors = vendors.join(", ");
             Error::config(format!(
                 "{path} is {language}, which is not built for {target}{obstacle}. \
-                 If it is for other targets only, say so: Source::new(\"{path}\").supports([{vendors}])",
+                 If it is for other targets only, declare them: Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
                 obstacle = source.language.obstacle(target.vendor()),
@@ -336,7 +336,7 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let with_kernels = if source.constraints.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
                 "for {target}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
-                 make it a module of its own",
+                 make it a separate module",
                 module.name,
                 source.path.display(),
                 source.language.name(),
@@ -393,7 +393,7 @@ fn look_into(
     let is_left_out = language == Language::Rust && cargo.is_packaged();
     if !path.is_file() && !is_left_out {
         let message = format!(
-            "the source {} is not there (paths are relative to {})",
+            "the source {} does not exist (paths are relative to {})",
             path.display(),
             cargo.manifest_dir.display()
         );
@@ -454,8 +454,8 @@ fn check_name(name: &str, module: &Module) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::config(format!(
-        "a module's name has letters, digits, '_' and '-'; \"{name}\", of {}, does not. \
-         Give it another: .module(Module::new(\"...\").file({:?}))",
+        "a module's name has letters, digits, '_' and '-'; \"{name}\", of {}, does not. Give it \
+         a different name: .module(Module::new(\"...\").file({:?}))",
         paths(module),
         module.sources[0].path.display().to_string()
     )))

@@ -90,7 +90,7 @@ fn of_compilers(
     let is_all_cuda = modules.iter().all(|module| module.sources.iter().all(is_cuda));
     let hints = is_library || requested.has_default();
     let compiler = first.filter(|_| !has_others && !lists_others && is_all_cuda && hints)?;
-    let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
+    let reason = format!("build.rs selects {compiler}, and no compiler for AMD's GPUs");
     Some(only(vendor, reason, is_library))
 }
 

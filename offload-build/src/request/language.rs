@@ -235,8 +235,8 @@ impl Language {
                 known.extend(row.extensions.iter().map(|it| format!(".{it}")));
             }
             format!(
-                "no language goes by the extension of {}: there are {}. \
-                 Otherwise name it: Source::new({:?}).language(Language::Cuda)",
+                "no language has the extension of {}: there are {}. Otherwise name the \
+                 language: Source::new({:?}).language(Language::Cuda)",
                 path.display(),
                 known.join(" "),
                 path.display().to_string()

@@ -85,7 +85,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         return Ok(Meaning::Vendor(vendor));
     }
     let target = |name| {
-        Target::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"))
+        Target::parse(name)
+            .map_err(|error| format!("{error}; other selectors are amd, nvidia and >=sm_80"))
     };
     let Some(lowest) = text.strip_prefix(">=") else {
         return Ok(Meaning::Exact(target(text)?));
@@ -94,8 +95,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         Some(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
-        _ => Err("behind '>=' stands sm_ and a number, which machine code and PTX of NVIDIA GPUs are compared with; \
-                  others have no order"
+        _ => Err("'>=' is followed by sm_ and a number, with which NVIDIA's machine code and \
+            PTX are compared; other targets have no order"
             .to_owned()),
     }
 }

@@ -68,7 +68,7 @@ macro_rules! setters_of_sources {
     };
 }
 
-/// Implements the methods for options of modules, which no source has by itself.
+/// Implements the methods for options of modules, which no source has alone.
 macro_rules! setters_of_modules {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
@@ -97,7 +97,7 @@ macro_rules! setters_of_modules {
             ///
             /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and
             /// the program need not declare them. Clang gets the macro definitions and the folders
-            /// for headers that build.rs sets, and the headers that nvcc includes by itself. If
+            /// for headers that build.rs sets, and the headers that nvcc itself includes. If
             /// clang refuses a source, the build warns, and the kernels of that source are
             /// constants, as without this call.
             ///

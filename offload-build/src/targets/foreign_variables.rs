@@ -91,7 +91,7 @@ pub(super) fn items(
             continue;
         };
         if scope.vendor().is_some_and(|only| only != vendor) {
-            empty.push(format!("{name} is '{value}', which lists GPUs of another vendor"));
+            empty.push(format!("{name} is '{value}', which lists GPUs of a different vendor"));
             continue;
         }
         let before = items.len();
@@ -188,8 +188,8 @@ impl Words {
                 "it lists what CMake's CUDA_ARCHITECTURES does: 80, 90a-real, 90-virtual, or all-major, all, native, OFF"
             }
             Words::Torch => {
-                "it lists compute capabilities: 8.0, 9.0a, 9.0+PTX (what names such as Ampere or All stand for changes with \
-                 PyTorch's version: write the numbers)"
+                "it lists compute capabilities: 8.0, 9.0a, 9.0+PTX (the meaning of names such \
+                 as Ampere or All depends on PyTorch's version: write the numbers)"
             }
             Words::Nvcc => "it is an architecture: sm_80, 80, compute_80",
             Words::TargetIds => {

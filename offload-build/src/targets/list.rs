@@ -107,7 +107,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     };
     Error::config(format!(
         "no targets: {why}. List them in build.rs{so_far}, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
-         Nothing is detected from the machine that builds, unless 'native' is asked for."
+         GPUs of the building machine are detected only for 'native'."
     ))
 }
 

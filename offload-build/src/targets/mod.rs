@@ -212,7 +212,7 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;
-            // The features that a product lacks are no part of a target.
+            // A target does not include features that the product lacks.
             let target = target.split(':').next().unwrap_or(target);
             Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
         };

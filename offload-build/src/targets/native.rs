@@ -58,7 +58,7 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
-                "\n{} has {}, which is no list of targets here: {}",
+                "\n{} has {}, which is not a list of targets here: {}",
                 flags.name,
                 flags.gpu_options,
                 flags.advice()

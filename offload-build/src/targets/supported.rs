@@ -25,7 +25,7 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
-            "the target '{word}' (from {by}) is what ptxas and clang of this machine know: {what}\n\
+            "the target '{word}' (from {by}) is what this machine's ptxas and clang support: {what}\n\
              Install what is missing, or name targets, as in OFFLOAD_ARCH=\"sm_80;compute_90\"."
         );
         Error::new(ErrorKind::ToolNotFound, message)

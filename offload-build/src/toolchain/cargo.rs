@@ -44,7 +44,7 @@ pub struct Cargo {
     /// Whether the package has a `links` key: then dependents get the metadata that this build
     /// script prints.
     pub has_links: bool,
-    /// Whether nothing is printed, because the program is no build script.
+    /// Whether nothing is printed, because the program is not a build script.
     is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has looked into.
@@ -69,7 +69,7 @@ impl Cargo {
                         format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
                     }
                     env::VarError::NotUnicode(value) => {
-                        format!("{name} is {value:?}: paths that are not UTF-8 cannot be told to Cargo")
+                        format!("{name} is {value:?}: Cargo accepts only paths in UTF-8")
                     }
                 };
                 Error::new(ErrorKind::Environment, message)
@@ -120,7 +120,7 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Makes the interface for a program that is no build script. The host programs are for this
+    /// Makes the interface for a program that is not a build script. The host programs are for this
     /// triple, with the settings of Cargo's release or dev profile. No lines are printed for Cargo.
     /// `OUT_DIR` is a folder for temporary files, which this function does not create.
     #[inline]

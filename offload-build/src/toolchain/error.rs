@@ -27,7 +27,7 @@ pub enum ErrorKind {
     Prebuilt,
     /// A dependency does not offer the requested pack.
     Dependency,
-    /// Cargo's environment is missing: this program is no build script.
+    /// Cargo's environment is missing: this program is not a build script.
     Environment,
     /// A file could not be read or written.
     Io,

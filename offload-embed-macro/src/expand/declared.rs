@@ -133,20 +133,15 @@ impl Program<'_> {
         let checks = parameters.iter().enumerate().map(|(at, parameter)| {
             let (number, at) = (Literal::usize_unsuffixed(at + 1), Literal::usize_unsuffixed(at));
             let text = parameter.name.unraw().to_string();
-            // The compiler's message about a failed check points at the parameter's type.
+            // A message about a failed check points at the parameter's type.
             let (start, end) = ends(&parameter.ty);
-            let path = moved_to(start, expansion);
-            let check = quote_spanned! { start => #path::check };
             let arguments = quote! {
                 &#expansion::Declaration {
                     kernel: #symbol, number: #number, name: #text, layout: #layout.parameters[#at]
                 },
                 __offload_items::#images, #at
             };
-            let mut group = Group::new(Delimiter::Parenthesis, arguments);
-            group.set_span(end);
-            let group = TokenTree::from(group);
-            quote! { const _: () = #check #group; }
+            checked(&moved_to(start, expansion), "check", arguments, (start, end))
         });
         let aliases = parameters.iter().enumerate().map(|(at, DeclaredParameter { ty, .. })| {
             let alias = alias(kernel, at);
@@ -208,6 +203,22 @@ fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     });
     let is_void = star.as_char() == '*' && is(last, "c_void") && is_path;
     is_void.then(|| is(mutability, "mut"))
+}
+
+/// Returns a call of a function that checks something at compile time. The compiler's message about
+/// a failed check points from the first span to the second one.
+pub(super) fn checked(
+    path: &TokenStream,
+    function: &str,
+    arguments: TokenStream,
+    (start, end): (Span, Span),
+) -> TokenStream {
+    let function = format_ident!("{function}");
+    let call = quote_spanned! { start => #path::#function };
+    let mut group = Group::new(Delimiter::Parenthesis, arguments);
+    group.set_span(end);
+    let group = TokenTree::from(group);
+    quote! { const _: () = #call #group; }
 }
 
 /// Returns an identifier for an item that represents a name in messages. The identifier has the

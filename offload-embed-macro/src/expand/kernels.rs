@@ -1,11 +1,11 @@
 //! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters
 //! are known.
 
-use super::own::{self, Module};
+use super::overrides::{self, Module};
 use super::{declared, form, parsed};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
-use crate::own::OwnType;
+use crate::overrides::Override;
 use crate::suggest;
 use offload_pack::expansion::{self, Program};
 use offload_pack::pack_index::IndexModule;
@@ -32,7 +32,7 @@ pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,
     declared: &Declarations,
-    own: &[OwnType],
+    overrides: &[Override],
     hidden: &TokenStream,
 ) -> Result<TokenStream> {
     let Pack { name, modules, is_compressed, value } = pack;
@@ -67,7 +67,7 @@ pub(crate) fn kernels(
         let is_nested = expansion::is_nested(name, of_index.len(), module);
         modules.push(Module { name: rust_name, of_index: module, is_nested });
     }
-    let mut items = own::items(name, own, &modules, hidden)?;
+    let mut items = overrides::items(name, overrides, &modules, hidden)?;
     for (number, module) in modules.iter().enumerate() {
         let Module { name: rust_name, of_index, is_nested } = module;
         let mut kernels: Vec<&Declaration> = Vec::new();
@@ -80,8 +80,8 @@ pub(crate) fn kernels(
             }
         }
         let (declared, of_program) = declared::of(hidden, of_index, &kernels)?;
-        let own = own::of_module(own, module);
-        let program = Program { declared: &declared, own: &own };
+        let of_module = overrides::of_module(overrides, module);
+        let program = Program { declared: &declared, own: &of_module };
         let code =
             expansion::items(of_index, &of_index.signatures, program, number, *is_nested, form);
         let code = parsed(&code);

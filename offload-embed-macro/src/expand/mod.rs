@@ -6,7 +6,7 @@
 
 mod declared;
 mod kernels;
-mod own;
+mod overrides;
 pub(crate) mod register;
 
 pub(crate) use kernels::{Pack, kernels};

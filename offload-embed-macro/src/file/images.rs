@@ -68,7 +68,7 @@ impl<'a> Images<'a> {
                 images.module(&name, Some(container.place.offset));
             }
             for image in inventory.images_of(container) {
-                // The host's entry of a bundle is no image.
+                // The host's entry of a bundle is not an image.
                 if !image.is_host() {
                     images.take(container.kind, image, file)?;
                 }
@@ -113,7 +113,7 @@ impl<'a> Images<'a> {
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
             return Err(format!(
-                "has PTX for {target} at offset {offset} without the NUL behind it that drivers need: a build script mends \
+                "has PTX for {target} at offset {offset} without the NUL after it that drivers need: a build script mends \
                  that, .file(\"...\"), and so does embedding the PTX as a file of its own"
             ));
         }
@@ -123,11 +123,12 @@ impl<'a> Images<'a> {
                 _ => "clang-offload-bundler's -bundle-align=4096 sees to that",
             };
             return Err(format!(
-                "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: {remedy}"
+                "has the image for {target} at offset {offset}, which is not a multiple of 8, \
+                 as drivers need it: {remedy}"
             ));
         }
         let kernels = if kind.vendor().is_gpu() { kernels(data) } else { None };
-        // The NUL after PTX may be in the file, but is no part of the image: a pack may end with
+        // The NUL after PTX may be in the file, but is not part of the image: a pack may end with
         // it.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
         let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
@@ -162,7 +163,7 @@ impl<'a> Images<'a> {
             }
             (Some(kind @ PackImageKind::SpirV { .. }), target) => {
                 let own = IntelArch::Spirv64.name();
-                // A file by itself names no target.
+                // A bare file names no target.
                 match (target, SpirvModule::why_not_launched(data)) {
                     (Some(target), _) if target != own => format!("SPIR-V for {target}"),
                     (_, Some(why)) => format!("a file that {why}"),
@@ -210,7 +211,7 @@ fn kind(file: &[u8]) -> Result<ContainerKind, String> {
         Some(FileKind::Archive) => "an archive".to_owned(),
         Some(FileKind::Universal | FileKind::Host) => "an ELF file for a CPU".to_owned(),
     };
-    Err(format!("is {what}: `cargo offload extract` takes device code out of one"))
+    Err(format!("is {what}: `cargo offload extract` extracts device code from one"))
 }
 
 /// Returns the kind of a file without a container, or the reason why it is not embedded.

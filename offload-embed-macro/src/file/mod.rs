@@ -105,10 +105,6 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
         path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let is_source = SOURCES.contains(&extension.as_str());
     let bytes = match fs::read(&path) {
-        // clang writes PTX into files with the extension `.s`; these can be embedded.
-        Ok(bytes) if is_source && !ImageKind::of(&bytes).is_ptx() => {
-            return Err(Error::Source(path));
-        }
         Ok(bytes) => bytes,
         Err(_) if is_source => return Err(Error::Source(path)),
         Err(error) => {
@@ -116,6 +112,11 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
             return Err(Error::File { path, error, others, hint });
         }
     };
+    let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
+    // clang writes PTX into files with the extension `.s`; these can be embedded.
+    if is_source && !is_ptx {
+        return Err(Error::Source(path));
+    }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let (kind, images) =
         Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
@@ -123,7 +124,6 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
         return Err(Error::NoImage { path, left_out });
     }
-    let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
     Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 

@@ -36,7 +36,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
 
     let mut out = MAGIC.to_vec();
     let table = 4 + 8 + 4 + names.len() as u64;
-    // The table is no file, so its mode is 0.
+    // The table is not a file, so its mode is 0.
     push_header(&mut out, "__.SYMDEF", "0", table);
     let member_offset = out.len() + table as usize;
     let number =

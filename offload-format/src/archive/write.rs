@@ -68,7 +68,7 @@ impl ArchiveBuilder {
         Self::default()
     }
 
-    /// Adds a member of `size` bytes that is no object file. Several members may have the same
+    /// Adds a member of `size` bytes that is not an object file. Several members may have the same
     /// name.
     ///
     /// Returns an error if the format has no room for the size or cannot hold the name.
@@ -135,7 +135,7 @@ impl ArchiveBuilder {
     pub fn layout(&self) -> Layout {
         let mut names = Vec::new();
         if !self.names.is_empty() {
-            // The table of long names is no file, so its header has a name and a size only.
+            // The table of long names is not a file, so its header has a name and a size only.
             let size = self.names.len().next_multiple_of(2);
             names = format!("{:<48}{size:<10}", "//").into_bytes();
             names.extend_from_slice(HEADER_END);
@@ -188,7 +188,7 @@ impl ArchiveBuilder {
             return;
         }
         let size = self.symbol_table_content_size(width);
-        // The table is no file, so its mode is 0.
+        // The table is not a file, so its mode is 0.
         out.extend_from_slice(&member_header(
             if width == 8 { b"/SYM64/" } else { b"/" },
             "0",

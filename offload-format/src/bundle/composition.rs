@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The IDs of the entries of a new bundle: each is checked by itself and against the earlier ones.
+/// The IDs of the entries of a new bundle: each is checked alone and against the earlier ones.
 ///
 /// Entries for one processor, of the same offload kind and target triple, must name the same
 /// features. If one names a feature and another does not, some device fits both. A bundle can have

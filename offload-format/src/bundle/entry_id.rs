@@ -113,7 +113,7 @@ impl<'a> EntryId<'a> {
         self.kind == "sycl"
     }
 
-    /// Returns the target that DPC++ writes in programs in the place of an ID: `spir64` for
+    /// Returns the target that DPC++ writes in programs in place of an ID: `spir64` for
     /// `sycl-spir64`, without a vendor and a system.
     #[inline]
     pub fn sycl_target(text: &'a str) -> Option<&'a str> {

@@ -19,7 +19,7 @@ pub struct SectionExtent<'data> {
 }
 
 /// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
-/// overlap. Sections outside of the file are left out, and a table ends where it cannot be read.
+/// overlap. Sections outside the file are left out, and a table ends where it cannot be read.
 ///
 /// Returns an error if `object` is none of these files, or if its section table is outside the
 /// file.

@@ -8,7 +8,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | version, 3 in LLVM 22; 1 and 2 differ behind what is listed here |
+//! | 0 | 4 | version, 3 in LLVM 22; 1 and 2 differ after what is listed here |
 //! | 4 | 8 | producer: offset and size in the string table |
 //! | 12 | 8 | modules: offset in this blob, count |
 //! | 20 | 8 | COMDATs |

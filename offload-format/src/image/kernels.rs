@@ -229,8 +229,8 @@ pub struct Argument<'data> {
     /// Its name, if the image has it: the parameter's name in PTX, or the name in the metadata of
     /// AMD's code objects of OpenCL C.
     pub name: Option<&'data str>,
-    /// Its type, where the image has it. PTX: the type of a parameter that is no array, `f32`. AMD:
-    /// the type in OpenCL C, `float*`.
+    /// Its type, where the image has it. PTX: the type of a parameter that is not an array, `f32`.
+    /// AMD: the type in OpenCL C, `float*`.
     pub type_name: Option<&'data str>,
 }
 

@@ -287,7 +287,7 @@ fn is_bitcode(data: &[u8]) -> bool {
 pub enum ImageKind {
     /// An AMD code object, an ELF file.
     CodeObject,
-    /// Another ELF file that is no cubin: code for a CPU.
+    /// Another ELF file that is not a cubin: code for a CPU.
     Elf,
     /// A library for Windows: code for a CPU.
     Pe,
@@ -399,7 +399,7 @@ impl ImageKind {
         self == ImageKind::Bitcode
     }
 
-    /// Whether the image is machine code: drivers load it, and it is no text.
+    /// Whether the image is machine code: drivers load it, and it is not text.
     pub fn is_machine_code(self) -> bool {
         self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::SpirV)
     }

@@ -7,7 +7,7 @@ use crate::spirv::{SpirvHeader, SpirvKernel, SpirvModule};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Returns the SPIR-V in an image that is an offload binary by itself. `clang-linker-wrapper` of
+/// Returns the SPIR-V in an image that is a bare offload binary. `clang-linker-wrapper` of
 /// LLVM 23 makes such images for Intel's GPUs, and LLVM's runtime for Level Zero reads them.
 /// Returns `None` if the offload binary has an image of another kind.
 #[inline]

@@ -112,8 +112,8 @@ fn compressed_entries<'a>(
     list.add_images(Some(inflated), images);
 }
 
-/// Adds a text bundle in a compressed bundle. If the content is no text bundle either, the problem
-/// is `error`: the reason why the content is no binary bundle.
+/// Adds a text bundle in a compressed bundle. If the content is not a text bundle either, the
+/// problem is `error`: the reason why the content is not a binary bundle.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,

@@ -9,7 +9,7 @@ const ANY: char = '*';
 /// The end of the names of AMD's generic targets.
 const GENERIC: &str = "-generic";
 
-/// Returns a path with `*` in the place of each GPU: `hsa/*/k.co` for `hsa/gfx942/k.co`, and
+/// Returns a path with `*` in place of each GPU: `hsa/*/k.co` for `hsa/gfx942/k.co`, and
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
 /// Libraries load one of several files whose paths are equal in this form: rocBLAS, hipBLASLt,

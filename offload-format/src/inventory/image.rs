@@ -38,7 +38,7 @@ pub struct Image<'a> {
     /// The target, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image
     /// by itself, the target in its header.
     pub target_id: Option<Cow<'a, str>>,
-    /// Offset in bytes from the start of the file; `None` inside of something compressed.
+    /// Offset in bytes from the start of the file; `None` inside something compressed.
     pub offset: Option<u64>,
     /// Size in bytes. For PTX that is compressed in a fatbin, the size includes the NUL after it,
     /// which [`Images`](super::Images) remove.

@@ -23,7 +23,7 @@
 //! | `gfx_arches` | target IDs |
 //! | `compression_scheme` | `none` or `zstd-per-kernel` |
 //! | `blobs` | of `none`: an array of maps with `offset` and `size`, from the start of the file |
-//! | `zstd_offset`, `zstd_size` | of `zstd-per-kernel`: where a number of 4 bytes counts the streams, which follow, each behind its size in 4 bytes |
+//! | `zstd_offset`, `zstd_size` | of `zstd-per-kernel`: where a number of 4 bytes counts the streams, which follow, each after its size in 4 bytes |
 //! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
 //!
 //! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack`

@@ -56,7 +56,7 @@ impl<'data> Kpack<'data> {
     ///
     /// Returns an error if the bytes are not a kernel pack, or if the version or the compression
     /// scheme is unknown. Also returns an error if the table is malformed or refers to bytes
-    /// outside of the file. Nothing is decompressed.
+    /// outside the file. Nothing is decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if !data.starts_with(&MAGIC) {

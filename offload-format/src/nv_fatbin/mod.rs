@@ -40,7 +40,7 @@
 //! | 0x10, 0x20, 0x40 | the host is Linux, macOS, Windows |
 //! | 0x1000, 0x2000, 0x4000, 0x8000 | compressed: [`Compression`] |
 //! | 0x10000 | scrambled (compressed LTO-IR) |
-//! | 0x100000, 0x200000 | `a`, `f` behind the compute capability |
+//! | 0x100000, 0x200000 | `a`, `f` after the compute capability |
 //! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
 //!
 //! An uncompressed payload has zeros after it: up to a multiple of 8 (cubins), at least one (PTX).

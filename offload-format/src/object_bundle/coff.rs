@@ -4,7 +4,7 @@
 //! |---|---|
 //! | file header | as it was |
 //! | section table | as it was, new sections last |
-//! | contents of the sections | in the order of the section table, not aligned, each with its relocations behind it; no place for an empty section |
+//! | contents of the sections | in the order of the section table, not aligned, each followed by its relocations; no place for an empty section |
 //! | symbol table | as it was |
 //! | string table | made anew: section names of more than 8 bytes, then symbol names |
 

@@ -10,7 +10,7 @@
 //! | section contents | the code object; for the host's entry, one zero byte | the same |
 //! | kind and flags | SHT_PROGBITS, SHF_EXCLUDE and nothing else | IMAGE_SCN_LNK_REMOVE, IMAGE_SCN_MEM_READ |
 //! | address, alignment | 0, 1 | 0, none |
-//! | place | behind all other sections, in the order of the entries | the same |
+//! | place | after all other sections, in the order of the entries | the same |
 //!
 //! The host's code is the object itself, without these sections. Mach-O and PE files cannot have
 //! such sections: their section names have at most 16 and 8 bytes.

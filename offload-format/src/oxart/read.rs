@@ -63,8 +63,8 @@ impl Records {
 impl<'data> Oxart<'data> {
     /// Reads the bundle at the start of `data`; more bytes may follow.
     ///
-    /// Returns an error if the bytes are no bundle, or if its version or the size of its header is
-    /// unknown. Also returns an error if a record refers to bytes outside of the bundle, or if a
+    /// Returns an error if the bytes are not a bundle, or if its version or the size of its header
+    /// is unknown. Also returns an error if a record refers to bytes outside the bundle, or if a
     /// name is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         if !data.starts_with(&MAGIC) {

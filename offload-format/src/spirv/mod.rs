@@ -61,7 +61,7 @@ impl SpirvHeader {
     /// Reads the header and the capabilities, which are a module's first instructions. The bytes
     /// after them are not needed.
     ///
-    /// Returns an error if the bytes are no module, or end before the version.
+    /// Returns an error if the bytes are not a module, or end before the version.
     pub fn parse(data: &[u8]) -> Result<Self> {
         if !Self::is_at_start_of(data) {
             return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
@@ -170,7 +170,7 @@ impl<'data> SpirvModule<'data> {
     /// Reads the declarations of a module. Instructions after the last function's parameters are
     /// only counted.
     ///
-    /// Returns an error if the bytes are no little-endian module, or if an instruction is
+    /// Returns an error if the bytes are not a little-endian module, or if an instruction is
     /// malformed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);

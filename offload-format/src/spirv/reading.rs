@@ -280,7 +280,7 @@ impl<'data> Reading<'data> {
     }
 
     /// Returns the size and the alignment of a type, which instructions before have declared. An
-    /// array whose length is no constant has the size 0.
+    /// array whose length is not a constant has the size 0.
     fn layout(&self, id: u32) -> Layout {
         match self.declared(id) {
             Some(Declared::Value(layout)) => layout,

@@ -116,8 +116,8 @@ impl fmt::Display for SpirvVersion {
 /// Features of a device that SPIR-V may need: a set.
 ///
 /// A module declares what it needs in its capabilities, and a driver lists what the device has
-/// among its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is no feature
-/// here.
+/// among its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is not a
+/// feature here.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
 /// "Capabilities" and the extensions that allow more.

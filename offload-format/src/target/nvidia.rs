@@ -220,7 +220,7 @@ impl NvidiaArch {
             _ => {
                 return Err((
                     at + digits,
-                    "a compute capability is a number, with 'a' or 'f' behind it or nothing",
+                    "a compute capability is a number, with or without 'a' or 'f' after it",
                 ));
             }
         };

@@ -1,7 +1,7 @@
 //! Compares a program's declarations with the records of images at compile time.
 
 use super::parameter::{Layout, ParameterKind, ParameterLayout};
-use crate::pack::words::Words;
+use crate::pack::message::Message;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// A parameter that a program declares.
@@ -78,28 +78,35 @@ impl<const N: usize> Layout<N> {
 /// Returns the message for the first difference between the declaration and the image's record, if
 /// there is one.
 #[inline]
-const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
+const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
-    let words = Words::new()
+    let message = Message::new()
         .add("parameter ")
         .add_number(declaration.number)
         .add(", `")
         .add(declaration.name);
-    let words =
-        words.add("`, of the kernel `").add(declaration.kernel).add("` is `").add(name).add("` (");
-    let words = words.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
+    let message = message
+        .add("`, of the kernel `")
+        .add(declaration.kernel)
+        .add("` is `")
+        .add(name)
+        .add("` (");
+    let message =
+        message.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
     // The recorded size may omit the padding at the end of a struct.
     if image.size > size || image.size < end {
-        return Some(words.add_bytes(image.size).add(" there"));
+        return Some(message.add_bytes(image.size).add(" there"));
     }
     if image.is_float
         && matches!(kind, ParameterKind::Integer | ParameterKind::Enum | ParameterKind::Pointer)
         && size > size_of::<u16>()
     {
-        return Some(words.add("a floating-point number of ").add_bytes(image.size).add(" there"));
+        return Some(
+            message.add("a floating-point number of ").add_bytes(image.size).add(" there"),
+        );
     }
     if image.is_pointer && matches!(kind, ParameterKind::Float) {
-        return Some(words.add("a pointer of ").add_bytes(image.size).add(" there"));
+        return Some(message.add("a pointer of ").add_bytes(image.size).add(" there"));
     }
     let offset = image.after.next_multiple_of(align);
     let is_moved =
@@ -108,12 +115,13 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let is_wide = matches!(kind, ParameterKind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
-        let words = words
+        let message = message
             .add("it at offset ")
             .add_number(image.offset)
             .add(", and a type that is aligned to ");
-        let words = words.add_bytes(align).add(", as this one is, would be at ").add_number(offset);
-        return Some(words);
+        let message =
+            message.add_bytes(align).add(", as this one is, would be at ").add_number(offset);
+        return Some(message);
     }
     None
 }
@@ -140,7 +148,7 @@ mod tests {
 
     fn with_layout(layout: ParameterLayout, image: &Recorded) -> Option<String> {
         let declaration = Declaration { kernel: "saxpy", number: 2, name: "a", layout };
-        problem(&declaration, image).map(|words| words.as_str().to_string())
+        problem(&declaration, image).map(|message| message.as_str().to_string())
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod devices;
 #[cfg(feature = "cudarc")]
 mod event;
 mod named;
-mod own;
+mod overrides;
 mod parameter;
 mod shared;
 
@@ -25,7 +25,9 @@ pub use devices::DeviceId;
 pub use event::BufferEvent;
 pub use named::{AnyArgument, Arguments, CallError, NamedCall, NamedKernel};
 pub use named::{NamedGroup, NamedKernels, NamedTable, named, wanted};
-pub use own::{Extent, OwnField, OwnType, UnknownField, check_own, check_own_field};
+pub use overrides::{
+    Extent, Override, OverrideField, UnknownField, check_override, check_override_field,
+};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};

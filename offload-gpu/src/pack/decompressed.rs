@@ -5,7 +5,6 @@ use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, Pa
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt;
-use core::marker::PhantomData;
 use offload_format::compression::{Decompressor, Method};
 use offload_format::{Error, ErrorKind, Result};
 
@@ -79,14 +78,7 @@ pub const fn compressed(
     if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
         panic!("{}", problem);
     }
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::Linked { bytes, images, streams },
-        is_trusted: true,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams }, true)
 }
 
 /// Returns the first fault in the tables of a compressed pack of `size` bytes.

@@ -15,66 +15,24 @@ use super::{
     Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque,
 };
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
-use core::marker::PhantomData;
 use offload_format::compression::Method;
 use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
-use offload_pack::pack_index::{
-    Change, Index, IndexError, IndexImage, IndexStream, PackIndex, first_change,
-};
+use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
 
-/// The reason why a pack could not be read. The error's text is the reason that the pack reports
-/// for having no images.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DiskError {
-    /// A file could not be read: its path, and the system's error.
-    Read(String, String),
-    /// The file at this path is no index.
-    Index(String, IndexError),
-    /// The file at this path is not text.
-    NotText(String),
-    /// The library at this path differs from its index.
-    Library(String, &'static str),
-    /// The library at this path has a compressed pack, which the program does not expect.
-    Compressed(String),
-    /// In the index at this path, a kernel, a variable or an enumeration has other types or values
-    /// than at the program's compilation.
-    Changed(String, Change),
+/// Advice for a pack that another build makes.
+const BUILD: &str = "; `cargo build --lib` of its package makes it";
+
+/// Returns why a pack could not be read, with what the program was compiled for.
+#[inline]
+fn unread(why: &str, advice: &str) -> String {
+    format!(
+        "{why} (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled{advice})"
+    )
 }
-
-impl fmt::Display for DiskError {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DiskError::Read(path, why) => write!(f, "could not read {path}: {why}"),
-            DiskError::Index(path, error) => write!(f, "{path}: {error}"),
-            DiskError::NotText(path) => write!(f, "{path} is not text"),
-            DiskError::Library(path, why) => write!(f, "{path} is damaged: {why}"),
-            DiskError::Compressed(path) => write!(
-                f,
-                "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
-            ),
-            DiskError::Changed(path, Change { item, before, after }) => write!(
-                f,
-                "{item} has {after} in {path}, and had {before} when the program was compiled: build the program again"
-            ),
-        }?;
-        f.write_str(
-            " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled",
-        )?;
-        f.write_str(match self {
-            DiskError::Compressed(_) | DiskError::Changed(..) => ")",
-            _ => "; `cargo build --lib` of its package makes it)",
-        })
-    }
-}
-
-impl core::error::Error for DiskError {}
 
 /// A function that reads a file, or returns the reason for a failure.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
@@ -91,7 +49,7 @@ pub fn load<F: Form>(
     read: Read,
 ) -> KernelPack<F> {
     try_load(name, folder, compiled, read)
-        .unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
+        .unwrap_or_else(|why| opaque(name, "", &[], why.leak(), &[]))
 }
 
 fn try_load<F: Form>(
@@ -99,12 +57,15 @@ fn try_load<F: Form>(
     folder: &str,
     compiled: &str,
     read: Read,
-) -> Result<KernelPack<F>, DiskError> {
-    let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
+) -> Result<KernelPack<F>, String> {
+    let file = |path: &str| {
+        read(path).map_err(|why| unread(&format!("could not read {path}: {why}"), BUILD))
+    };
     let path = format!("{folder}/{name}.index");
-    let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
+    let text = String::from_utf8(file(&path)?);
+    let text = text.map_err(|_| unread(&format!("{path} is not text"), BUILD))?;
     let parse =
-        |text: &str| Index::parse(text).map_err(|error| DiskError::Index(path.clone(), error));
+        |text: &str| Index::parse(text).map_err(|error| unread(&format!("{path}: {error}"), BUILD));
     let index = parse(&text)?;
     let changed = first_change(&parse(compiled)?, &index);
     let index = match index {
@@ -114,13 +75,16 @@ fn try_load<F: Form>(
             return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };
-    if let Some(changed) = changed {
-        return Err(DiskError::Changed(path, changed));
+    if let Some(Change { item, before, after }) = changed {
+        let why = format!(
+            "{item} has {after} in {path}, and had {before} when the program was compiled: build the program again"
+        );
+        return Err(unread(&why, ""));
     }
     // The library's name contains the hash of its content, so this library belongs to this index.
     let path = format!("{folder}/lib{}.a", index.library);
     let library = file(&path)?;
-    let damaged = |why| DiskError::Library(path.clone(), why);
+    let damaged = |why| unread(&format!("{path} is damaged: {why}"), BUILD);
     let range = |size: u64, at: u64| {
         let (at, size) = (usize::try_from(at).ok()?, usize::try_from(size).ok()?);
         library.get(at..)?.get(..size)
@@ -130,7 +94,10 @@ fn try_load<F: Form>(
     let is_compressed = index.is_compressed();
     let PackIndex { section, modules, .. } = index;
     if is_compressed && !F::IS_COMPRESSED {
-        return Err(DiskError::Compressed(path));
+        let why = format!(
+            "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
+        );
+        return Err(unread(&why, ""));
     }
     let (mut images, mut records, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     for entry in modules {
@@ -153,14 +120,7 @@ fn try_load<F: Form>(
         aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
-    Ok(KernelPack {
-        name,
-        section,
-        modules: records,
-        content: Content::Linked { bytes, images, streams },
-        is_trusted: true,
-        form: PhantomData,
-    })
+    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams }, true))
 }
 
 /// Returns the place of a module's stream; all numbers are 0 if the pack is not compressed. Returns
@@ -271,7 +231,7 @@ mod tests {
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
         ] {
-            let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err().to_string();
+            let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err();
             assert!(error.starts_with(words), "{error}");
             let pack: KernelPack = load(name, "out", INDEX, read);
             assert_eq!((pack.absent(), pack.images().len()), (Some(&*error), 0));

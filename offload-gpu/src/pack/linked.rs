@@ -141,7 +141,7 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let name = entry.get(NAME_OFFSET / 8..)?;
         let name_size =
             usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
-        // SAFETY: the name is inside of the entry, which was just checked, and its bytes are
+        // SAFETY: the name is inside the entry, which was just checked, and its bytes are
         // initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
         // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just

@@ -11,11 +11,11 @@ mod image;
 mod kernel;
 #[allow(unsafe_code)]
 mod linked;
+pub(crate) mod message;
 mod module;
 mod names;
 mod record;
 pub(crate) mod registered;
-pub(crate) mod words;
 
 pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
@@ -27,10 +27,10 @@ pub use record::{ImageRecord, ModuleRecord};
 
 use core::fmt;
 use core::marker::PhantomData;
+use message::Message;
 pub(crate) use names::is_same;
 use offload_format::section::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
-use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -96,7 +96,7 @@ enum Content<F: Form> {
 /// Makes a pack from its bytes and its tables.
 ///
 /// # Panics
-/// Panics if an image is outside of the bytes. The macro's expansion is evaluated at compile time,
+/// Panics if an image is outside the bytes. The macro's expansion is evaluated at compile time,
 /// so a panic ends the compilation.
 pub const fn linked<F: Form>(
     name: &'static str,
@@ -121,14 +121,7 @@ pub const fn linked<F: Form>(
         );
         i += 1;
     }
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::Linked { bytes, images, streams: &[] },
-        is_trusted: true,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams: &[] }, true)
 }
 
 /// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
@@ -153,14 +146,7 @@ pub const fn on_disk<F: Form>(
     modules: &'static [ModuleRecord],
     load: fn() -> &'static KernelPack<F>,
 ) -> KernelPack<F> {
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::OnDisk { images, load },
-        is_trusted: true,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::OnDisk { images, load }, true)
 }
 
 /// Makes a pack that was not built; every `select` reports the reason. The pack has its modules,
@@ -171,8 +157,7 @@ pub const fn not_built<F: Form>(
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    let content = Content::NotBuilt(why);
-    KernelPack { name, section, modules, content, is_trusted: false, form: PhantomData }
+    KernelPack::of(name, section, modules, Content::NotBuilt(why), false)
 }
 
 /// Makes a pack from a file whose images are unknown; every `select` reports the reason.
@@ -183,17 +168,21 @@ pub const fn opaque<F: Form>(
     why: &'static str,
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
-    KernelPack {
-        name,
-        section,
-        modules,
-        content: Content::Opaque { bytes, why },
-        is_trusted: false,
-        form: PhantomData,
-    }
+    KernelPack::of(name, section, modules, Content::Opaque { bytes, why }, false)
 }
 
 impl<F: Form> KernelPack<F> {
+    #[inline]
+    const fn of(
+        name: &'static str,
+        section: &'static str,
+        modules: &'static [ModuleRecord],
+        content: Content<F>,
+        is_trusted: bool,
+    ) -> Self {
+        Self { name, section, modules, content, is_trusted, form: PhantomData }
+    }
+
     /// Returns the pack with images for the CPU that may be loaded.
     pub(crate) const fn with_trust(self) -> Self {
         Self { is_trusted: true, ..self }
@@ -293,13 +282,13 @@ impl<F: Form> KernelPack<F> {
             }
             i += 1;
         }
-        let words = Words::new()
+        let message = Message::new()
             .add("the pack \"")
             .add(self.name)
             .add("\" has no module \"")
             .add(name)
             .add("\"; it has ");
-        panic!("{}", words.list_modules(self.modules).or_none().as_str())
+        panic!("{}", message.list_modules(self.modules).or_none().as_str())
     }
 
     /// Returns the kernel of this name. Some image of the pack must have the kernel; if the pack
@@ -345,19 +334,19 @@ impl<F: Form> KernelPack<F> {
             let module = Module { pack: self, record: &self.modules[i] };
             if let Some(recorded) = module.find(name) {
                 if let Some(Kernel { module: other, .. }) = found {
-                    let words = Words::new()
+                    let message = Message::new()
                         .add("\"")
                         .add(name)
                         .add("\" is a kernel of several modules of the pack \"");
-                    let words = words
+                    let message = message
                         .add(self.name)
                         .add("\": ")
                         .list(other.record.name)
                         .list(module.record.name);
                     panic!(
                         "{}",
-                        words
-                            .add("; say of which, as in PACK.module(\"affine\").kernel(...)")
+                        message
+                            .add("; name the module, as in PACK.module(\"affine\").kernel(...)")
                             .as_str()
                     )
                 }
@@ -377,22 +366,22 @@ impl<F: Form> KernelPack<F> {
             (None, Some(module), _) => Kernel { module, name },
             (None, None, [record]) => Module { pack: self, record }.kernel(name),
             (None, None, _) => {
-                let words = Words::new()
+                let message = Message::new()
                     .add("the pack \"")
                     .add(self.name)
                     .add("\" has no kernel \"")
                     .add(name);
-                let mut words = words.add("\"; it has ");
+                let mut message = message.add("\"; it has ");
                 i = 0;
                 while i < self.modules.len() {
                     let module = Module { pack: self, record: &self.modules[i] };
-                    words = words.list_kernels(
+                    message = message.list_kernels(
                         module.records(),
                         self.records().split_at(module.record.first).0,
                     );
                     i += 1;
                 }
-                panic!("{}", words.or_none().as_str())
+                panic!("{}", message.or_none().as_str())
             }
         }
     }

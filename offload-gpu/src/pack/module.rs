@@ -1,8 +1,8 @@
 //! A module of a pack. It borrows the pack, so a `const` with a module refers to a `static` of the
 //! program, and not to the linked bytes.
 
+use super::message::Message;
 use super::names::position;
-use super::words::Words;
 use super::{
     Content, Form, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, Plain, StreamRecord,
 };
@@ -26,7 +26,7 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
 }
 
 /// The message for a module that is missing in the pack that was read from disk.
-const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
+const GONE: &str = "the pack on disk no longer has a module of this name: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
     /// Returns the module's name from the build script, or the pack's name if the module has no
@@ -107,12 +107,15 @@ impl<'pack, F: Form> Module<'pack, F> {
         if !self.knows_kernels() {
             return Kernel { module: *self, name };
         }
-        let words = Words::new()
+        let message = Message::new()
             .add("the module \"")
             .add(self.record.name)
             .add("\" has no kernel \"")
             .add(name);
-        panic!("{}", words.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str())
+        panic!(
+            "{}",
+            message.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str()
+        )
     }
 
     /// Whether some image records its kernels.

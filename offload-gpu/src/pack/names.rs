@@ -1,6 +1,6 @@
 //! Compares names at compile time, where trait methods cannot be called.
 //!
-//! The functions are `#[inline]`, as in `words`.
+//! The functions are `#[inline]`, as in `message`.
 
 use core::cmp::Ordering;
 

@@ -99,7 +99,7 @@ fn a_module_that_is_gone_from_the_disk() {
     let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no image for sm_90: the pack on disk has no module of this name any more: build the program again"
+        "no image for sm_90: the pack on disk no longer has a module of this name: build the program again"
     );
     assert_eq!(error.targets_to_add(), [""; 0]);
 }

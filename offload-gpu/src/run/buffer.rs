@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use bytemuck::Pod;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
 /// An array of plain data in a device's memory: numbers, structs of numbers that are [`Pod`], and
@@ -80,7 +80,10 @@ impl Device {
         let mut buffer: Buffer<T> = self.uninit(len)?;
         let bytes = len * size_of::<T>();
         let zeros = bytemuck::allocation::try_zeroed_slice_box::<u8>(bytes).map_err(|()| {
-            RunError::refused(format!("allocate {len} values"), "the host has not as much memory")
+            RunError::refused(
+                format!("allocate {len} values"),
+                "the host does not have enough memory",
+            )
         })?;
         // SAFETY: there are as many zeros as the buffer has bytes.
         unsafe { buffer.upload_from(zeros.as_ptr().cast())? };
@@ -128,7 +131,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
-        assert_eq!(values.len(), self.len, "values and buffer are of different lengths");
+        assert_eq!(values.len(), self.len, "values and buffer have different lengths");
         // SAFETY: the values have as many bytes as the buffer.
         unsafe { self.upload_from(values.as_ptr().cast()) }
     }
@@ -154,7 +157,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
-        assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
+        assert_eq!(into.len(), self.len, "values and buffer have different lengths");
         // SAFETY: the values have as many bytes as the buffer. Any bytes are valid values.
         unsafe { self.download_to(into.as_mut_ptr()) }
     }
@@ -181,15 +184,6 @@ impl<T: BufferItem> Buffer<T> {
             values.set_len(self.len);
         }
         Ok(values)
-    }
-
-    /// Returns the address and gives up the ownership of the memory, for callers that free it by
-    /// other means. The address is null if the buffer has no bytes.
-    pub fn into_raw(self) -> *mut T {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: the device is read once, and `this` is not dropped.
-        drop(unsafe { ptr::read(&this.device) });
-        this.address()
     }
 
     fn address(&self) -> *mut T {

@@ -136,7 +136,6 @@ fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usiz
 }
 
 impl Context {
-    /// Returns the device, as buffers on it have it.
     pub(super) fn id(&self) -> DeviceId {
         DeviceId::new(self.vendor, self.ordinal)
     }
@@ -208,7 +207,6 @@ impl Context {
         })
     }
 
-    /// Returns a kernel of a loaded module.
     pub(super) fn kernel<F: Form>(
         &self,
         module: &LoadedModule,

@@ -211,7 +211,6 @@ pub fn devices() -> Devices {
     found(&|_| true)
 }
 
-/// Returns the devices of the vendors that are wanted.
 fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     let (mut list, mut absent) = (Vec::new(), Vec::new());
     for vendor in ORDER.into_iter().filter(|vendor| is_wanted(*vendor)) {

@@ -97,6 +97,29 @@ impl From<CallError> for RunError {
     }
 }
 
+/// A driver's error codes, of which 0 is success.
+pub(super) trait DriverErrors {
+    /// Returns the error's name and description; empty if the driver does not know the code.
+    fn text_of(&self, code: i32) -> String;
+
+    /// Returns an error for a code that is not success. `attempted` names the operation.
+    fn check(
+        &self,
+        function: &'static str,
+        code: i32,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if code == 0 { Ok(()) } else { Err(self.error(function, code, attempted())) }
+    }
+
+    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
+    /// compiles `check` each time, and this function once for each driver.
+    #[cold]
+    fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
+        RunError::new(attempted, Cause::Driver { function, code, text: self.text_of(code) })
+    }
+}
+
 /// Returns `NAME (1): description`, from a code and its text, which is `NAME: description` or
 /// `NAME`.
 pub(super) fn in_words(code: i32, text: &str) -> String {

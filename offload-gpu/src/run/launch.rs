@@ -146,12 +146,12 @@ impl Launch {
         }
         if let Some(most) = limits.max_threads.filter(|most| threads > *most) {
             return Some(format!(
-                "a block of {threads} threads; the image for {image} takes at most {most}"
+                "a block of {threads} threads; the image for {image} allows at most {most}"
             ));
         }
         if threads > device.threads {
             return Some(format!(
-                "a block of {threads} threads; the device takes at most {}",
+                "a block of {threads} threads; the device allows at most {}",
                 device.threads
             ));
         }
@@ -160,7 +160,7 @@ impl Launch {
             if let Some(at) = (0..3).find(|&at| asked[at] > most[at]) {
                 let (of, in_dimension, most) = (text(asked), dimensions[at], most[at]);
                 return Some(format!(
-                    "a {what} of {of}; the device takes at most {most} in {in_dimension}"
+                    "a {what} of {of}; the device allows at most {most} in {in_dimension}"
                 ));
             }
         }
@@ -228,18 +228,18 @@ mod tests {
             (
                 Launch::new(1, 2048),
                 IMAGE,
-                "a block of 2048 threads; the image for sm_80 takes at most 256",
+                "a block of 2048 threads; the image for sm_80 allows at most 256",
             ),
-            (Launch::new(1, 2048), any, "a block of 2048 threads; the device takes at most 1024"),
+            (Launch::new(1, 2048), any, "a block of 2048 threads; the device allows at most 1024"),
             (
                 Launch::new(1, [1, 1, 65]),
                 any,
-                "a block of 1 x 1 x 65; the device takes at most 64 in z",
+                "a block of 1 x 1 x 65; the device allows at most 64 in z",
             ),
             (
                 Launch::new((1, 65_536), 1),
                 any,
-                "a grid of 1 x 65536; the device takes at most 65535 in y",
+                "a grid of 1 x 65536; the device allows at most 65535 in y",
             ),
             (Launch::new(0, 1), any, "a grid of 0 blocks of 1: there is nothing to run"),
             (

@@ -108,7 +108,7 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
     pub fn write_at(&self, device: &Device, first: usize, values: &[E]) -> Result<()> {
         let offset = offset::<E, N>(first, values.len());
         let bytes = bytes(values);
-        // SAFETY: the array has these elements, so the bytes are inside of the variable.
+        // SAFETY: the array has these elements, so the bytes are inside the variable.
         self.copy(device, |place| unsafe { device.0.backend.upload(place.at(offset), bytes) })
     }
 
@@ -121,7 +121,7 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
     pub fn read_at(&self, device: &Device, first: usize, into: &mut [E]) -> Result<()> {
         let offset = offset::<E, N>(first, into.len());
         let (to, size) = (into.as_mut_ptr().cast(), mem::size_of_val(into));
-        // SAFETY: the array has these elements, so the bytes are inside of the variable. `E` is an
+        // SAFETY: the array has these elements, so the bytes are inside the variable. `E` is an
         // item or an array of items, for which any bytes are valid values.
         self.copy(device, |place| unsafe { device.0.backend.download(to, place.at(offset), size) })
     }

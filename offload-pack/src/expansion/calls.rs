@@ -6,7 +6,7 @@ use super::own::OwnTypes;
 use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
-use crate::signature::{Parameter, Signature, Signatures, Size};
+use crate::signature::{Parameter, Record, Shared, Signature, Signatures, Size, Type, shared};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -58,13 +58,30 @@ struct Shape {
 }
 
 /// A trait for arguments of parameters with this number, name and size in bytes, whatever their
-/// type is. Instances of a template may have several sizes.
-type Trait<'a> = (usize, &'a str, Option<u64>);
+/// type is. Instances of a template may have several sizes. The last text is a note for errors, or
+/// empty.
+type Trait<'a> = (usize, &'a str, Option<u64>, String);
 
 /// Returns the name of a trait.
-fn ident((number, name, bytes): &Trait<'_>) -> String {
+fn ident((number, name, bytes, _): &Trait<'_>) -> String {
     let bytes = bytes.map_or_else(|| "T".to_owned(), |bytes| bytes.to_string());
     format!("{name}_{number}_{bytes}")
+}
+
+/// Returns a note with the cast that a pointer to a vector such as `float4` needs if the program's
+/// buffer has numbers.
+fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String> {
+    let Type::Pointer { is_mutable, to } = ty else { return None };
+    let Shared { name: vector, fields } = shared(to.record(records)?, records)?;
+    let count = fields.len();
+    let (reference, function) =
+        if *is_mutable { ("&mut ", "transmute_mut") } else { ("&", "transmute") };
+    (count > 0).then(|| {
+        format!(
+            "cudarc passes a buffer of numbers as vectors by \
+             `{reference}unsafe {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`"
+        )
+    })
 }
 
 /// Returns the name and the declaration of the type that functions return.
@@ -114,7 +131,10 @@ impl<'a> Calls<'a> {
         let Some(layout) = kernel.layout(records) else { return false };
         let mut all = Vec::new();
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
-            let of_parameter = (at + 1, &*parameter.name, Some(size.bytes));
+            // A trait that several kernels share has parameters of different types.
+            let note = if self.has_own_traits { cast(parameter, records) } else { None };
+            let note = note.unwrap_or_default();
+            let of_parameter = (at + 1, &*parameter.name, Some(size.bytes), note);
             all.push((of_parameter, argument_type(&parameter.ty)));
         }
         let bounds = self.bounds(name, all);
@@ -161,7 +181,10 @@ impl<'a> Calls<'a> {
         let parameters = generic.parameters(&self.signatures.records);
         let (mut all, mut names) = (Vec::new(), Vec::new());
         for (at, parameter) in parameters.iter().enumerate() {
-            all.push(((at + 1, parameter.name, parameter.bytes), parameter.ty.clone()));
+            all.push((
+                (at + 1, parameter.name, parameter.bytes, String::new()),
+                parameter.ty.clone(),
+            ));
             names.push(parameter.name);
         }
         let bounds = self.bounds(&generic.name, all);
@@ -308,7 +331,7 @@ impl<'a> Calls<'a> {
                 ",".to_owned()
             };
             for of_parameter in traits {
-                let (number, name, bytes) = of_parameter;
+                let (number, name, bytes, note) = of_parameter;
                 let size = match bytes {
                     Some(1) => " (1 byte)".to_owned(),
                     Some(bytes) => format!(" ({bytes} bytes)"),
@@ -318,10 +341,12 @@ impl<'a> Calls<'a> {
                     "parameter {number}, `{name}`{of_kernel} is `{{T}}`{size}: `{{Self}}` cannot be passed"
                 );
                 let of_own = if self.own.is_empty() { "" } else { OF_OWN };
+                let cast =
+                    if note.is_empty() { String::new() } else { format!(", note = {note:?}") };
                 let _ = write!(
                     text,
                     "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
-                     note = \"parameters have the types of the kernel's source\"{of_own})] \
+                     note = \"parameters have the types of the kernel's source\"{cast}{of_own})] \
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",

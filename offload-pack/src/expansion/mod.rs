@@ -26,7 +26,7 @@
 //! The scope around the text has `__offload`, the hidden module of the crate `offload-gpu`. All
 //! types of the text are paths through this name, because a program may have its own `u8` or
 //! `core`. Functions are imports from a hidden module: a constant of the user's module would be a
-//! pattern in the place of a parameter. Records are outside of it, because the compiler shows their
+//! pattern in place of a parameter. Records are outside it, because the compiler shows their
 //! paths in messages. All names but those of a source begin with `__offload`, as no name from a
 //! source does.
 //!

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 /// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
-/// are for a Rust module inside of the pack's. `form` is the name of the pack's form: `Plain` or
+/// are for a Rust module inside the pack's. `form` is the name of the pack's form: `Plain` or
 /// `Compressed`.
 pub fn items(
     module: &IndexModule,
@@ -112,7 +112,8 @@ pub fn items(
         let is_empty = record.is_empty();
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
-            // An import would also import the constant, and a constant is no name of a parameter.
+            // An import would also import the constant, and a constant is not a name of a
+            // parameter.
             let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);
@@ -160,7 +161,7 @@ pub fn items(
     }
     for kernel in &others {
         let why =
-            format!("it has other parameters in some image: {}", kernel.difference.join("; "));
+            format!("it has different parameters in some image: {}", kernel.difference.join("; "));
         named::line(&mut without_function, kernel, &kernel.place, [&*why]);
     }
     text.push_str(&calls.text(&without_function));
@@ -263,7 +264,7 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let Some((first, others)) = parameters.split_first() else { return false };
     let agrees = format!("__offload_{name}_is_the_same_in_all_images");
     let message = format!(
-        "the kernel `{source_name}` has other parameters in some image: a call cannot be right for all"
+        "the kernel `{source_name}` has different parameters in some image: a call cannot be right for all"
     );
     let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
     let mut notes = String::new();

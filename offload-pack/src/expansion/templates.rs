@@ -293,7 +293,7 @@ impl<'a> Generic<'a> {
         })
     }
 
-    /// Returns the argument that all instances have in the place of these types.
+    /// Returns the argument that all instances have in place of these types.
     fn argument_of(&self, types: &[&Type]) -> Option<usize> {
         (0..self.arguments.len()).find(|at| {
             self.instances.iter().zip(types).all(|(instance, ty)| {

@@ -162,7 +162,7 @@ fn named_knows_each_kernel() {
         "kernels: \"named_\\t\\t\\tk.cu:5\\nch_n\\t_Z2chILc10EEvv\\tch<'\\\\n'>\\tk.cu:6\\n\", ",
         ",(8, __offload::wanted::<__offload::AnyConst>),]",
         "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
-         differs\\t\\t\\tk.cu:4\\tit has other parameters in some image: in sm_80\\n\"",
+         differs\\t\\t\\tk.cu:4\\tit has different parameters in some image: in sm_80\\n\"",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -125,7 +125,7 @@ pub struct TypeError {
 impl fmt::Display for TypeError {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no type", self.text)
+        write!(f, "'{}' is not a type", self.text)
     }
 }
 

@@ -2,5 +2,5 @@
 //! A program `offload` would collide with another crate's: `cargo install` then fails.
 
 fn main() -> std::process::ExitCode {
-    offload_tools::offload::main()
+    offload_tools::cargo_offload()
 }

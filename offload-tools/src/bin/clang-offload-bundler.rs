@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    offload_tools::bundler::run(std::env::args_os())
+    offload_tools::clang_offload_bundler(std::env::args_os())
 }

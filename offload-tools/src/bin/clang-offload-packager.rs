@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    offload_tools::packager::run(std::env::args_os())
+    offload_tools::llvm_offload_binary(std::env::args_os())
 }

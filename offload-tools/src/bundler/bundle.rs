@@ -44,7 +44,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
         }
         FileType::Binary | FileType::Object => builder(options, &inputs)?.layout(),
     };
-    let sources: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::File).collect();
+    let sources: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::file).collect();
     match &settings.compress {
         // A bundle in a host object is not compressed, because linkers must read the object.
         Some(compression) if !is_object => {

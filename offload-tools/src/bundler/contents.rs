@@ -99,7 +99,6 @@ impl<'a> Copier<'a> {
         Self { carrier, stream: None }
     }
 
-    /// Returns the carrier from which code objects are copied.
     pub(super) fn carrier(&self) -> &'a Carrier<'a> {
         self.carrier
     }

@@ -29,7 +29,6 @@ impl Failure {
         Self::new(format!("'{}': {}", escaped(name), os_message(error)))
     }
 
-    /// Returns the failure for an error in a file's content.
     pub(super) fn of_content(path: &OsStr, error: &offload_format::Error) -> Self {
         Self::new(format!("'{}': {error}", path.to_string_lossy()))
     }

@@ -31,7 +31,7 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the IDs of the entries of bundles inside of another file: in sections of a program or
+/// Returns the IDs of the entries of bundles inside another file: in sections of a program or
 /// library, or in members of an archive. `-list` does not report malformed entries there, but
 /// `cargo offload verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The command line.
 
 use super::{Failure, file_type};
-use crate::llvm_args::{Grammar, Parsed, Spec, Value};
+use crate::llvm_args::{Grammar, Parsed, Spec, Value, flag, option};
 use std::ffi::{OsStr, OsString};
 
 /// The work that the command line requests.
@@ -101,19 +101,6 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         flag("verbose", "Print debug information."),
     ],
 };
-
-const fn flag(name: &'static str, help: &'static str) -> Spec {
-    option(name, Value::Flag, "", help)
-}
-
-const fn option(
-    name: &'static str,
-    value: Value,
-    placeholder: &'static str,
-    help: &'static str,
-) -> Spec {
-    Spec { name, value, placeholder, help, required: false }
-}
 
 impl Options {
     /// Checks a command line, as far as possible before any file is opened, in LLVM's order.

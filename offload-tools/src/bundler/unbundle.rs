@@ -170,7 +170,6 @@ fn extract(
 /// The number of bytes from which copying takes longer than starting a thread.
 const WORTH_A_THREAD: u64 = 4 << 20;
 
-/// Writes an entry to the output of a target.
 fn extract_one(
     options: &Options,
     entry: &Entry,

@@ -110,7 +110,8 @@ impl Command {
             }
             let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
             let value = value.ok_or_else(|| Wrong(format!("{name} takes a value")))?;
-            let wrong = || Wrong(format!("{name} is '{value}', which is no number that it can be"));
+            let wrong =
+                || Wrong(format!("{name} is '{value}', which is not a number that it can be"));
             match name {
                 "--check" => kinds.extend(value.split(',').map(str::to_owned)),
                 "--orders" => {
@@ -203,9 +204,9 @@ mod tests {
         for (line, message) in [
             ("test --check", "--check takes a value"),
             ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
-            ("test --orders 0", "--orders is '0', which is no number that it can be"),
-            ("test --lanes 64,48", "--lanes is '64,48', which is no number that it can be"),
-            ("test --seed=x", "--seed is 'x', which is no number that it can be"),
+            ("test --orders 0", "--orders is '0', which is not a number that it can be"),
+            ("test --lanes 64,48", "--lanes is '64,48', which is not a number that it can be"),
+            ("test --seed=x", "--seed is 'x', which is not a number that it can be"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);
         }

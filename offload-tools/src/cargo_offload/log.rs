@@ -101,7 +101,6 @@ impl Log {
         Self { folder: folder.into() }
     }
 
-    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`arguments`] | the command line |
 //! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
-//! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
+//! | `runner` | what Cargo starts in place of a test program: it puts the sanitizer before it, for it alone |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
@@ -82,7 +82,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         let entries = log.read()?;
         if entries.programs.is_empty() && !status.success() {
             // No test program ran, and Cargo has already printed the reason.
-            return Ok(runner::code(status));
+            return Ok(runner::status_of(status).into());
         }
         let results = Results::read(&output);
         if status.success() && results.is_known {

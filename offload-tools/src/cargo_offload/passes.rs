@@ -142,8 +142,8 @@ impl PassFolders {
             Some(target) => target,
             None => {
                 let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-                let said = output(Command::new(rustc).arg("-vV"))?;
-                let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+                let version = output(Command::new(rustc).arg("-vV"))?;
+                let host = version.lines().find_map(|line| line.strip_prefix("host: "));
                 host.ok_or("rustc -vV names no host")?.to_owned()
             }
         };
@@ -153,7 +153,6 @@ impl PassFolders {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
-    /// Returns the target folder of a pass.
     pub fn target_folder(&self, pass: &Pass) -> &Path {
         match pass.kind {
             PassKind::Check(_) => &self.folder,
@@ -207,7 +206,7 @@ pub fn run(
         command.arg("--").args(&asked.program);
     }
     let this = env::current_exe()
-        .map_err(|error| format!("this program does not find itself: {error}"))?;
+        .map_err(|error| format!("this program cannot find its own file: {error}"))?;
     // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
     // any.
     if this.to_string_lossy().contains(char::is_whitespace) {

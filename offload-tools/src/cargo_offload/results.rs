@@ -1,5 +1,7 @@
 //! The results of tests, from the output of Rust's test harness.
 
+use crate::text::plural;
+
 /// The results of all test programs of a pass.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Results {
@@ -53,8 +55,7 @@ impl Results {
 
     /// Returns the results in words: `53 tests passed, 1 ignored`.
     pub fn text(&self) -> String {
-        let tests = if self.passed == 1 { "test" } else { "tests" };
-        let mut text = format!("{} {tests} passed", self.passed);
+        let mut text = format!("{} passed", plural(self.passed, "test"));
         for (count, what) in [(self.failed, "failed"), (self.ignored, "ignored")] {
             if count > 0 {
                 text += &format!(", {count} {what}");

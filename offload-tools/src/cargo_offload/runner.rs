@@ -154,7 +154,7 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     let status = command
         .status()
         .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
-    Ok(code(status))
+    Ok(status_of(status).into())
 }
 
 /// Runs a program several times, each time with another order of blocks and threads, until it
@@ -191,7 +191,7 @@ fn in_orders(
         }
         let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
         log.add(Some(order), &Program { process: 0, package, path: program.to_owned() })?;
-        return Ok(code(status));
+        return Ok(status_of(status).into());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -204,10 +204,10 @@ fn orders(count: u64, seed: u64) -> impl Iterator<Item = Order> {
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Returns this program's exit code for the exit status of a program that it ran; 1 if a signal
-/// ended that program.
-pub fn code(status: ExitStatus) -> ExitCode {
-    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+/// Returns this program's exit status for that of a program that it ran; 1 if a signal ended that
+/// program.
+pub fn status_of(status: ExitStatus) -> u8 {
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use super::log::{Entries, Launch, Program};
 use super::parameters::ParameterNames;
 use super::passes::{Pass, PassKind};
 use super::results::{Died, Results};
+use super::runner::status_of;
 use super::{INCOMPLETE, NOTHING_CHECKED};
-use crate::text::{grouped, shell_word};
+use crate::text::{grouped, plural, shell_word};
 use cpp_demangle::{DemangleOptions, Symbol};
 use offload_pack::checks::{Check, variables};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,6 @@ struct PassFinding {
 }
 
 impl Summary {
-    /// Adds the result of a pass.
     pub fn add(
         &mut self,
         pass: Pass,
@@ -54,9 +54,7 @@ impl Summary {
         names: &ParameterNames,
     ) {
         if !status.success() {
-            self.failed = self
-                .failed
-                .or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
+            self.failed = self.failed.or(Some(status_of(status)));
         }
         self.died.extend(&results.died);
         let (checked, plain): (Vec<&Launch>, Vec<&Launch>) = entries
@@ -130,7 +128,7 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. A program that a finding ended is no reason.
+    /// Whether findings may be missing. A program that a finding ended is not a reason.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
@@ -149,22 +147,19 @@ impl Summary {
         for failure in &self.failures {
             let _ = writeln!(text, "\nerror: {failure}");
         }
-        let count = |count: usize, what: &str| {
-            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-        };
         for Died { tests, ended } in &self.died {
             let _ = writeln!(
                 text,
                 "\nerror: a test program ended before its tests: of {}, {} have no result",
-                count(*tests, "test"),
+                plural(*tests, "test"),
                 tests.saturating_sub(*ended)
             );
         }
         if !self.unchecked.is_empty() {
             let _ = writeln!(
                 text,
-                "\nwarning: images that check nothing have these kernels: {}. A build script that this command runs has to \
-                 compile them",
+                "\nwarning: these kernels are in images without checks: {}. A build script that \
+                 this command runs has to compile them",
                 self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             );
         }
@@ -172,8 +167,8 @@ impl Summary {
             text,
             "\n{}{} in {} launched on the CPU",
             if self.is_incomplete() { "findings may be missing: " } else { "" },
-            count(self.findings.len(), "finding"),
-            count(self.kernels.len(), "kernel")
+            plural(self.findings.len(), "finding"),
+            plural(self.kernels.len(), "kernel")
         );
         for options in &self.without_kernels {
             let _ = writeln!(

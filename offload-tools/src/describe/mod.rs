@@ -7,7 +7,7 @@ mod record;
 mod signature;
 
 pub use named::Named;
-pub use problem::problem_text;
+pub use problem::{place_text, problem_text};
 pub use record::{CpuKernelRecord, FileRecord, ImageRecord, KernelRecord, cpu_compiler};
 
 #[cfg(test)]

@@ -26,13 +26,21 @@ impl<'i> Named<'i> {
     /// Creates a candidate from an image; reads the image's header only if that needs no
     /// decompression.
     pub fn new(image: &'i Image<'i>) -> Self {
-        Self::with_header(image, image.in_file())
+        Self::with_bytes(image, image.in_file())
     }
 
     /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
     /// describe it.
-    pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
-        let header = bytes.and_then(|bytes| ImageHeader::parse(bytes).ok());
+    pub fn with_bytes(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
+        Self::with_header(image, bytes, bytes.and_then(|bytes| ImageHeader::parse(bytes).ok()))
+    }
+
+    /// Creates a candidate like [`Named::with_bytes`], with the header that the bytes have.
+    pub fn with_header(
+        image: &'i Image<'i>,
+        bytes: Option<&[u8]>,
+        header: Option<ImageHeader>,
+    ) -> Self {
         let known_kind = match image.in_file() {
             Some(bytes) => Some(image.kind(bytes, header)),
             None => image.known_kind(),
@@ -51,12 +59,10 @@ impl<'i> Named<'i> {
         }
     }
 
-    /// Sets what the image needs of its loader.
     pub fn with_needs(self, needs: Needs) -> Self {
         Self { needs, ..self }
     }
 
-    /// Returns what the image needs of its loader.
     pub fn needs(&self) -> Needs {
         self.needs
     }
@@ -66,7 +72,6 @@ impl<'i> Named<'i> {
         self.image
     }
 
-    /// Returns the image's header, if it could be read.
     pub fn header(&self) -> Option<ImageHeader> {
         self.header
     }

@@ -1,27 +1,31 @@
 //! Texts for the problems of an inventory.
 
-use crate::text::escaped;
+use crate::text::{escaped, shortened};
 use offload_format::ErrorKind;
-use offload_format::inventory::Problem;
-use std::fmt::Write;
+use offload_format::inventory::{Place, Problem};
+
+/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Names have at most
+/// `width` characters, if it is not 0.
+pub fn place_text(place: &Place<'_>, width: usize) -> String {
+    let mut out = String::new();
+    if let Some(slice) = place.slice {
+        out += &format!("slice for processor {slice:#x}: ");
+    }
+    for (kind, name) in [("member", place.member), ("section", place.section)] {
+        if let Some(name) = name {
+            out += &format!("{kind} {}: ", shortened(&escaped(name), width));
+        }
+    }
+    out
+}
 
 /// Returns the text of a problem without the file's name: `member a.o: section .hip_fatbin: code
 /// object: ...`.
 pub fn problem_text(problem: &Problem<'_>) -> String {
     let Problem { place, error, .. } = problem;
-    let mut out = String::new();
-    // Writing to a string does not fail.
-    if let Some(slice) = place.slice {
-        let _ = write!(out, "slice for processor {slice:#x}: ");
-    }
-    if let Some(member) = place.member {
-        let _ = write!(out, "member {}: ", escaped(member));
-    }
-    if let Some(section) = place.section {
-        let _ = write!(out, "section {}: ", escaped(section));
-    }
+    let mut out = place_text(place, 0);
     if problem.decompressed {
-        let _ = write!(out, "compressed container at offset {}: ", place.offset);
+        out += &format!("compressed container at offset {}: ", place.offset);
     }
     out += &error.to_string();
     match error.kind() {

@@ -58,7 +58,7 @@ impl Input {
         if bytes.len() as u64 > most {
             let what = match most {
                 0 => "it is a device, which may have no end",
-                _ => "it is no regular file, and has more than 4 GiB",
+                _ => "it is not a regular file, and has more than 4 GiB",
             };
             return Err(io::Error::other(format!("{what}; copy the content to a file")));
         }
@@ -112,17 +112,14 @@ impl Input {
         if path == "-" { Self::stdin() } else { Self::open(Path::new(path)) }
     }
 
-    /// Reads all of standard input.
     pub fn stdin() -> io::Result<Self> {
         Self::read(io::stdin().lock(), STREAM_LIMIT)
     }
 
-    /// Returns an input for bytes in memory.
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         Self(Bytes::Read(bytes))
     }
 
-    /// Returns the file's content.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Mapped { map, .. } => map,
@@ -130,7 +127,6 @@ impl Input {
         }
     }
 
-    /// Returns the file's size in bytes.
     pub fn size(&self) -> u64 {
         self.bytes().len() as u64
     }
@@ -139,9 +135,9 @@ impl Input {
     /// file is read instead of accessed by its mapping, so that only `out` needs memory.
     ///
     /// # Panics
-    /// Panics if the range is outside of the file's size at the time of opening.
-    pub fn read_to(&self, range: Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
-        let size = self.check(&range);
+    /// Panics if the range is outside the file's size at the time of opening.
+    pub fn read_to(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+        let size = self.part(range).len() as u64;
         match &self.0 {
             Bytes::Mapped { file, .. } => {
                 let mut file: &File = file;
@@ -152,29 +148,25 @@ impl Input {
                     Err(shrunk())
                 }
             }
-            Bytes::Read(bytes) => {
-                out.extend_from_slice(&bytes[range.start as usize..range.end as usize]);
+            Bytes::Read(_) => {
+                out.extend_from_slice(self.part(range));
                 Ok(())
             }
         }
     }
 
-    /// Copies the bytes of `range` to `out`; the range contains offsets in bytes from the start of
+    /// Copies the bytes of `range` to a file; the range contains offsets in bytes from the start of
     /// the file. Several threads may copy at the same time.
     ///
     /// # Panics
-    /// Panics if the range is outside of the file's size at the time of opening.
-    pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
-        self.check(&range);
+    /// Panics if the range is outside the file's size at the time of opening.
+    pub(super) fn copy_to(&self, range: &Range<u64>, mut to: &File) -> io::Result<()> {
+        let bytes = self.part(range);
         #[cfg(target_os = "linux")]
-        if let (Bytes::Mapped { file, .. }, Destination::File(to)) = (&self.0, &*out) {
-            return self.copy_in_kernel(file, range, to);
+        if let Bytes::Mapped { file, .. } = &self.0 {
+            return self.copy_in_kernel(file, range.clone(), to);
         }
-        let bytes = &self.bytes()[range.start as usize..range.end as usize];
-        match out {
-            Destination::File(out) => out.write_all(bytes),
-            Destination::Stream(out) => out.write_all(bytes),
-        }
+        to.write_all(bytes)
     }
 
     /// Copies from file to file in the operating system's kernel; some file systems then share the
@@ -190,19 +182,18 @@ impl Input {
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
                 // The kernel cannot copy these files: they are on two file systems, one of which is
                 // old or unusual, or one is a device.
-                Err(_) => {
-                    return to.write_all(&self.bytes()[range.start as usize..range.end as usize]);
-                }
+                Err(_) => return to.write_all(self.part(&range)),
             }
         }
         Ok(())
     }
 
-    /// Panics unless a range is inside the file; returns the range's size in bytes.
-    fn check(&self, range: &Range<u64>) -> u64 {
-        assert!(range.start <= range.end, "{range:?} lies in {} bytes", self.size());
-        assert!(range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
-        range.end - range.start
+    /// Returns the bytes of `range`, offsets in bytes from the start of the file.
+    ///
+    /// # Panics
+    /// Panics if the range is outside the file's size at the time of opening.
+    pub fn part(&self, range: &Range<u64>) -> &[u8] {
+        &self.bytes()[range.start as usize..range.end as usize]
     }
 }
 
@@ -212,7 +203,6 @@ fn check_regular(metadata: &Metadata) -> io::Result<()> {
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
 }
 
-/// Whether the metadata is that of a device.
 fn is_device(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -229,10 +219,4 @@ fn is_device(metadata: &Metadata) -> bool {
 
 fn shrunk() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read")
-}
-
-/// The destination of copied bytes.
-pub(super) enum Destination<'a> {
-    File(&'a File),
-    Stream(&'a mut dyn Write),
 }

@@ -26,7 +26,6 @@ fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Removes half-written files.
 fn remove_all(unfinished: &[PathBuf]) {
     for path in unfinished {
         let _ = fs::remove_file(path);

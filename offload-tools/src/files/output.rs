@@ -1,6 +1,5 @@
 //! A file to write to.
 
-use super::input::Destination;
 use super::{Input, interrupt};
 use offload_format::layout::{Layout, Piece};
 use std::ffi::OsStr;
@@ -32,8 +31,6 @@ enum Sink {
 pub enum PayloadSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// The bytes of a whole file, from its start.
-    File(&'a Input),
     /// The bytes of a part of a file: offsets in bytes from its start.
     Part(&'a Input, Range<u64>),
 }
@@ -53,15 +50,9 @@ pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Resul
             Piece::Bytes(bytes) => out.extend_from_slice(bytes),
             Piece::Zeros(size) => out.resize(out.len() + *size as usize, 0),
             Piece::Payload { index, size } => {
-                assert_eq!(
-                    payloads[*index].size(),
-                    *size,
-                    "payload {index} is another size than was said"
-                );
-                match &payloads[*index] {
+                match PayloadSource::checked(payloads, *index, *size) {
                     PayloadSource::Bytes(bytes) => out.extend_from_slice(bytes),
-                    PayloadSource::File(input) => input.read_to(0..input.size(), &mut out)?,
-                    PayloadSource::Part(input, range) => input.read_to(range.clone(), &mut out)?,
+                    PayloadSource::Part(input, range) => input.read_to(range, &mut out)?,
                 }
             }
         }
@@ -69,14 +60,20 @@ pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Resul
     Ok(out)
 }
 
-impl PayloadSource<'_> {
-    /// Returns the size in bytes.
-    pub fn size(&self) -> u64 {
-        match self {
-            PayloadSource::Bytes(bytes) => bytes.len() as u64,
-            PayloadSource::File(input) => input.size(),
-            PayloadSource::Part(_, range) => range.end - range.start,
-        }
+impl<'a> PayloadSource<'a> {
+    /// Returns the source of all bytes of a file.
+    pub fn file(input: &'a Input) -> Self {
+        Self::Part(input, 0..input.size())
+    }
+
+    /// Returns the source with this index, which has this size in bytes.
+    fn checked(payloads: &[Self], index: usize, size: u64) -> &Self {
+        let found = match &payloads[index] {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Part(_, range) => range.end - range.start,
+        };
+        assert_eq!(found, size, "payload {index} has another size than in the layout");
+        &payloads[index]
     }
 }
 
@@ -171,14 +168,13 @@ impl Output {
 
     /// Adds the bytes of `source`.
     pub fn copy(&mut self, source: &PayloadSource<'_>) -> io::Result<()> {
-        let mut destination = match &mut self.0 {
-            Sink::Whole { file, .. } | Sink::Direct(file) => Destination::File(file),
-            Sink::Stdout(stdout) => Destination::Stream(stdout),
+        let (input, range) = match source {
+            PayloadSource::Bytes(bytes) => return self.write_all(bytes),
+            PayloadSource::Part(input, range) => (input, range),
         };
-        match source {
-            PayloadSource::Bytes(bytes) => self.write_all(bytes),
-            PayloadSource::File(input) => input.copy_to(0..input.size(), &mut destination),
-            PayloadSource::Part(input, range) => input.copy_to(range.clone(), &mut destination),
+        match &self.0 {
+            Sink::Whole { file, .. } | Sink::Direct(file) => input.copy_to(range, file),
+            Sink::Stdout(_) => self.write_all(input.part(range)),
         }
     }
 
@@ -193,12 +189,7 @@ impl Output {
                 Piece::Bytes(bytes) => self.write_all(bytes)?,
                 Piece::Zeros(size) => self.zeros(*size)?,
                 Piece::Payload { index, size } => {
-                    assert_eq!(
-                        payloads[*index].size(),
-                        *size,
-                        "payload {index} is another size than was said"
-                    );
-                    self.copy(&payloads[*index])?;
+                    self.copy(PayloadSource::checked(payloads, *index, *size))?;
                 }
             }
         }
@@ -213,26 +204,6 @@ impl Output {
             size -= step;
         }
         Ok(())
-    }
-
-    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error if the output is not
-    /// seekable.
-    pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        use std::io::{Seek, SeekFrom};
-        match &mut self.0 {
-            Sink::Whole { file, .. } => {
-                let end = file.stream_position()?;
-                file.seek(SeekFrom::Start(offset))?;
-                file.write_all(bytes)?;
-                file.seek(SeekFrom::Start(end)).map(drop)
-            }
-            Sink::Direct(_) | Sink::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
-        }
-    }
-
-    /// Whether [`Output::write_at`] can be used.
-    pub fn is_seekable(&self) -> bool {
-        matches!(self.0, Sink::Whole { .. })
     }
 
     /// Completes the file and moves it to its final place. The file may not be on the disk yet: a

@@ -52,7 +52,6 @@ pub enum Value {
 }
 
 impl Grammar {
-    /// Returns the option with this name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
         self.options.iter().chain(GENERIC).chain([&SHORT_HELP]).find(|option| option.name == name)
     }
@@ -60,25 +59,37 @@ impl Grammar {
 
 /// The options of all tools, except for [`SHORT_HELP`].
 pub(super) const GENERIC: &[Spec] = &[
-    generic("help", Value::Nothing, "Display available options (--help-hidden for more)"),
-    generic("help-hidden", Value::Nothing, "Display all available options"),
-    generic(
-        "help-list",
-        Value::Nothing,
-        "Display list of available options (--help-list-hidden for more)",
-    ),
-    generic("help-list-hidden", Value::Nothing, "Display list of all available options"),
-    generic("print-all-options", Value::Flag, "Accepted, and of no effect"),
-    generic("print-options", Value::Flag, "Accepted, and of no effect"),
-    generic("version", Value::Nothing, "Display the version of this program"),
+    ending("help", "Display available options (--help-hidden for more)"),
+    ending("help-hidden", "Display all available options"),
+    ending("help-list", "Display list of available options (--help-list-hidden for more)"),
+    ending("help-list-hidden", "Display list of all available options"),
+    flag("print-all-options", "Accepted, and of no effect"),
+    flag("print-options", "Accepted, and of no effect"),
+    ending("version", "Display the version of this program"),
 ];
 
 /// The flag `-h`, which appears in no list and is never suggested. The tool acts on this flag,
 /// after all arguments were accepted.
-static SHORT_HELP: Spec = generic("h", Value::Flag, "");
+static SHORT_HELP: Spec = flag("h", "");
 
-const fn generic(name: &'static str, value: Value, help: &'static str) -> Spec {
-    Spec { name, value, placeholder: "", help, required: false }
+/// Returns an option that ends the tool.
+const fn ending(name: &'static str, help: &'static str) -> Spec {
+    option(name, Value::Nothing, "", help)
+}
+
+/// Returns an option without a value that the help shows.
+pub const fn flag(name: &'static str, help: &'static str) -> Spec {
+    option(name, Value::Flag, "", help)
+}
+
+/// Returns an option that may be missing.
+pub const fn option(
+    name: &'static str,
+    value: Value,
+    placeholder: &'static str,
+    help: &'static str,
+) -> Spec {
+    Spec { name, value, placeholder, help, required: false }
 }
 
 /// Returns the dashes before a name: one before a single letter, otherwise two.

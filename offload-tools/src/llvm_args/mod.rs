@@ -18,10 +18,21 @@ mod number;
 mod parse;
 mod response_file;
 
-pub use grammar::{Grammar, Spec, Value};
+pub use grammar::{Grammar, Spec, Value, flag, option};
 pub use parse::{Outcome, Parsed};
 
 use std::ffi::{OsStr, OsString};
+
+/// Returns the pieces between commas: one piece if there is no comma.
+pub(crate) fn split(text: &OsStr) -> Vec<OsString> {
+    let (mut pieces, mut rest) = (Vec::new(), text.to_owned());
+    while let Some((piece, after)) = split_once(&rest, b',') {
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
 
 /// Splits an argument at the first `separator`, an ASCII character. An argument that is not UTF-8
 /// is split on Unix only.

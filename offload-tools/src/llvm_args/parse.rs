@@ -1,7 +1,7 @@
 //! The parser from arguments to values.
 
 use super::grammar::{GENERIC, dashes, nearest};
-use super::{Grammar, Spec, Value, help, number, response_file, split_once};
+use super::{Grammar, Spec, Value, help, number, response_file, split, split_once};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -179,22 +179,15 @@ impl Run<'_> {
             return Ok(());
         };
         let shown = value.to_string_lossy().into_owned();
+        let is_none = |is_valid: &dyn Fn(i64) -> bool| !number::parse(&shown).is_some_and(is_valid);
         let wrong = match option.value {
             Value::Flag if truth(&value).is_none() => {
                 Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
             }
-            Value::Integer
-                if number::parse(&shown)
-                    .and_then(|number| i32::try_from(number).ok())
-                    .is_none() =>
-            {
+            Value::Integer if is_none(&|number| i32::try_from(number).is_ok()) => {
                 Some(format!("'{shown}' value invalid for integer argument!"))
             }
-            Value::Unsigned
-                if number::parse(&shown)
-                    .and_then(|number| u32::try_from(number).ok())
-                    .is_none() =>
-            {
+            Value::Unsigned if is_none(&|number| u32::try_from(number).is_ok()) => {
                 Some(format!("'{shown}' value invalid for uint argument!"))
             }
             _ => None,
@@ -208,14 +201,7 @@ impl Run<'_> {
         }
         let values = self.parsed.values.entry(option.name).or_default();
         match option.value {
-            Value::CommaList => {
-                let mut rest = value;
-                while let Some((item, behind)) = split_once(&rest, b',') {
-                    values.push(item);
-                    rest = behind;
-                }
-                values.push(rest);
-            }
+            Value::CommaList => values.extend(split(&value)),
             _ => values.push(value),
         }
         Ok(())

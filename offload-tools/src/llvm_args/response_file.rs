@@ -48,7 +48,7 @@ fn decoded(text: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Splits a file's text like a GNU shell: at white space outside of quotes. A backslash keeps the
+/// Splits a file's text like a GNU shell: at white space outside quotes. A backslash keeps the
 /// next character unchanged.
 fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
@@ -71,7 +71,7 @@ fn split(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Splits a file's text like the command line of a Windows program: at white space outside of
+/// Splits a file's text like the command line of a Windows program: at white space outside
 /// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Then
 /// each pair is one backslash, and a remaining backslash makes the quote an ordinary character.
 /// Inside of quotes, two quotes mean one quote.

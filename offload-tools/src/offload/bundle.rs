@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[command(
     after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
     openmp-nvptx64-nvidia-cuda--sm_80. \
-    The bundle is as HIP's runtime wants it: an empty entry for the host first, unless one is given, and code objects \
+    The bundle is as HIP's runtime needs it: an empty entry for the host first, unless one is given, and code objects \
     at multiples of 4096 bytes."
 )]
 pub struct Args {
@@ -41,7 +41,6 @@ pub struct Args {
     force: bool,
 }
 
-/// Makes a bundle.
 pub fn run(args: &Args, context: &Context) -> Result {
     let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
     let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -57,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     for (id, part) in ids.iter().zip(&parts) {
         let added = builder.entry(id, part.input.size());
         added.map_err(|error| Error::text(format!("{}: {error}", text::escaped_str(part.text))))?;
-        sources.push(PayloadSource::File(&part.input));
+        sources.push(PayloadSource::file(&part.input));
     }
     let layout = builder.layout();
     let table = layout.pieces().first().map_or(0, |table| table.size());
@@ -66,7 +65,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             "{} images make an entry table of {table} bytes, and HIP's runtime reads the first {HIP_TABLE_LIMIT} alone",
             parts.len()
         ))
-        .advice("leave some out, or say --force if no runtime is to load it"));
+        .advice("leave some out, or add --force if no runtime will load it"));
     }
     let written = if args.compress {
         let busy = Busy::new("compressing");

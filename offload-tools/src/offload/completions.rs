@@ -18,7 +18,6 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints completions for a command line.
 pub fn run(args: &Args, mut command: clap::Command) -> Result {
     // The script is first written to memory, because clap_complete panics if it cannot write.
     let mut script = Vec::new();

@@ -12,15 +12,9 @@ pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 /// as `error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
-    what: What,
+    /// `None` if the reader of standard output has closed it.
+    text: Option<String>,
     advice: Option<String>,
-}
-
-#[derive(Debug)]
-enum What {
-    Text(String),
-    /// The reader of standard output has closed it.
-    BrokenPipe,
 }
 
 impl Error {
@@ -31,7 +25,7 @@ impl Error {
 
     /// Creates a message of one part.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { what: What::Text(text.into()), advice: None }
+        Self { text: Some(text.into()), advice: None }
     }
 
     /// Adds advice, which is printed on a separate line.
@@ -57,7 +51,7 @@ impl Error {
 
     /// Whether the reader of standard output has closed it, so that no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self.what, What::BrokenPipe)
+        self.text.is_none()
     }
 }
 
@@ -65,7 +59,7 @@ impl Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self { what: What::BrokenPipe, advice: None },
+            io::ErrorKind::BrokenPipe => Self { text: None, advice: None },
             _ => Self::new("cannot write to standard output", crate::files::os_message(&error)),
         }
     }
@@ -73,10 +67,7 @@ impl From<io::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.what {
-            What::Text(text) => f.write_str(text)?,
-            What::BrokenPipe => f.write_str("standard output was closed")?,
-        }
+        f.write_str(self.text.as_deref().unwrap_or("standard output was closed"))?;
         match &self.advice {
             Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),

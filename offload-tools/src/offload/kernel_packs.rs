@@ -112,7 +112,6 @@ impl KernelPacks {
         found
     }
 
-    /// Returns the packs that can be read.
     fn tables(&self) -> Vec<Kpack<'_>> {
         self.packs.iter().filter_map(|pack| Kpack::parse(pack.input.bytes()).ok()).collect()
     }

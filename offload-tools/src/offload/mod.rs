@@ -11,6 +11,7 @@ pub mod completions;
 pub mod doctor;
 mod error;
 pub mod extract;
+mod grouped;
 mod kernel_packs;
 pub mod ls;
 pub mod out;

@@ -7,7 +7,6 @@ use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 /// Standard output: buffered, and without colour if it is not a terminal. The caller must flush it.
 pub type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
 
-/// Returns standard output.
 pub fn stdout() -> Out {
     BufWriter::new(anstream::stdout().lock())
 }
@@ -34,7 +33,6 @@ pub fn error(text: &str) {
     say(&styled(BAD, "error:"), text);
 }
 
-/// Prints a note to standard error.
 pub fn note(text: &str) {
     say("note:", text);
 }

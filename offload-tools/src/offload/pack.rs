@@ -43,7 +43,6 @@ pub struct Args {
     force: bool,
 }
 
-/// Makes an offload binary.
 pub fn run(args: &Args, context: &Context) -> Result {
     let version = match (args.format, args.compress) {
         (None | Some(3), true) | (Some(3), false) => Version::V3,
@@ -53,7 +52,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             return Err(Error::text(format!(
                 "--compress: version {other} of the format cannot be compressed"
             ))
-            .advice("leave out --version, or say --version 3"));
+            .advice("leave out --version, or use --version 3"));
         }
     };
     if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
@@ -68,7 +67,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut builder = OffloadBinaryBuilder::new();
     let mut tails = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
-        let described = problem_text(part)?;
+        let described = described(part)?;
         let tail = tail(part, version, number + 1 == parts.len());
         let size = part.input.size() + tail.len() as u64;
         let image = builder.image(image_kind(part), described.kind, size);
@@ -97,7 +96,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             image
         });
         let sources: Vec<PayloadSource<'_>> =
-            parts.iter().map(|part| PayloadSource::File(&part.input)).collect();
+            parts.iter().map(|part| PayloadSource::file(&part.input)).collect();
         write(&args.output, |output| output.layout(&layout, &sources))
     };
     written.map(|()| ExitCode::SUCCESS)
@@ -126,7 +125,7 @@ struct Described {
     arch: String,
 }
 
-fn problem_text(part: &Part<'_>) -> Result<Described> {
+fn described(part: &Part<'_>) -> Result<Described> {
     let described =
         |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
@@ -151,7 +150,7 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
                 return Err(Error::text(format!("{}: which GPU?", text::escaped_str(part.text)))
-                    .advice(format!("write it behind the triple, as in {triple}-{example}")));
+                    .advice(format!("write it after the triple, as in {triple}-{example}")));
             }
             described(kind, triple, target.clone())
         }
@@ -168,7 +167,7 @@ fn host_triple() -> Result<String> {
         ("macos", _) => "apple-darwin",
         (other, _) => {
             return Err(Error::text(format!(
-                "cpu: what the target triple of {arch} with {other} is, is not known here"
+                "cpu: the target triple of {arch} with {other} is not known here"
             ))
             .advice("write the triple in place of cpu"));
         }
@@ -208,7 +207,7 @@ fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
 fn check_together(parts: &[Part<'_>]) -> Result<()> {
     for (number, part) in parts.iter().enumerate() {
         for earlier in &parts[..number] {
-            let same = match (problem_text(part), problem_text(earlier)) {
+            let same = match (described(part), described(earlier)) {
                 (Ok(a), Ok(b)) => (a.kind, a.triple, a.arch) == (b.kind, b.triple, b.arch),
                 _ => false,
             };
@@ -219,15 +218,15 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
                     part.name(),
                     text::escaped_str(part.text)
                 ))
-                .advice("leave one out, or say --force to put in both"));
+                .advice("leave one out, or add --force to include both"));
             }
             if let (PartTarget::Arch(a), PartTarget::Arch(b)) = (&earlier.target, &part.target)
                 && a.conflicts_with(b)
             {
                 return Err(Error::text(format!(
-                    "{a} and {b} may not stand together: some device fits both"
+                    "{a} and {b} cannot be together: some devices fit both"
                 ))
-                .advice("name the same features in both, or say --force"));
+                .advice("name the same features in both, or add --force"));
             }
         }
     }

@@ -57,7 +57,6 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    /// Returns the file's name, for messages.
     pub(super) fn name(&self) -> String {
         text::escaped_path(&self.path)
     }
@@ -83,11 +82,11 @@ impl<'a> Part<'a> {
             .advice(match header.arch().and_then(|arch| arch.target_id()) {
                 Some(name) => {
                     format!(
-                        "write {name}={}, or say --force to put it in all the same",
+                        "write {name}={}, or add --force to include it anyway",
                         self.path.display()
                     )
                 }
-                None => "name what it is for, or say --force to put it in all the same".to_owned(),
+                None => "name the target, or add --force to include it anyway".to_owned(),
             }));
         }
         self.warn_if_unknown();
@@ -101,7 +100,10 @@ impl<'a> Part<'a> {
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
             let similar = similar(id.processor())
                 .map_or(String::new(), |similar| format!("; did you mean {similar}?"));
-            out::warn(&format!("{} is no processor that offload knows{similar}", id.processor()));
+            out::warn(&format!(
+                "{} is not a processor that offload knows{similar}",
+                id.processor()
+            ));
         }
     }
 
@@ -166,7 +168,7 @@ impl<'a> PartTarget<'a> {
 /// its target, the error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
-    let error = Error::text(format!("'{shown}' does not say what it is for"));
+    let error = Error::text(format!("'{shown}' does not name its target"));
     let header =
         Input::open(Path::new(argument)).ok().and_then(|it| ImageHeader::parse(it.bytes()).ok());
     error.advice(match header.and_then(|header| header.arch()) {

@@ -1,4 +1,4 @@
-//! The walk of all commands through a FILE: the file with its kernel packs, or the files inside of
+//! The walk of all commands through a FILE: the file with its kernel packs, or the files inside
 //! an archive.
 
 use super::kernel_packs::{KernelPacks, names_packs};
@@ -20,7 +20,7 @@ pub(super) struct Visited<'m> {
     pub(super) inventory: Inventory<'m>,
     /// The size in the file system or archive; `None` if the archive is compressed as a whole.
     pub(super) stored: Option<u64>,
-    /// Whether the file is inside of an archive.
+    /// Whether the file is inside an archive.
     pub(super) is_inside: bool,
     /// The kernel packs of FILE. Those of a file in an archive are other files of the archive.
     pub(super) beside: KernelPacks,
@@ -37,7 +37,7 @@ pub(super) struct Summary {
     pub(super) unpacked: u64,
     /// Texts about members that could not be unpacked, each with the member's name.
     pub(super) problems: Vec<String>,
-    /// Archives inside of the archive, which are not opened.
+    /// Archives inside the archive, which are not opened.
     closed: Vec<String>,
 }
 
@@ -118,8 +118,12 @@ impl Context {
 
 impl Summary {
     /// Returns a description of the archive: `zip archive with 118.0 MiB of images in 11 files`.
-    pub(super) fn words(&self, archive: &Archive<'_>, size: impl Fn(u64) -> String) -> String {
-        let what = archive.words();
+    pub(super) fn description(
+        &self,
+        archive: &Archive<'_>,
+        size: impl Fn(u64) -> String,
+    ) -> String {
+        let what = archive.description();
         match self.files {
             0 if !self.problems.is_empty() => format!("{what}, nothing in it that can be read"),
             0 if !self.closed.is_empty() => {
@@ -152,7 +156,7 @@ impl Summary {
         };
         let path = escaped_path(path);
         out::note(&format!(
-            "{path}: not looked into, as archives inside of an archive are not opened: {names}{others}"
+            "{path}: not looked into, as archives inside an archive are not opened: {names}{others}"
         ));
     }
 }
@@ -170,7 +174,6 @@ impl<'m> Visited<'m> {
         Self { name, shown, input, inventory, stored, is_inside: false, beside }
     }
 
-    /// Returns the kernel packs of FILE.
     pub(super) fn packs(&self, context: &Context) -> Vec<Visited<'_>> {
         let packs = self.beside.packs.iter().map(|pack| {
             Visited::new(&pack.path, &pack.input, pack.inventory(context), KernelPacks::default())

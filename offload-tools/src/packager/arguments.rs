@@ -1,6 +1,6 @@
 //! The argument of `--image`: `<key>=<value>,<key>=<value>...`.
 
-use crate::llvm_args::split_once;
+use crate::llvm_args::{split, split_once};
 use offload_format::offload_binary::OffloadKind;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -27,27 +27,13 @@ impl Arguments {
         Self(all)
     }
 
-    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&OsStr> {
         self.iter().find(|(found, _)| *found == key).map(|(_, value)| value)
     }
 
-    /// Returns all keys with their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
     }
-}
-
-/// Returns the pieces between commas: one piece if there is no comma.
-pub(super) fn split(text: &OsStr) -> Vec<OsString> {
-    let mut pieces = Vec::new();
-    let mut rest = text.to_owned();
-    while let Some((piece, behind)) = split_once(&rest, b',') {
-        pieces.push(piece);
-        rest = behind;
-    }
-    pieces.push(rest);
-    pieces
 }
 
 /// Splits the name of a file, without its folder, at the last dot. A name like `.o` is only an

@@ -111,7 +111,7 @@ fn add_expanded(
             None => all.push(image),
             Some(_) if depth == 0 => {
                 return Err(format!(
-                    "'{}': offload binaries more than {DEPTH} deep in each other",
+                    "'{}': offload binaries nested more than {DEPTH} deep",
                     path.display()
                 ));
             }

@@ -66,14 +66,12 @@ impl Found {
         Some(walked.map(|()| found))
     }
 
-    /// Returns the image as a source to copy.
     pub(super) fn source(&self) -> PayloadSource<'_> {
         PayloadSource::Part(&self.input, self.range.clone())
     }
 
-    /// Returns the bytes of the image.
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.input.bytes()[self.range.start as usize..self.range.end as usize]
+        self.input.part(&self.range)
     }
 }
 

@@ -3,10 +3,10 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `arguments` | what stands behind `--image` |
+//! | `arguments` | what follows `--image` |
 //! | `pack` | from files to offload binaries |
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
-//! | `extract` | from a file to its images, also those of offload binaries inside of images |
+//! | `extract` | from a file to its images, also those of offload binaries inside images |
 //!
 //! Several output files are not written as a unit: files written before an error stay, as with
 //! LLVM's tool.
@@ -17,7 +17,7 @@ mod images;
 mod pack;
 
 use crate::files::{self, Output};
-use crate::llvm_args::{Grammar, Outcome, Parsed, Spec, Value};
+use crate::llvm_args::{Grammar, Outcome, Parsed, Value, flag, option};
 use anstyle::{AnsiColor, Style};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -35,48 +35,20 @@ const GRAMMAR: Grammar = Grammar {
         ".\n"
     ),
     options: &[
-        Spec {
-            name: "o",
-            value: Value::Text,
-            placeholder: "file",
-            help: "Write output to <file>.",
-            required: false,
-        },
-        Spec {
-            name: "archive",
-            value: Value::Flag,
-            placeholder: "",
-            help: "Write extracted files to a static archive",
-            required: false,
-        },
-        Spec {
-            name: "compress",
-            value: Value::Flag,
-            placeholder: "",
-            help: "Write one compressed offload binary of version 3, which LLVM 24 and later read",
-            required: false,
-        },
-        Spec {
-            name: "compression-format",
-            value: Value::Text,
-            placeholder: "string",
-            help: "zlib or zstd; zstd unless given",
-            required: false,
-        },
-        Spec {
-            name: "compression-level",
-            value: Value::Integer,
-            placeholder: "int",
-            help: "Compression level of the format",
-            required: false,
-        },
-        Spec {
-            name: "image",
-            value: Value::List,
-            placeholder: "<key>=<value>,...",
-            help: "List of key and value arguments. Required keywords are 'file' and 'triple'.",
-            required: false,
-        },
+        option("o", Value::Text, "file", "Write output to <file>."),
+        flag("archive", "Write extracted files to a static archive"),
+        flag(
+            "compress",
+            "Write one compressed offload binary of version 3, which LLVM 24 and later read",
+        ),
+        option("compression-format", Value::Text, "string", "zlib or zstd; zstd unless given"),
+        option("compression-level", Value::Integer, "int", "Compression level of the format"),
+        option(
+            "image",
+            Value::List,
+            "<key>=<value>,...",
+            "List of key and value arguments. Required keywords are 'file' and 'triple'.",
+        ),
     ],
     positional: Some("Extract from <file>."),
 };
@@ -137,7 +109,6 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
     }
 }
 
-/// Prints a warning.
 fn warn(program: &str, what: &str) {
     anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
 }
@@ -148,7 +119,7 @@ fn label(text: &str, color: AnsiColor) -> String {
     format!("{style}{text}:{style:#}")
 }
 
-/// Writes to standard output. A closed pipe is no error.
+/// Writes to standard output. A closed pipe is not an error.
 fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

@@ -1,9 +1,9 @@
 //! Writes offload binaries from files.
 
-use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
+use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::write;
 use crate::files::{Input, PayloadSource, os_message};
-use crate::llvm_args::Parsed;
+use crate::llvm_args::{Parsed, split};
 use crate::text::escaped_str;
 use offload_format::compression::Method;
 use offload_format::image::Bitcode;
@@ -82,7 +82,7 @@ pub(super) fn pack(
             builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
         return write(output, |output| output.write_all(&binary));
     }
-    let payloads: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::File).collect();
+    let payloads: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::file).collect();
     write(output, |output| output.layout(&builder.layout(Version::V1), &payloads))
 }
 

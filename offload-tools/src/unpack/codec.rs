@@ -14,9 +14,9 @@ pub(super) enum Codec {
 /// The names of files with this compression.
 pub(super) struct Names {
     pub(super) extension: &'static str,
-    pub(super) words: &'static str,
+    pub(super) description: &'static str,
     pub(super) tar: &'static str,
-    pub(super) tar_words: &'static str,
+    pub(super) tar_description: &'static str,
 }
 
 /// The most memory for xz's window, in KiB. `xz -9` needs 64 MiB. Without this limit, a malformed
@@ -41,21 +41,21 @@ impl Codec {
         match self {
             Codec::Gzip => Names {
                 extension: "gz",
-                words: "gzip-compressed file",
+                description: "gzip-compressed file",
                 tar: "tar.gz",
-                tar_words: "gzip-compressed tar archive",
+                tar_description: "gzip-compressed tar archive",
             },
             Codec::Xz => Names {
                 extension: "xz",
-                words: "xz-compressed file",
+                description: "xz-compressed file",
                 tar: "tar.xz",
-                tar_words: "xz-compressed tar archive",
+                tar_description: "xz-compressed tar archive",
             },
             Codec::Zstd => Names {
                 extension: "zst",
-                words: "zstd-compressed file",
+                description: "zstd-compressed file",
                 tar: "tar.zst",
-                tar_words: "zstd-compressed tar archive",
+                tar_description: "zstd-compressed tar archive",
             },
         }
     }

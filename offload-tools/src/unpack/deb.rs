@@ -1,13 +1,13 @@
 //! Files of Debian's packages: an `ar` archive with the files in a tar archive.
 
+use super::budget::Budget;
 use super::codec::Codec;
-use super::room::Room;
 use super::{Found, Visit, tar, unopened};
 use offload_format::archive::Archive;
 
 /// Unpacks the files that the package installs. Other members, such as `control.tar`, have no
 /// device code.
-pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Result<(), E> {
+pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
     let mut problem = |text: String| visit(Found::Problem { name: b"", text });
     let archive = match Archive::parse(bytes) {
         Ok(archive) => archive,
@@ -21,11 +21,11 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     };
     match Codec::of(data) {
         Some(codec) => match codec.reader(data) {
-            Ok(reader) => tar::walk(&mut room.limited(reader), true, visit),
+            Ok(reader) => tar::walk(&mut budget.limited(reader), true, visit),
             Err(error) => problem(super::cannot_unpack(&error)),
         },
         None if tar::is_start(data) || data.is_empty() => {
-            tar::walk(&mut room.limited(data), false, visit)
+            tar::walk(&mut budget.limited(data), false, visit)
         }
         None => {
             let what = unopened(data).unwrap_or("none of the forms that packages have");

@@ -6,16 +6,16 @@
 //! | `codec` | what a whole file is compressed with: gzip, xz, zstd |
 //! | `zip`, `tar`, `deb` | the members of one kind of archive |
 //! | `name` | which names of members are refused, and which come twice |
-//! | `room` | how much is unpacked, and where one member is kept meanwhile |
+//! | `budget` | how much is unpacked, and where one member is kept meanwhile |
 //!
 //! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
 //! the disk. Names of members are shown and never used as paths. An archive inside an archive is
 //! reported but not opened.
 
+mod budget;
 mod codec;
 mod deb;
 mod name;
-mod room;
 mod tar;
 mod zip;
 
@@ -23,8 +23,8 @@ mod zip;
 mod tests;
 
 use crate::files::Input;
+use budget::Budget;
 use codec::Codec;
-use room::Room;
 use std::path::Path;
 
 /// An archive that can be opened.
@@ -65,7 +65,7 @@ pub enum Found<'m> {
     },
 }
 
-/// A file inside of an archive.
+/// A file inside an archive.
 #[derive(Debug)]
 pub struct Member<'m> {
     /// The file's name as stored.
@@ -80,7 +80,7 @@ pub struct Member<'m> {
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
+    /// Recognizes an archive by its first bytes; `None` if the bytes are not an archive that can be
     /// opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
@@ -113,13 +113,13 @@ impl<'a> Archive<'a> {
     }
 
     /// Returns the kind's name in words, for example `zip archive`.
-    pub fn words(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
             Form::Deb => "package of Debian",
             Form::Tar => "tar archive",
-            Form::CompressedTar(codec) => codec.names().tar_words,
-            Form::Compressed(codec) => codec.names().words,
+            Form::CompressedTar(codec) => codec.names().tar_description,
+            Form::Compressed(codec) => codec.names().description,
         }
     }
 
@@ -137,11 +137,11 @@ impl<'a> Archive<'a> {
     ///
     /// Stops at the first error that `visit` returns, and returns this error.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
-        let room = Room::new(limit);
+        let budget = Budget::new(limit);
         let mut visit = |found: Found<'_>| match &found {
             Found::File(member) if self.form == Form::Zip && is_part_of_conda(member) => {
                 match Codec::Zstd.reader(member.content.bytes()) {
-                    Ok(reader) => tar::walk(&mut room.limited(reader), true, &mut |inner| {
+                    Ok(reader) => tar::walk(&mut budget.limited(reader), true, &mut |inner| {
                         checked(inner, visit)
                     }),
                     Err(error) => {
@@ -152,17 +152,18 @@ impl<'a> Archive<'a> {
             _ => checked(found, visit),
         };
         match self.form {
-            Form::Zip => zip::walk(self.bytes, path, &room, &mut visit),
-            Form::Deb => deb::walk(self.bytes, &room, &mut visit),
-            Form::Tar => tar::walk(&mut room.limited(self.bytes), false, &mut visit),
+            Form::Zip => zip::walk(self.bytes, path, &budget, &mut visit),
+            Form::Deb => deb::walk(self.bytes, &budget, &mut visit),
+            Form::Tar => tar::walk(&mut budget.limited(self.bytes), false, &mut visit),
             Form::CompressedTar(codec) => match codec.reader(self.bytes) {
-                Ok(reader) => tar::walk(&mut room.limited(reader), true, &mut visit),
+                Ok(reader) => tar::walk(&mut budget.limited(reader), true, &mut visit),
                 Err(error) => visit(Found::Problem { name: b"", text: error.to_string() }),
             },
             Form::Compressed(codec) => {
                 let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
-                let content =
-                    codec.reader(self.bytes).and_then(|reader| room.keep(room.limited(reader), 0));
+                let content = codec
+                    .reader(self.bytes)
+                    .and_then(|reader| budget.keep(budget.limited(reader), 0));
                 visit(match content {
                     Ok(content) => {
                         Found::File(Member { name, content, stored: Some(self.bytes.len() as u64) })
@@ -198,7 +199,7 @@ fn is_part_of_conda(member: &Member<'_>) -> bool {
 }
 
 /// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if
-/// the bytes are no known archive.
+/// the bytes are not a known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -237,7 +238,7 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
 /// Returns the message for a decoder's error, or for an archive that unpacks to more than the
 /// limit.
 fn cannot_unpack(error: &std::io::Error) -> String {
-    if error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
+    if error.get_ref().is_some_and(|inner| inner.is::<budget::Refused>()) {
         error.to_string()
     } else {
         format!("cannot be unpacked: {}", crate::files::os_message(error))

@@ -1,7 +1,7 @@
 //! Members of tar archives.
 
+use super::budget::{Budget, Limited};
 use super::name::Names;
-use super::room::{Limited, Room};
 use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
@@ -10,7 +10,7 @@ use tar::{EntryType, Header, PaxExtensions};
 pub(super) const BLOCK: usize = 512;
 
 /// The maximum size in bytes of each record that comes before a file, for example a long name.
-const MOST_SAID: u64 = 1 << 20;
+const MOST_RECORDS: u64 = 1 << 20;
 
 /// Whether the bytes are the start of a tar archive.
 pub(super) fn is_start(bytes: &[u8]) -> bool {
@@ -30,7 +30,7 @@ fn is_checked(header: &Header) -> bool {
 
 /// The name, size and sparseness of a file, from the records that come before it in the archive.
 #[derive(Default)]
-struct Said {
+struct Records {
     name: Option<Vec<u8>>,
     size: Option<u64>,
     is_sparse: bool,
@@ -44,7 +44,7 @@ pub(super) fn walk<R: Read, E>(
     visit: &mut Visit<'_, E>,
 ) -> Result<(), E> {
     let mut names = Names::default();
-    let mut said = Said::default();
+    let mut records = Records::default();
     loop {
         let block = match block(input) {
             Ok(Some(block)) => block,
@@ -53,15 +53,17 @@ pub(super) fn walk<R: Read, E>(
         };
         let header = Header::from_byte_slice(&block);
         let (true, Ok(size)) = (is_checked(header), header.entry_size()) else {
-            let text = "it is damaged: the header of a file in it is none".to_owned();
+            let text = "it is damaged: the header of a file in it is not valid".to_owned();
             return visit(Found::Problem { name: b"", text });
         };
         let entry_type = header.entry_type();
         let outcome = match entry_type {
-            EntryType::GNULongName | EntryType::XHeader => say(&mut said, entry_type, input, size),
+            EntryType::GNULongName | EntryType::XHeader => {
+                read_records(&mut records, entry_type, input, size)
+            }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                let said = std::mem::take(&mut said);
-                let name = said.name.unwrap_or_else(|| header.path_bytes().into_owned());
+                let records = std::mem::take(&mut records);
+                let name = records.name.unwrap_or_else(|| header.path_bytes().into_owned());
                 // A name that ends with a slash is a folder: early tar versions had no type for
                 // folders.
                 if name.ends_with(b"/") {
@@ -70,8 +72,8 @@ pub(super) fn walk<R: Read, E>(
                     if let Some(text) = names.problem(&name) {
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
                     }
-                    let size = said.size.unwrap_or(size);
-                    if said.is_sparse || entry_type == EntryType::GNUSparse {
+                    let size = records.size.unwrap_or(size);
+                    if records.is_sparse || entry_type == EntryType::GNUSparse {
                         let text = "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
                         // The position of the next header depends on the holes, which this tool
@@ -95,7 +97,7 @@ pub(super) fn walk<R: Read, E>(
             }
             // Skips folders, links, devices, and records about all files.
             _ => {
-                said = Said::default();
+                records = Records::default();
                 skip_member(input, size)
             }
         };
@@ -133,11 +135,11 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
 
 /// Reads and keeps the content of a file of this size, and skips its padding.
 fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
-    let room: &Room = input.room();
-    if room.is_too_small_for(size) {
-        return Err(io::Error::other(room.refusal()));
+    let budget: &Budget = input.budget();
+    if budget.is_too_small_for(size) {
+        return Err(io::Error::other(budget.refusal()));
     }
-    let content = room.keep(input.take(size), size)?;
+    let content = budget.keep(input.take(size), size)?;
     if content.size() < size {
         return Err(cut_short());
     }
@@ -146,22 +148,27 @@ fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::fil
 }
 
 /// Reads the records about the next file.
-fn say(said: &mut Said, entry_type: EntryType, input: &mut impl Read, size: u64) -> io::Result<()> {
-    if size > MOST_SAID {
+fn read_records(
+    records: &mut Records,
+    entry_type: EntryType,
+    input: &mut impl Read,
+    size: u64,
+) -> io::Result<()> {
+    if size > MOST_RECORDS {
         return Err(io::Error::other(format!("the header of a file in it has {size} bytes")));
     }
     let mut text = Vec::new();
     input.take(size).read_to_end(&mut text)?;
     if entry_type == EntryType::GNULongName {
         let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-        said.name = Some(text[..end].to_vec());
+        records.name = Some(text[..end].to_vec());
     } else {
         for extension in PaxExtensions::new(&text) {
             let extension = extension?;
             match extension.key_bytes() {
-                b"path" => said.name = Some(extension.value_bytes().to_vec()),
-                b"size" => said.size = extension.value().ok().and_then(|size| size.parse().ok()),
-                key => said.is_sparse |= key.starts_with(b"GNU.sparse."),
+                b"path" => records.name = Some(extension.value_bytes().to_vec()),
+                b"size" => records.size = extension.value().ok().and_then(|size| size.parse().ok()),
+                key => records.is_sparse |= key.starts_with(b"GNU.sparse."),
             }
         }
     }

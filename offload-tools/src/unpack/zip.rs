@@ -1,8 +1,8 @@
 //! Members of zip archives.
 
+use super::budget::Budget;
 use super::codec::Codec;
 use super::name::Names;
-use super::room::Room;
 use super::{Found, Member, Visit, cannot_unpack};
 use crate::text;
 use rawzip::{
@@ -101,7 +101,7 @@ fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
 pub(super) fn walk<E>(
     file: &[u8],
     path: &Path,
-    room: &Room,
+    budget: &Budget,
     visit: &mut Visit<'_, E>,
 ) -> Result<(), E> {
     let mut whole = |text: String| visit(Found::Problem { name: b"", text });
@@ -120,7 +120,7 @@ pub(super) fn walk<E>(
     let place = start(&in_file);
     if place.is_none() {
         whole(
-            "its end has another size or place of the list of its files than the list has"
+            "its end has a different size or place for the list of its files than the list has"
                 .to_owned(),
         )?;
     }
@@ -154,8 +154,8 @@ pub(super) fn walk<E>(
     }
     // The number of files in the end record has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
-        let said = archive.entries_hint();
-        whole(format!("its end has the number {said} of files, and the list has {count}"))?;
+        let recorded = archive.entries_hint();
+        whole(format!("its end records {recorded} files, and the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than an archive of
     // this size can have.
@@ -170,7 +170,7 @@ pub(super) fn walk<E>(
     if let Some(pair) = places.windows(2).find(|pair| pair[0].0.1 > pair[1].0.0) {
         let (one, other) = (text::escaped(pair[0].1), text::escaped(pair[1].1));
         return whole(format!(
-            "{one} and {other} share bytes of the archive, so nothing of it is unpacked"
+            "{one} and {other} share bytes of the archive, so none of it is unpacked"
         ));
     }
     let before = match place {
@@ -184,7 +184,7 @@ pub(super) fn walk<E>(
     if !before.is_empty() {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let size = before.len() as u64;
-        visit(match room.keep(room.limited(before), size) {
+        visit(match budget.keep(budget.limited(before), size) {
             Ok(content) => Found::File(Member { name, content, stored: Some(size) }),
             Err(error) => Found::Problem { name, text: cannot_unpack(&error) },
         })?;
@@ -218,15 +218,18 @@ pub(super) fn walk<E>(
         );
         // A program that writes a stream knows the checksum and the sizes only after the bytes.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
-            let text = "the archive's list has another method, checksum or size than the file's own header, and programs differ in which they read";
+            let text = "the archive's list has a different method, checksum or size than the \
+                file's own header, and programs differ in which they read";
             visit(Found::Problem { name, text: text.to_owned() })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
         let content = match decoder(entry, &found) {
             Err(text) => Err(text),
-            Ok(_) if room.is_too_small_for(size) => Err(room.refusal().to_string()),
+            Ok(_) if budget.is_too_small_for(size) => Err(budget.refusal().to_string()),
             Ok(decoder) => decoder
-                .and_then(|decoder| room.keep(found.verifying_reader(room.limited(decoder)), size))
+                .and_then(|decoder| {
+                    budget.keep(found.verifying_reader(budget.limited(decoder)), size)
+                })
                 .map_err(|error| damaged(&error)),
         };
         visit(match content {
@@ -250,7 +253,7 @@ type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 /// compression is not supported.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
-        return Err("is encrypted, so that it cannot be unpacked".to_owned());
+        return Err("is encrypted, so it cannot be unpacked".to_owned());
     }
     let data = found.data();
     match entry.facts.0 {

@@ -64,5 +64,5 @@ fn a_launcher_that_is_not_there() {
 fn a_launcher_that_writes_nothing() {
     let scenario = package("launcher_silent", r#"["gfx90a"]"#);
     let printed = scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", "true").fails();
-    printed.has("/true ended as if all were well, but did not write ");
+    printed.has("/true reported success, but did not write ");
 }

@@ -27,7 +27,7 @@ fn compilers_that_do_not_end_well() {
             "echo 'Stack dump:' >&2; kill -11 $$",
             &["Stack dump:\n", "clang crashed with signal 11 (SIGSEGV): ", "another version"],
         ),
-        ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): that is a fault of the compiler"]),
+        ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): this is a bug in the compiler"]),
         (
             "sh -c 'kill -9 $$'; exit $?",
             &["ended with exit status: 137 (128 + 9: a program that it started was killed"],
@@ -37,10 +37,10 @@ fn compilers_that_do_not_end_well() {
             "read line || { echo 'no answer'; exit 4; }",
             &["no answer\n", "clang ended with exit status: 4; the command"],
         ),
-        ("exit 0", &["clang ended as if all were well, but did not write ", bitcode]),
+        ("exit 0", &["clang reported success, but did not write ", bitcode]),
         (
             "while [ \"$1\" != -o ]; do shift; done; : > \"$2\"",
-            &["ended as if all were well, but wrote nothing into ", bitcode],
+            &["reported success, but wrote nothing into ", bitcode],
         ),
     ];
     let real = llvm_bin().join("clang");

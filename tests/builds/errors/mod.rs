@@ -3,7 +3,6 @@
 
 mod cases;
 mod compilers;
-mod embedding;
 mod machine;
 mod mistakes;
 mod prebuilt_set;

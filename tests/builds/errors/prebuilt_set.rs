@@ -6,11 +6,12 @@ use offload_tests::prelude::*;
 /// A change of a file of the package.
 enum Change {
     Append(&'static str),
-    Line3(&'static str),
+    /// The line with this end is another one.
+    Line(&'static str, &'static str),
     Nothing,
     Remove,
 }
-use Change::{Append, Line3, Nothing, Remove};
+use Change::{Append, Line, Nothing, Remove};
 
 /// A file, its change, the variables of the build after that, and sentences of the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
@@ -33,14 +34,16 @@ const ROWS: &[Row] = rows! {
         => BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read";
     "prebuilt/add.gfx90a.hsaco", Append("more")
         => "no image for gfx90a: OFFLOAD_PREBUILT=only",
-           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of";
+           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest describes";
     "prebuilt/add.compute_80.ptx", Remove
         => "no image for compute_80: OFFLOAD_PREBUILT=only",
            "prebuilt/add.compute_80.ptx cannot be read";
-    "prebuilt/add.manifest", Line3("optimisation 3")
+    "prebuilt/add.manifest", Line("<offload/kernel.h>", "input 00000000000000000000000000000001 <offload/kernel.h>")
+        => BOTH, "<offload/kernel.h> has changed since prebuilt/add.manifest was made";
+    "prebuilt/add.manifest", Line("optimization 3", "optimisation 3")
         => "line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'";
     "prebuilt/add.manifest", Nothing, MORE: "1"
-        => BOTH, "prebuilt/add.manifest was made with other options";
+        => BOTH, "prebuilt/add.manifest was made with different options";
     "prebuilt/add.manifest", Nothing, OFFLOAD_ARCH: "gfx90a,gfx942"
         => "no image for gfx942: OFFLOAD_PREBUILT=only",
            "prebuilt/add.manifest has no image for it";
@@ -76,11 +79,10 @@ fn a_prebuilt_set_that_does_not_fit() {
             Append(text) => scratch::write(&path, [&before, text.as_bytes()].concat()),
             Nothing => {}
             Remove => fs::remove_file(&path).expect("the file can be removed"),
-            Line3(text) => {
-                let mut lines: Vec<&str> =
-                    std::str::from_utf8(&before).expect("a manifest is text").lines().collect();
-                lines[2] = text;
-                scratch::write(&path, lines.join("\n") + "\n");
+            Line(end, text) => {
+                let manifest = std::str::from_utf8(&before).expect("a manifest is text");
+                let line = manifest.lines().find(|line| line.ends_with(end)).expect("a line");
+                scratch::write(&path, manifest.replacen(line, text, 1));
             }
         }
         let printed = build().envs(env.iter().copied()).ends();

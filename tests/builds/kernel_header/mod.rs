@@ -74,28 +74,6 @@ fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     scenario
 }
 
-#[test(CLANG.slow())]
-fn launch_bounds_reach_both_vendors() {
-    let scenario = built(
-        "header_bounds",
-        &["gfx90a", "compute_80", "cpu"],
-        "extern \"C\" __global__ void __launch_bounds__(192) one(float *y) { y[threadIdx.x] = 1; }\n\
-         extern \"C\" __global__ void __launch_bounds__(64, 2) two(float *y) { y[threadIdx.x] = 2; }\n",
-    );
-    let image = scenario.output("release", "k/gfx90a.hsaco");
-    let notes = stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(image)));
-    let sizes: Vec<&str> = notes
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(".max_flat_workgroup_size:"))
-        .map(str::trim)
-        .collect();
-    assert_eq!(sizes, ["192", "64"], "{notes}");
-    let ptx = scenario.output_text("release", "k/compute_80.ptx");
-    for bound in [".maxntid 192", ".maxntid 64", ".minnctapersm 2"] {
-        assert!(ptx.contains(bound), "no {bound} in\n{ptx}");
-    }
-}
-
 /// Each header and each name in this source once failed to compile for some target.
 #[test(CLANG.slow())]
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {

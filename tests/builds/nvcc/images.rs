@@ -102,12 +102,3 @@ fn clang_compiles_with_cuda_headers() {
     scenario.build().passes().lacks("warning: vendor_clang_cuda");
     assert_are_for(&scenario, "", &TARGETS);
 }
-
-#[test(NVCC_AND_CLANG.slow())]
-fn nvcc_is_for_nvidia_and_clang_for_all_others() {
-    let calls =
-        r#".file("kernels/plain.cu").compiler(Compiler::Nvcc).archs(["sm_80", "gfx90a", "cpu"])"#;
-    let scenario = package("vendor_two", calls);
-    scenario.build().passes();
-    assert_are_for(&scenario, "", &["sm_80", "gfx90a", "cpu"]);
-}

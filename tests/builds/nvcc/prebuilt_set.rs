@@ -43,7 +43,7 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     let packs = ["by_clang", "by_nvcc", "as_asked"];
     let line = |pack: &str| format!("pack \"{pack}\": compute_80 from prebuilt/");
     dev("2").passes().each_once(packs.map(line));
-    let other = "prebuilt/as_asked.manifest was made with other options";
+    let other = "prebuilt/as_asked.manifest was made with different options";
     dev("3").fails().once(&format!("{other} (kernels/plain.cu (opt_level 2)"));
     dev("2").env("DEBUGGED", "1").fails().once(other);
 }

@@ -61,7 +61,7 @@ fn two_toolkits_that_disagree_are_an_error() {
     );
     let [other, home] = [other, cuda_home()].map(|it| it.canonicalize().expect("it is there"));
     let printed = scenario.build().env("NVCC", &nvcc).fails();
-    printed.has("two CUDA toolkits are named, and it is open which is meant:\n");
+    printed.has("two different CUDA toolkits are named:\n");
     let line =
         format!("NVCC={} is of {} (release 12.1, V12.1.105)\n", nvcc.display(), other.display());
     let named = cuda_home();

@@ -60,7 +60,7 @@ const WITH_STACKS: [&str; 10] = [
     "throws_inside stacks: threads wait after they catch an exception",
     "tid_by_pointer stacks: it calls through a pointer, and may so reach a wait",
     "virtual_waits stacks: it calls through a pointer, and may so reach a wait",
-    "vla stacks: it has arrays whose sizes are known when it runs",
+    "vla stacks: it has arrays whose sizes are known only when it runs",
     "wait_in_catch stacks: threads wait after they catch an exception",
     "wait_in_try stacks: threads wait after they catch an exception",
     "wait_in_try2 stacks: threads wait after they catch an exception",
@@ -143,7 +143,7 @@ fn ls_shows_how_threads_wait() {
         "plain  regions: 2",
         "recursion  stacks: it calls _Z6deeperiPi, which waits and cannot be inlined",
         "pointer  stacks: it calls through a pointer, and may so reach a wait",
-        "array_of_any_size  stacks: it has arrays whose sizes are known when it runs",
+        "array_of_any_size  stacks: it has arrays whose sizes are known only when it runs",
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }

@@ -161,11 +161,11 @@ fn changes_reach_kernels_on_gpus() {
     of_set("only")
         .env("TILE", "2")
         .fails()
-        .has("the variable TILE has another value than when prebuilt/pack.manifest was made");
+        .has("the variable TILE has a different value than when prebuilt/pack.manifest was made");
     of_set("only").fails().has("the variable TILE has another value");
     scenario.write("kernels/tables/c.txt", "");
     let refused = of_set("only").env("TILE", "1").fails();
-    refused.has("kernels/tables has other files than when prebuilt/pack.manifest was made");
+    refused.has("kernels/tables has different files than when prebuilt/pack.manifest was made");
 }
 
 /// Builds after each of the changes, and asserts that all images are others than before. `build`

@@ -153,21 +153,13 @@ fn a_crate_of_kernels() {
     a_package_without_the_crate(&scenario, &rustc);
 }
 
+/// The types are those of the crate; `embedding/ui/calls/` has all messages.
 fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("main.rs");
     for (launch, message) in [
-        ("kernels::scale(2.0, pair, &mut *y)", "takes 4 arguments but 3"),
-        ("kernels::scale(2, pair, &mut *y, 1_usize)", "parameter 1, `a`, of the kernel `scale`"),
-        ("kernels::scale(2.0_f64, pair, &mut *y, 1_usize)", "parameter 1, `a`"),
-        ("kernels::scale(2.0, &*y, &mut *y, 1_usize)", "parameter 2, `pair`"),
         ("kernels::scale(2.0, 0_u64, &mut *y, 1_usize)", "parameter 2, `pair`"),
-        ("kernels::scale(2.0, pair, &*y, 1_usize)", "parameter 3, `y`"),
-        ("kernels::scale(2.0, pair, &mut *z, 1_usize)", "parameter 3, `y`"),
         ("kernels::scale(2.0, pair, &mut *y, 1_u32)", "parameter 4, `count`"),
-        ("kernels::fill(&mut *y, 1_i8, true)", "parameter 1, `y`, of the kernel `fill`"),
         ("kernels::fill(&mut *z, 1_u8, true)", "parameter 2, `value`"),
-        ("kernels::fill(&mut *z, 1_i8, 1_u8)", "parameter 3, `is_set`"),
-        ("kernels::filll(&mut *z, 1_i8, true)", "cannot find function `filll`"),
     ] {
         scenario.write("src/main.rs", right.replace("// WRONG", &format!("let _ = {launch};")));
         build(scenario, rustc).fails().has(message);
@@ -291,7 +283,7 @@ fn a_missing_toolchain() {
     plain(&scenario)
         .env("OFFLOAD_RUSTC", "/no/such/rustc")
         .fails()
-        .has("OFFLOAD_RUSTC names /no/such/rustc, which is no file");
+        .has("OFFLOAD_RUSTC names /no/such/rustc, which is not a file");
 }
 
 /// A target for which rustc has no code generator is refused by name, before a toolchain is needed.

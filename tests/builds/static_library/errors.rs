@@ -16,20 +16,22 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])]
         => "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /";
     [.file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])]
-        => "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, as build.rs says; the list is sm_80. \
+        => "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, \
+            according to build.rs; the list is sm_80. \
          Add a target, or call .allow_empty(): it leaves such sources out of the library";
     [.file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])]
         => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both";
     [.file("kernels/scale.cu").archs(["sm_80", "gfx90a"])]
         => "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source";
     [.modules(["kernels/scale.cu"]).archs(["sm_80"])]
-        => "a static library has no modules, as \"scale\" would be";
+        => "a static library has no modules, such as \"scale\"";
     [.file("kernels/scale.cl").archs(["sm_80"])]
         => "kernels/scale.cl is OpenCL C, which has no host code";
     [.file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")]
         => "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file";
     [.file("kernels/scale.cu").compress().archs(["sm_80"])]
-        => "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it";
+        => "compress() is for packs: the compiler's own options decide how it stores device \
+            code in a static library. Leave it";
     [.file("kernels/scale.cu").large_pack_script().archs(["sm_80"])]
         => "large_pack_script() is for packs: ";
     [.file("kernels/scale.cu").lower_ptx(true).archs(["compute_80"])]
@@ -40,7 +42,8 @@ const CASES: &[(&str, &str)] = refused! {
         .file("kernels/scale.cu")
         .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
         .archs(["sm_75", "sm_80"])]
-        => "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, as build.rs says; the list is sm_75, sm_80. \
+        => "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, according to \
+            build.rs; the list is sm_75, sm_80. \
          Add a target, or call .allow_empty(): it leaves such sources out of the library";
     [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
         => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
@@ -56,7 +59,8 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.hip").flag("--offload-arch=gfx1100").archs(["gfx90a"])]
         => "--offload-arch=gfx1100 among the flags of kernels/scale.hip adds device code";
     [.file("kernels/scale.cu").device_link().archs(["sm_80", "compute_90"])]
-        => "device_link(): clang links no PTX, which compute_90 is: leave it out of the targets, or let nvcc compile the library";
+        => "device_link(): clang cannot link PTX, and compute_90 is PTX: leave it out of the \
+            targets, or let nvcc compile the library";
     [.file("kernels/scale.cu").device_link().clang("old/clang").archs(["sm_80"])]
         => "old/clang (clang version 18.1.8) does not link device code for .device_link()";
 };
@@ -100,8 +104,8 @@ fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
     build().env("OFFLOAD_ARCH", "gfx90a").fails().has(
-        "OFFLOAD_ARCH lists gfx90a, and the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no \
-         compiler of AMD's GPUs.\n  \
+        "OFFLOAD_ARCH lists gfx90a, and the static library \"launch\" is for nvidia alone: \
+         build.rs selects nvcc, and no compiler for AMD's GPUs.\n  \
          Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
@@ -135,8 +139,9 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
     printed.each_once([
         "List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set OFFLOAD_ARCH=\"sm_80;compute_80\" or \
          CUDA_COMPUTE_CAP=80",
-        "the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no compiler of AMD's GPUs",
-        "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of another vendor",
+        "the static library \"launch\" is for nvidia alone: build.rs selects nvcc, and no \
+         compiler for AMD's GPUs",
+        "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of a different vendor",
     ]);
     // With a default, the variable of the other vendor is ignored, and the targets of the default
     // are built.

@@ -181,7 +181,7 @@ fn images_in_no_list_are_refused() {
         .write("kernels/one.cu", "__global__ void one(float *x) { *x = 1; }\n")
         .write("src/lib.rs", "")
         .write("options", "-gencode arch=compute_90,code=[sm_90,compute_90]\n");
-    let why = "The targets of a build are those of build.rs and OFFLOAD_ARCH. Something else named others: ";
+    let why = "The targets of a build are those of build.rs and OFFLOAD_ARCH. Something else added targets: ";
     let append = format!("--options-file {}", scenario.folder.join("options").display());
     let by_nvcc = || scenario.build().env("NVCC_COMPILES", "1");
     by_nvcc().env("NVCC_APPEND_FLAGS", &append).fails().each_once([

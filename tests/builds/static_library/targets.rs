@@ -130,7 +130,8 @@ fn a_prebuilt_set_beside_a_static_library() {
     assert!(scenario.folder.join("prebuilt/add.compute_80.ptx").is_file());
     build("OFFLOAD_PREBUILT", "only").fails().once(
         "OFFLOAD_PREBUILT is 'only', and a static library is in no prebuilt set: it has to be compiled. Set \
-         OFFLOAD_PREBUILT_static_prebuilt=never for this package, or OFFLOAD_SKIP=1 if it is only to be checked",
+         OFFLOAD_PREBUILT_static_prebuilt=never for this package, or OFFLOAD_SKIP=1 if you only \
+         want to check it",
     );
     build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");

@@ -5,7 +5,6 @@ mod dependencies;
 mod hosts;
 mod places;
 mod rebuilds;
-mod skipped;
 
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;

@@ -1,5 +1,5 @@
-//! All kinds of crates that embed packs: programs, benches and unit tests, libraries for C, crates
-//! without std, and crates that rename `offload-gpu`. The programs print their packs.
+//! Crates that embed packs: libraries that programs load, crates without std, and crates that rename
+//! `offload-gpu`. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack, printing};
@@ -129,63 +129,6 @@ fn inlined_functions_of_a_dylib_reach_its_packs() {
         let expected = user.run().profile(profile).passes().stdout;
         library.write("Cargo.toml", format!("{manifest}\n[lib]\ncrate-type = [\"dylib\"]\n"));
         assert_eq!(user.run().profile(profile).passes().stdout, expected, "{profile}");
-    }
-}
-
-/// A function that sums up the bytes of three packs.
-const SUM: &str = "
-fn sum() -> u32 {
-    let bytes = [&A, &B, &C].into_iter().flat_map(|pack| pack.bytes());
-    bytes.fold(0, |sum, byte| sum * 31 % 65521 + u32::from(*byte))
-}
-";
-
-const MAIN_IN_C: &str = "#include <stdio.h>
-unsigned sum_of_packs(void);
-int main(void) { printf(\"%u\\n\", sum_of_packs()); }
-";
-
-/// Tests a bench, a unit test, and a shared and a static library in a C program. The release build
-/// has `panic = "abort"` and is stripped.
-#[test(GCC.slow())]
-fn every_kind_of_crate_has_the_same_packs() {
-    // Exported functions have an attribute that is unsafe in the newer edition.
-    for (edition, no_mangle, profile, options) in [
-        ("2021", "#[no_mangle]", "debug", &[][..]),
-        ("2024", "#[unsafe(no_mangle)]", "release", &["--", "-Cpanic=abort", "-Cstrip=symbols"]),
-    ] {
-        let scenario = with_packs(&format!("include_kinds_{edition}"));
-        let packs = pack("A", "\"mixed\"")
-            + &pack("B", "\"amd\"")
-            + &pack("C", "path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\"")
-            + SUM;
-        let manifest = scenario.text("Cargo.toml")
-            + "\n[lib]\ncrate-type = [\"rlib\", \"cdylib\", \"staticlib\"]\n\n\
-               [[bench]]\nname = \"b\"\nharness = false\n";
-        scenario
-            .write("Cargo.toml", manifest)
-            .write(
-                "src/lib.rs",
-                format!(
-                    "{packs}{no_mangle}\npub extern \"C\" fn sum_of_packs() -> u32 {{ sum() }}\n\
-                     #[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"
-                ),
-            )
-            .write("benches/b.rs", printing(&packs, &["sum()"]))
-            .write("main.c", MAIN_IN_C)
-            .edition(edition);
-        scenario.cargo(&["test", "--lib"]).passes().has("1 passed");
-        let sum = scenario.cargo(&["bench", "--quiet", "--bench", "b"]).passes().stdout;
-        // The flags are for the package alone: for settings of the profile, Cargo would compile the
-        // dependencies again.
-        scenario.cargo(&["rustc", "--lib"]).profile(profile).args(options).passes();
-        let library = scenario.program(profile, &format!("lib{}", scenario.name()));
-        for extension in ["so", "a"] {
-            let gcc = scenario.tool("gcc").arg("main.c").arg(library.with_extension(extension));
-            gcc.args(["-lm", "-lpthread", "-ldl", "-Wl,--gc-sections", "-o", "program"]).passes();
-            let printed = scenario.tool(scenario.folder.join("program")).passes();
-            assert_eq!(printed.stdout, sum, "edition {edition}, {profile}, {extension}");
-        }
     }
 }
 

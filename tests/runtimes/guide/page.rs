@@ -75,10 +75,11 @@ pub fn steps(page: &Path) -> Vec<Step> {
             steps.extend(first_files(&base));
             steps.push(Step::Followed);
         } else if let Some(path) = file_name(line) {
-            match link(line, page)
-                .filter(|from| from.components().any(|part| part.as_os_str() == "examples"))
-            {
-                Some(from) => steps.push(Step::Copy { path: path.to_owned(), from }),
+            match line.split('`').find(|word| word.starts_with("examples/")) {
+                Some(from) => {
+                    let from = scratch::workspace().join(from);
+                    steps.push(Step::Copy { path: path.to_owned(), from });
+                }
                 None if line.ends_with(':') => file = Some(path.to_owned()),
                 None => {}
             }

@@ -118,6 +118,10 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
          with\n",
     );
+    // The first GPU that an image fits.
+    run(&on_gpus("7.5,9.0,8.6"), &["saxpy"])
+        .succeeds()
+        .prints("cuda:1 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
     // With a driver that is too old, and with a GPU that no image fits.
     for gpu in [on_driver(&older, "9.0"), on_gpus("7.5")] {
         run(&gpu, &["saxpy"]).succeeds().prints(RAN_ON_CPU);

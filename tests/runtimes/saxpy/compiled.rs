@@ -13,14 +13,6 @@ fn everything_is_compiled_in_the_release_profile() {
 }
 
 #[test(COMPILERS.slow())]
-fn everything_is_compiled_in_the_dev_profile() {
-    let built = Built::compiled("saxpy-compiled-dev", "debug");
-    built.check(|_| "compiled");
-    built.build.lacks(PREBUILT_LINE);
-    assert_llvm_finds_the_images(&built, &built.program());
-}
-
-#[test(COMPILERS.slow())]
 fn a_stripped_program_keeps_its_images() {
     let stripped = RELEASE.scenario.folder.join("stripped");
     succeed(Command::new("strip").arg("-o").arg(&stripped).arg(RELEASE.program()));

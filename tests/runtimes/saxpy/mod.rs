@@ -128,7 +128,7 @@ fn prebuilt_folder() -> PathBuf {
 }
 
 /// Returns an image of the prebuilt set in the repository.
-pub fn prebuilt(file: &str) -> Vec<u8> {
+fn prebuilt(file: &str) -> Vec<u8> {
     read(prebuilt_folder().join(format!("saxpy.{file}")))
 }
 
@@ -183,7 +183,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
 /// A build that finds no GPU compiler: the variables name programs that do not exist.
-pub static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
+static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
     let nowhere = [("OFFLOAD_CLANG", "/no/such/clang"), ("OFFLOAD_PTXAS", "/no/such/ptxas")];
     Built::new("saxpy-prebuilt", "release", |build| {
         build.env("OFFLOAD_PREBUILT", "only").envs(nowhere)

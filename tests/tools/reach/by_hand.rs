@@ -1,13 +1,11 @@
-//! The table by hand: which of 12 images each of 40 GPUs runs. `reach` and `select` must equal it;
-//! ptxas and nvJitLink judge the rows of NVIDIA's GPUs that they know.
+//! The table by hand: which of 12 images each of 40 GPUs runs. `reach` and `select` must equal it.
+//! nvJitLink judges `select` in `runtimes/agreement/`.
 
 use crate::containers::binary;
 use crate::{json, list, string};
-use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
-use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, OffloadArch};
-use offload_tests::jit_link::JitLink;
+use offload_format::target::{ImageCode, NvidiaCode, OffloadArch};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
@@ -129,73 +127,4 @@ impl Candidate for Target<'_> {
     fn label(&self) -> &str {
         self.0
     }
-}
-
-/// Returns a GPU of the table for each compute capability that the tools of CUDA 13.5 know, which
-/// have none before 7.5: its name for them, and its letters.
-///
-/// The architecture with its own features is the device itself.
-fn known_to_cuda(gpus: Vec<RowByHand>) -> BTreeMap<String, Vec<char>> {
-    let mut known = BTreeMap::new();
-    for (_, number, letters) in gpus {
-        let Ok(value) = number.parse::<f32>() else { continue };
-        if value >= 7.5 {
-            let own = if value >= 9.0 { "a" } else { "" };
-            known.insert(format!("sm_{}{own}", number.replace('.', "")), letters);
-        }
-    }
-    assert_eq!(known.len(), 11);
-    known
-}
-
-#[test(needs(&[Tool::Cuda]))]
-fn ptxas_compiles_what_the_table_by_hand_says() {
-    let (images, gpus) = by_hand();
-    let folder = scratch::folder("offload-reach-ptxas");
-    for (gpu, letters) in known_to_cuda(gpus) {
-        for (image, letter) in images.iter().zip(letters) {
-            if !image.starts_with("compute") {
-                continue;
-            }
-            scratch::write(folder.join("k.ptx"), ptx_for(image));
-            let options = format!("-arch={gpu} k.ptx -o k.cubin");
-            assert_eq!(succeeds(cuda("ptxas"), &folder, &options), letter == 'P', "{gpu}, {image}");
-        }
-    }
-}
-
-/// nvJitLink compares the numbers of machine code alone. So it takes code that, according to
-/// NVIDIA's guide, does not run between Orin and other GPUs of 8.x: the letter `o`.
-#[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
-fn nv_jit_link_links_what_the_table_by_hand_says() {
-    let (images, gpus) = by_hand();
-    let gpus = known_to_cuda(gpus);
-    let folder = scratch::folder("offload-reach-nvjitlink");
-    let library = JitLink::load();
-    let mut across_orin = Vec::new();
-    for (number, image) in images.iter().enumerate() {
-        let Ok(arch) = NvidiaArch::parse(image) else { continue };
-        let text = ptx_for(image) + ".visible .entry k()\n{\n\tret;\n}\n";
-        let mut builder = NvFatbinBuilder::new(HostOs::Linux);
-        let bytes = if arch.code == NvidiaCode::Ptx {
-            builder.ptx(text.as_bytes()).expect("PTX");
-            text.into_bytes()
-        } else {
-            scratch::write(folder.join("k.ptx"), text);
-            // nvJitLink uses no code from cubins that ptxas made without `-c`.
-            run(cuda("ptxas"), &folder, &format!("-c -arch={image} k.ptx -o k.cubin"));
-            let cubin = read(folder.join("k.cubin"));
-            builder.cubin(arch, &cubin).expect("a cubin");
-            cubin
-        };
-        let fatbin = builder.layout().to_vec(&[&bytes]);
-        for (gpu, letters) in &gpus {
-            let is_linked = library.link(&fatbin, gpu).is_some();
-            assert_eq!(is_linked, letters[number] != '-', "{image} on {gpu}");
-            if letters[number] == 'o' {
-                across_orin.push(format!("{image} on {gpu}"));
-            }
-        }
-    }
-    assert_eq!(across_orin, ["sm_80 on sm_87", "sm_86 on sm_87", "sm_87 on sm_89"]);
 }

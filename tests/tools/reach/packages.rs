@@ -68,7 +68,8 @@ fn nothing_follows() {
     }
     let ran = offload(&folder, "reach bitcode.o");
     assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
-    let warning = "warning: bitcode.o: no known driver loads this, so it does not count: gfx906 (LLVM bitcode)\n";
+    let warning = "warning: bitcode.o: no known driver loads this, so it serves no GPU: gfx906 \
+        (LLVM bitcode)\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach library.bc").stderr, "");
     let ran = offload(&folder, "reach newer.bin --for pep825");
@@ -99,7 +100,8 @@ fn modules_that_no_driver_loads() {
     scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
     let ran = offload(&folder, "reach file.bin --for conda");
     assert_prints(&ran, &["- __cuda >=12.0\n- __cuda_arch >=8.0,<8.7|>=8.8,<9.0\n"]);
-    let warning = "warning: file.bin: no known driver loads this, so it does not count: lto_80 of the module lto\n";
+    let warning = "warning: file.bin: no known driver loads this, so it serves no GPU: lto_80 \
+        of the module lto\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
     // The contents of a fatbin in an offload binary are not known.

@@ -1,64 +1,11 @@
 //! The checks that run on each host.
 
-use super::compare;
-use super::host::{Host, Runner};
+use super::builds::Builds;
+use super::host::Runner;
 use super::report::Row;
-use super::sysroot::Compiler;
-use super::windows;
-use crate::run;
-use crate::setup::Setup;
-use crate::tools;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// The settings of builds for a host.
-#[derive(Debug)]
-pub struct Builds<'a> {
-    /// The tools that tests need.
-    pub setup: &'a Setup,
-    /// The compiler for other hosts.
-    pub compiler: &'a Compiler,
-    /// The host.
-    pub host: &'a Host,
-}
-
-impl Builds<'_> {
-    /// Returns `cargo COMMAND --target ...`, with the variables that the host needs.
-    pub fn cargo(&self, command: &str) -> Command {
-        let mut cargo = self.setup.cargo();
-        self.compiler.lead(&mut cargo);
-        cargo
-            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
-            .env_remove("DISPLAY")
-            .env("CARGO_TARGET_DIR", target_folder())
-            .args([command, "--locked", "--target", self.host.target]);
-        cargo
-    }
-
-    /// Returns a command that runs a program built for the host (with Wine or qemu, if the host
-    /// needs it).
-    fn program(&self, program: &Path) -> Command {
-        let mut words = self.host.runner();
-        words.push(program.display().to_string());
-        let mut command = Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
-            .env_remove("DISPLAY");
-        command
-    }
-
-    /// Returns the folder that Cargo puts programs into.
-    pub fn programs(&self, profile: &str) -> PathBuf {
-        target_folder().join(self.host.target).join(profile)
-    }
-}
-
-/// Returns the target folder that all hosts share, so that dependencies of build scripts are
-/// compiled only once.
-fn target_folder() -> PathBuf {
-    run::workspace().join("target/elsewhere")
-}
+use super::{compare, windows};
+use crate::{run, tools};
+use std::process::Command;
 
 /// Runs all checks for the host.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
@@ -67,7 +14,7 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let tools = ["--package=offload-tools", "--features=offload-tools/drop-in"];
     let mut unit = builds.cargo("test");
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
-    tests("the libraries' unit tests", unit, row);
+    row.tests("the libraries' unit tests", unit);
 
     // Under emulation, the tests that damage each file of the corpus in every way take minutes per
     // file, so they are left out.
@@ -76,13 +23,13 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     for module in ["golden", "properties", hostile] {
         let mut formats = builds.cargo("test");
         formats.args(["--package=offload-tests", "--test=formats", "--", module]);
-        tests(module, formats, row);
+        row.tests(module, formats);
     }
     if host.has_packs {
         for profile in ["dev", "release"] {
             let mut packs = builds.cargo("test");
             packs.args(["--package=offload-elsewhere", "--no-fail-fast", "--profile", profile]);
-            tests(&format!("packs in programs, {profile}"), packs, row);
+            row.tests(&format!("packs in programs, {profile}"), packs);
         }
         row.check("packs in a static library", static_library(builds));
         examples(builds, row);
@@ -90,34 +37,16 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
         row.check("packs are refused with an error", packs_are_refused(builds));
         let mut empty = builds.cargo("test");
         empty.args(["--package=offload-elsewhere"]).env("ELSEWHERE_ALLOW_EMPTY", "1");
-        tests("empty packs", empty, row);
+        row.tests("empty packs", empty);
     }
     if let Err(why) = build_tools(builds) {
         row.check("the command lines are built", Err(why));
         return;
     }
-    if is_windows(host) {
+    if host.is_windows() {
         windows::run(builds, row);
     }
-    compare::run(&|name| builds.program(&builds.programs("debug").join(name)), builds, row);
-}
-
-/// Runs tests, and counts them.
-pub fn tests(what: &str, mut cargo: Command, row: &mut Row) {
-    eprintln!("xtask elsewhere: {}: {what}", row.host);
-    let output = match cargo.stderr(Stdio::inherit()).output() {
-        Ok(output) => output,
-        Err(error) => return row.check(what, Err(format!("cannot start Cargo: {error}"))),
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() {
-        eprint!("{text}");
-    }
-    let before = row.failed;
-    let ran = row.tests(&text);
-    if ran == 0 || (!output.status.success() && row.failed == before) {
-        row.check(what, Err(format!("`{}` ended with {}", run::line(&cargo), output.status)));
-    }
+    compare::run(builds, row);
 }
 
 /// Runs the examples that use the CPU.
@@ -180,7 +109,7 @@ fn static_library(builds: &Builds<'_>) -> Result<(), String> {
         .arg("-o")
         .arg(folder.join(&name));
     run::check(&mut link).map_err(run::Failure::text)?;
-    let listed = if is_windows(builds.host) { 0 } else { 2 };
+    let listed = if builds.host.is_windows() { 0 } else { 2 };
     says(builds.program(&folder.join(name)), &format!("3 whole, {listed} listed"))
 }
 
@@ -188,14 +117,9 @@ fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
     let tools = ["--package=offload-tools", "--features=offload-tools/drop-in", "--bins"];
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet"]).args(tools);
-    run::check(&mut cargo).map_err(crate::run::Failure::text)?;
+    run::check(&mut cargo).map_err(run::Failure::text)?;
     // The tools for this machine are the reference for those of the host.
     let mut own = builds.setup.cargo();
     own.args(["build", "--quiet", "--locked"]).args(tools);
-    run::check(&mut own).map_err(crate::run::Failure::text)
-}
-
-/// Whether the host is Windows.
-pub fn is_windows(host: &Host) -> bool {
-    host.runner == Runner::Wine
+    run::check(&mut own).map_err(run::Failure::text)
 }

@@ -1,6 +1,6 @@
 //! Compares the command lines with their results on x86-64 Linux for the same files.
 
-use super::checks::{Builds, is_windows};
+use super::builds::Builds;
 use super::report::Row;
 use crate::run;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ const LINES: [(&str, &str); 19] = [
 
 /// Runs each line on the host and here, in separate folders. Compares the output, the exit status,
 /// and all files that exist afterwards.
-pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row) {
+pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));
     for folder in [&here, &there] {
@@ -82,12 +82,13 @@ pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row
     }
     let own = run::workspace().join("target/debug");
     for (name, line) in LINES {
-        let null = if is_windows(builds.host) { "NUL" } else { "/dev/null" };
+        let null = if builds.host.is_windows() { "NUL" } else { "/dev/null" };
         let result = (|| {
             let mut expected = outcome(Command::new(own.join(name)), &here, line, "/dev/null")?;
             let exe = format!("{name}{}", builds.host.exe());
-            let mut found = outcome(program(&exe), &there, line, null)?;
-            if is_windows(builds.host) {
+            let mut found =
+                outcome(builds.program(&builds.programs("debug").join(exe)), &there, line, null)?;
+            if builds.host.is_windows() {
                 expected.printed = with_slashes(&expected.printed);
                 found.printed = with_slashes(&found.printed);
             }

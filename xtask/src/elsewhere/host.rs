@@ -13,6 +13,8 @@ pub struct Host {
     pub name: &'static str,
     /// Rust's name for the host.
     pub target: &'static str,
+    /// Debian's name for the host, if the compiler's Debian has a standard library for it.
+    pub debian: Option<&'static str>,
     /// The packages that run and link its programs.
     pub need: &'static Need,
     /// The program that runs the host's programs.
@@ -47,6 +49,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "windows",
         target: "x86_64-pc-windows-gnu",
+        debian: None,
         need: &tools::WINE,
         runner: Runner::Wine,
         compilers: "x86_64-w64-mingw32-",
@@ -57,6 +60,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "aarch64",
         target: "aarch64-unknown-linux-gnu",
+        debian: Some("arm64"),
         need: &tools::AARCH64,
         runner: Runner::Qemu("aarch64"),
         compilers: "aarch64-linux-gnu-",
@@ -67,6 +71,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "s390x",
         target: "s390x-unknown-linux-gnu",
+        debian: None,
         need: &tools::S390X,
         runner: Runner::Qemu("s390x"),
         compilers: "s390x-linux-gnu-",
@@ -77,6 +82,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "riscv64",
         target: "riscv64gc-unknown-linux-gnu",
+        debian: None,
         need: &tools::RISCV64,
         runner: Runner::Qemu("riscv64"),
         compilers: "riscv64-linux-gnu-",
@@ -87,6 +93,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "i686",
         target: "i686-unknown-linux-gnu",
+        debian: Some("i386"),
         need: &tools::I686,
         runner: Runner::Qemu("i386"),
         compilers: "i686-linux-gnu-",
@@ -97,6 +104,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "musl",
         target: "x86_64-unknown-linux-musl",
+        debian: None,
         need: &tools::MUSL,
         runner: Runner::Musl { is_static: true },
         compilers: "",
@@ -107,6 +115,7 @@ pub const HOSTS: [Host; 7] = [
     Host {
         name: "musl-dynamic",
         target: "x86_64-unknown-linux-musl",
+        debian: None,
         need: &tools::MUSL,
         runner: Runner::Musl { is_static: false },
         compilers: "",
@@ -167,7 +176,12 @@ impl Host {
 
     /// Returns the suffix of the host's program names.
     pub fn exe(&self) -> &'static str {
-        if self.runner == Runner::Wine { ".exe" } else { "" }
+        if self.is_windows() { ".exe" } else { "" }
+    }
+
+    /// Whether the host is Windows.
+    pub fn is_windows(&self) -> bool {
+        self.runner == Runner::Wine
     }
 
     /// Returns the variables with which Cargo, `cc` and the runner find their tools. `folder` is

@@ -1,7 +1,9 @@
 //! The checks that ran on each host, and their table.
 
 use super::host::Host;
+use crate::run;
 use std::fmt::Write;
+use std::process::{Command, Stdio};
 
 /// The result of a host.
 #[derive(Debug)]
@@ -61,8 +63,27 @@ impl Row {
         }
     }
 
+    /// Runs tests, and counts them.
+    pub fn tests(&mut self, what: &str, mut cargo: Command) {
+        eprintln!("xtask elsewhere: {}: {what}", self.host);
+        let output = match cargo.stderr(Stdio::inherit()).output() {
+            Ok(output) => output,
+            Err(error) => return self.check(what, Err(format!("cannot start Cargo: {error}"))),
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            eprint!("{text}");
+        }
+        let before = self.failed;
+        let ran = self.count(&text);
+        if ran == 0 || (!output.status.success() && self.failed == before) {
+            let line = run::line(&cargo);
+            self.check(what, Err(format!("`{line}` ended with {}", output.status)));
+        }
+    }
+
     /// Counts the tests in Cargo's output. Returns the number of tests that ran.
-    pub fn tests(&mut self, output: &str) -> usize {
+    fn count(&mut self, output: &str) -> usize {
         let mut ran = 0;
         for line in output.lines().filter(|line| line.starts_with("test result: ")) {
             let [passed, failed, ignored] = ["passed", "failed", "ignored"].map(|word| {
@@ -108,9 +129,9 @@ mod tests {
         let output = "running 3 tests\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; \
                       0 filtered out; finished in 0.00s\n\
                       test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured\n";
-        assert_eq!(row.tests(output), 7);
+        assert_eq!(row.count(output), 7);
         assert_eq!((row.passed, row.failed, row.ignored), (6, 1, 1));
-        assert_eq!(row.tests("error: could not compile"), 0);
+        assert_eq!(row.count("error: could not compile"), 0);
     }
 
     #[test]

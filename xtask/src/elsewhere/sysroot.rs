@@ -52,13 +52,20 @@ impl Compiler {
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Builds the standard library for a target from the compiler's sources, in one to two minutes,
-    /// and puts it beside the compiler's own.
+    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian has
+    /// one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
     ///
     /// Cargo could build the library as a part of each build. But then every build inside a test
     /// would build it again. An installed library is built once and kept.
-    pub fn make_std(&self, target: &str) -> Result {
+    pub fn make_std(&self, host: &Host) -> Result {
+        let target = host.target;
         if self.has_std(target) {
+            return Ok(());
+        }
+        if let Some(architecture) = host.debian
+            && apt::is_here()
+            && self.fetch_std(target, architecture).is_ok()
+        {
             return Ok(());
         }
         eprintln!("xtask elsewhere: building the standard library for {target}");
@@ -93,9 +100,31 @@ impl Compiler {
                     .map_err(|error| failed("write", &new, &error))?;
             }
         }
-        let _ = fs::remove_dir_all(&library);
-        fs::rename(&new, &library).map_err(|error| failed("put in place", &library, &error))?;
+        put_in_place(&new, &library)?;
         let _ = fs::remove_dir_all(folder.join("target"));
+        Ok(())
+    }
+
+    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so that
+    /// the system's lists and architectures stay as they are.
+    fn fetch_std(&self, target: &str, architecture: &str) -> Result {
+        let new = self.root.join(format!("std-{architecture}"));
+        let lists = new.with_extension("lists");
+        make_folder(&lists.join("partial"))?;
+        let options = [
+            format!("APT::Architectures={architecture}"),
+            format!("Dir::State::lists={}", lists.display()),
+            "Dir::Cache::pkgcache=".to_owned(),
+            "Dir::Cache::srcpkgcache=".to_owned(),
+        ];
+        let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
+        // Some sources of the system may lack this architecture, which apt reports as an error.
+        run::status(Command::new("apt-get").arg("-q").args(&options).arg("update"))?;
+        let package = format!("{}:{architecture}", tools::RUST_STD);
+        apt::download(&[&options[..], &["download"]].concat(), &[&package], &new)?;
+        let _ = fs::remove_dir_all(&lists);
+        put_in_place(&new.join("usr/lib/rustlib").join(target).join("lib"), &self.library(target))?;
+        let _ = fs::remove_dir_all(&new);
         Ok(())
     }
 }
@@ -159,68 +188,35 @@ fn make_wine(host: &Host, folder: &Path) -> Result {
     run::check(&mut compile)
 }
 
-/// A function of glibc, by which libgcc's unwinder finds the table of frames for an address, and
-/// without which a panic ends the program.
-const FIND_OBJECT: &str = "\
-#define _GNU_SOURCE
-#include <link.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
-struct found {
-  unsigned long long flags;
-  void *start, *end;
-  struct link_map *map;
-  void *eh_frame_hdr;
-  unsigned long long reserved[7];
-};
-struct search {
-  uintptr_t pc;
-  struct found *found;
-};
-static int look(struct dl_phdr_info *info, size_t size, void *data) {
-  struct search *search = data;
-  void *start = NULL, *end = NULL, *frames = NULL;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    uintptr_t from = info->dlpi_addr + header->p_vaddr, to = from + header->p_memsz;
-    if (header->p_type == PT_GNU_EH_FRAME)
-      frames = (void *)from;
-    if (header->p_type == PT_LOAD && from <= search->pc && search->pc < to)
-      start = (void *)from, end = (void *)to;
-  }
-  if (!start || !frames)
-    return 0;
-  *search->found = (struct found){.start = start, .end = end, .eh_frame_hdr = frames};
-  return 1;
+/// The only function of glibc that LLVM's unwinder calls and musl lacks.
+const FPRINTF_CHK: &str = "\
+#include <stdarg.h>
+#include <stdio.h>
+int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int written = vfprintf(file, format, list);
+  va_end(list);
+  return written;
 }
-int _dl_find_object(void *pc, struct found *found) {
-  struct search search = {(uintptr_t)pc, found};
-  return dl_iterate_phdr(look, &search) ? 0 : -1;
-}
-// The unwinder names these weakly, which takes none of them out of an archive, and calls them all
-// if there is one.
-__attribute__((used)) static void *const needed[] = {
-    pthread_once,       pthread_mutex_lock,  pthread_mutex_unlock,
-    pthread_key_create, pthread_getspecific, pthread_setspecific,
-};
 ";
 
 /// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is
-/// libgcc's, with [`FIND_OBJECT`]. The compiler is g++, because kernels need no C++ library.
+/// LLVM's, with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
 fn make_musl(folder: &Path) -> Result {
     let musl = host::musl_folder(folder);
-    let (script, source) = (musl.join(host::MUSL_CXX), musl.join("find_object.c"));
-    if script.is_file() && fs::read(&source).is_ok_and(|old| old == FIND_OBJECT.as_bytes()) {
+    let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
+    if script.is_file() && fs::read(&source).is_ok_and(|old| old == FPRINTF_CHK.as_bytes()) {
         return Ok(());
     }
     let _ = fs::remove_file(&script);
-    make_folder(&musl)?;
-    let (_, libgcc) = run::stdout(Command::new("gcc").arg("-print-file-name=libgcc_eh.a"))?;
+    write(&source, FPRINTF_CHK)?;
+    let unpacked = musl.join("unwinder");
+    apt::unpack(&[tools::UNWINDER], &unpacked)?;
     let unwind = musl.join("libunwind.a");
-    fs::copy(libgcc.trim(), &unwind).map_err(|error| failed("write", &unwind, &error))?;
-    write(&source, FIND_OBJECT)?;
-    let object = musl.join("find_object.o");
+    fs::copy(unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)
+        .map_err(|error| failed("write", &unwind, &error))?;
+    let object = musl.join("fprintf_chk.o");
     let mut compile = Command::new(host::MUSL_CC);
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
@@ -231,6 +227,13 @@ fn make_musl(folder: &Path) -> Result {
         "#!/bin/sh\nexec g++ -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -nostdinc++ \"$@\"\n",
     )?;
     run::check(Command::new("chmod").arg("+x").arg(&script))
+}
+
+/// Moves a complete folder to its place, and creates the folder around it.
+fn put_in_place(new: &Path, place: &Path) -> Result {
+    make_folder(place)?;
+    let _ = fs::remove_dir_all(place);
+    fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
 }
 
 fn make_folder(folder: &Path) -> Result {

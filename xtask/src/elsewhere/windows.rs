@@ -1,6 +1,6 @@
 //! Checks for Windows alone: exported functions, Ctrl-C in consoles.
 
-use super::checks::{self, Builds};
+use super::builds::Builds;
 use super::report::Row;
 use super::sysroot;
 use crate::run;
@@ -18,7 +18,7 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
             test.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", console)
                 .args(["--package=offload-tools", "--features=offload-tools/drop-in", "--lib"])
                 .args(["--", "--ignored", "ctrl_c"]);
-            checks::tests("Ctrl-C", test, row);
+            row.tests("Ctrl-C", test);
         }
         Err(why) => row.check("Ctrl-C", Err(why)),
     }

@@ -152,6 +152,9 @@ pub const RUST_GPU: Need = Need {
     files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
 };
 
+/// The package of [`RUST_GPU`] with the standard library, which Debian has for other architectures.
+pub const RUST_STD: &str = "libstd-rust-web-dev";
+
 /// The variable that tells the tests the folder of the unpacked compiler.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
@@ -209,6 +212,9 @@ pub const MUSL: Need = Need {
     elsewhere: "musl-gcc in PATH",
     files: &["musl-gcc"],
 };
+
+/// The package of LLVM's unwinder, with which programs for musl are linked.
+pub const UNWINDER: &str = "libunwind-22-dev";
 
 /// Wine's program in Debian's package `wine64`: the one in PATH needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";

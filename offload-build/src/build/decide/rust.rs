@@ -31,7 +31,7 @@ impl Run<'_> {
                 return Err(Error::config(format!(
                     "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
                      .flag(\"--cfg=name\") sets a cfg for it. Only OFFLOAD_CPU_STACK can be defined, with a value. In a build with other \
-                     sources, make it a module of its own",
+                     sources, make it a separate module",
                     manifest.display()
                 ))
                 .into());

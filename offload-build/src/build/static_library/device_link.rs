@@ -35,8 +35,8 @@ pub(super) struct DeviceLinker<'a> {
 /// Returns an error that names the flag, and the source or the variable that has the flag.
 #[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
-    const ADVICE: &str = "takes a device link: call .device_link() in build.rs in its place, which compiles the sources so \
-                          and links them";
+    const ADVICE: &str = "needs a device link: call .device_link() in build.rs instead, which \
+        compiles the sources for it and links them";
     let source = &module.sources[0];
     for target in &module.targets {
         let mut flags = module.options.flags_for(target);
@@ -79,7 +79,8 @@ pub(super) fn check_source(
     }
     if let Some(ptx) = module.targets.iter().find(|target| target.is_ptx()) {
         return Err(Error::config(format!(
-            "device_link(): clang links no PTX, which {ptx} is: leave it out of the targets, or let nvcc compile the library: \
+            "device_link(): clang cannot link PTX, and {ptx} is PTX: leave it out of the \
+             targets, or let nvcc compile the library: \
              .compiler(Compiler::Nvcc)"
         ))
         .into());

@@ -74,7 +74,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
         (
             request.device_link,
             "device_link()",
-            "the sources of a module of a pack are linked in any case",
+            "the sources of a module of a pack are always linked",
         ),
         (request.cudart.is_some(), "cudart(...)", "a pack has no host code"),
         (
@@ -99,7 +99,8 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
-            "a static library has no modules, as \"{}\" would be: add its sources with .file(...) or .files([...])",
+            "a static library has no modules, such as \"{}\": add its sources with .file(...) \
+             or .files([...])",
             module.name.as_deref().unwrap_or_default()
         )));
     }
@@ -110,7 +111,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         )));
     }
     const OWN_OPTIONS: &str =
-        "the compiler puts device code into a static library as its own options say";
+        "the compiler's own options decide how it stores device code in a static library";
     for (is_asked, call, why) in [
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
@@ -203,7 +204,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
         // No runtime of this vendor takes host code with `<<<...>>>`.
         Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
             "a static library launches its kernels through CUDA's or HIP's runtime, and there is none for {}: \
-             a pack takes this target, Build::compile(\"...\")",
+             a pack can have this target, Build::compile(\"...\")",
             names.join(", ")
         ))),
         Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
@@ -211,7 +212,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
         }
         _ => Err(Error::config(format!(
             "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
-             the targets are {}. Say for each source which it is for: Source::new(\"...\").supports([\"nvidia\"])",
+             the targets are {}. Name the targets of each source: Source::new(\"...\").supports([\"nvidia\"])",
             names.join(", ")
         ))),
     }
@@ -232,7 +233,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
         PrebuiltUse::Only => {
             return Err(Error::config(format!(
                 "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
-                 package, or OFFLOAD_SKIP=1 if it is only to be checked",
+                 package, or OFFLOAD_SKIP=1 if you only want to check it",
                 run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }

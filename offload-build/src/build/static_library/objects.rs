@@ -55,7 +55,7 @@ impl LibraryFile {
 #[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
-    /// The device code for each target, if it is compiled by itself.
+    /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
     /// The compilation of the whole object. If there are parts, nvcc has made them, the first of
     /// them is an object, and the compilation is needed only if they do not fit together. `None` if
@@ -334,7 +334,8 @@ fn advise(error: Error, is_linked: bool) -> Error {
             "none of the sources of this static library that support the target defines it: add the file that does, for the \
              same targets"
     } else {
-            "each source of a static library is a device program of its own; call .device_link() in build.rs if another source \
+            "each source of a static library is a separate device program; call .device_link() \
+             in build.rs if another source \
              of the library defines it"
     })
 }

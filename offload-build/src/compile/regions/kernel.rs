@@ -448,7 +448,7 @@ impl Kernel {
     /// Returns the instructions with what threads keep. A value that is kept is a variable between
     /// its definition and its uses, which moves to an array at a wait, and back after it.
     fn body(&mut self) -> Result<String, String> {
-        // Arrays have an element for each thread; threads share variables outside of arrays.
+        // Arrays have an element for each thread; threads share variables outside arrays.
         let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
         let (kept, types) = self.keep()?;
         let mut at_ends = lists(self.first.len());
@@ -592,5 +592,5 @@ fn lists(count: usize) -> Vec<Vec<usize>> {
 }
 
 fn sizes() -> String {
-    "it has arrays whose sizes are known when it runs".to_owned()
+    "it has arrays whose sizes are known only when it runs".to_owned()
 }

@@ -79,7 +79,7 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
         }
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // A varying index may be outside of the array in threads that do not run this instruction.
+        // A varying index may be outside the array in threads that do not run this instruction.
         "getelementptr" if line.uses.len() > 1 => 1,
         "getelementptr" if first == 5 => {
             if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {

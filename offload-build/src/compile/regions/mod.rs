@@ -77,7 +77,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
 }
 
 impl Module<'_> {
-    /// Returns why a kernel may reach a wait outside of its instructions.
+    /// Returns why a kernel may reach a wait outside its instructions.
     fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {

@@ -158,7 +158,10 @@ fn kernels_that_need_stacks_say_why() {
         ("call void @_Z4kernPf(ptr %3)", "it calls _Z4kernPf, which waits and cannot be inlined"),
         ("call void @_Z5otherv()", "it calls _Z5otherv of another source, which may wait"),
         ("call void %3()", "it calls through a pointer, and may so reach a wait"),
-        ("%10 = alloca i8, i32 %4, align 1", "it has arrays whose sizes are known when it runs"),
+        (
+            "%10 = alloca i8, i32 %4, align 1",
+            "it has arrays whose sizes are known only when it runs",
+        ),
         ("indirectbr ptr %3, []", "it jumps to the address of a label"),
         ("call void @offload_cpu_wait(i32 %4)", "it is not known which warp function it calls"),
         (

@@ -35,7 +35,7 @@ impl Manifest {
         texts
     }
 
-    /// Whether the manifest has the table `workspace`, or one inside of it.
+    /// Whether the manifest has the table `workspace`, or one inside it.
     pub(super) fn is_workspace(&self) -> bool {
         self.rows.iter().any(|(key, _)| key.split('.').next() == Some("workspace"))
     }

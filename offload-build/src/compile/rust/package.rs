@@ -58,7 +58,7 @@ impl Package {
         let own = Manifest::parse(&text);
         let name = own.value("package.name").ok_or_else(|| {
             Error::config(format!(
-                "{} has no [package] with a name: a crate of kernels is a package of its own",
+                "{} has no [package] with a name: a crate of kernels is a separate package",
                 manifest.display()
             ))
         })?;

@@ -31,7 +31,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // If a comment ends inside of this text, the text consists of several comments, and
+            // If a comment ends inside this text, the text consists of several comments, and
             // none is returned.
             if text.contains("*/") {
                 return Vec::new();

@@ -176,8 +176,8 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. A typedef in another file or namespace, or of a template, is no name of its own. Nor
-    /// is one of a type of vendors, such as `__half`, of which all modules know the name.
+    /// Point`. A typedef in another file or namespace, or of a template, is not a name of its own.
+    /// Nor is one of a type of vendors, such as `__half`, of which all modules know the name.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
@@ -289,7 +289,7 @@ impl<'ir> Types<'ir> {
             let (Some(name), Some(value)) = (node.string("name"), node.integer("value")) else {
                 continue;
             };
-            // Names of a `bool` are no numbers.
+            // Names of a `bool` are not numbers.
             if ty.has_value(value) {
                 values.push(Enumerator { name: names.give(&identifier(&name)), value });
             }

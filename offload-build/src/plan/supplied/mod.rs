@@ -73,7 +73,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     })?;
     if names.is_empty() {
         Err(Error::config(format!(
-            "the source {} has no image that could be taken as it is; what there is: {}",
+            "the source {} has no image that can be used unchanged; it has: {}",
             path.display(),
             if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
         )))
@@ -103,8 +103,7 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     match (images.pop(), images.is_empty()) {
         (Some(image), true) => Ok(image),
         (Some(_), false) => Err(Error::config(format!(
-            "{} has {} different images for {target}: take out the one that is meant, with \
-             'cargo offload extract'",
+            "{} has {} different images for {target}: extract the right one with 'cargo offload extract'",
             path.display(),
             images.len() + 1
         ))),
@@ -114,22 +113,25 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 
 /// The description of an ELF file for a CPU, for messages.
 const HOST_FILE: &str =
-    "an ELF file for a CPU ('cargo offload extract' takes device code out of one)";
+    "an ELF file for a CPU ('cargo offload extract' extracts device code from one)";
 
 enum Part<'a> {
     Image(Name, &'a [u8]),
-    /// A part that is no image, described in words.
+    /// A part that is not an image, described in words.
     Other(String),
 }
 
 fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     let bytes = files::read(path)?;
     walk::walk(&bytes, visit).map_err(|reason| {
-        Error::config(format!("the source {} cannot be taken apart: {reason}", path.display()))
+        Error::config(format!(
+            "the source {} cannot be split into images: {reason}",
+            path.display()
+        ))
     })
 }
 
-/// Returns the part for bytes that are no container. Their container names the target `named`.
+/// Returns the part for bytes that are not a container. Their container names the target `named`.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
@@ -152,7 +154,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
             other("an AMD code object for a processor that is not known")
         }
         (ImageKind::Bitcode, _) => {
-            other("LLVM bitcode (as a source of its own, .bc, it is compiled)")
+            other("LLVM bitcode (as a separate source, .bc, it is compiled)")
         }
         (ImageKind::SpirV, _) => {
             let own = IntelArch::Spirv64.name();

@@ -122,7 +122,7 @@ impl Clang {
     pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
         let version = probes.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
-            return Err(format!("--version says '{version}', which is no clang"));
+            return Err(format!("--version says '{version}', which is not clang"));
         }
         // If the driver finds the program, it prints the path; otherwise it prints the name without
         // a folder.

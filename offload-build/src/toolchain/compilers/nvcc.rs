@@ -102,8 +102,8 @@ impl Nvcc {
         let line = text.lines().find(|line| line.contains("release "));
         let version = line
             .and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
-        let version =
-            version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
+        let version = version
+            .ok_or_else(|| format!("--version says '{}', which is not nvcc", text.trim()))?;
         let root = root(path, probes);
         let identity = Identity::of_nvcc(path, &root, text);
         Ok(Self { path: path.to_owned(), root, version, identity })
@@ -248,7 +248,7 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
 
 fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> Error {
     Error::config(format!(
-        "two CUDA toolkits are named, and it is open which is meant:\n  \
+        "two different CUDA toolkits are named:\n  \
            {first} is of {} ({})\n  {second} is of {} ({})\n\
          unset one of the two variables, or let both name the same toolkit",
         one.root.display(),

@@ -59,7 +59,7 @@ impl Rust {
         let named = cargo.user_var(VARIABLE);
         let Some(rustc) = exec::named(Path::new(named.as_deref().unwrap_or("rustc")), cargo) else {
             if let Some(name) = named {
-                let message = format!("{VARIABLE} names {name}, which is no file");
+                let message = format!("{VARIABLE} names {name}, which is not a file");
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
             cargo.watch_search_path();
@@ -104,7 +104,7 @@ impl Rust {
         let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
-            let short = format!("rustc {release} is no nightly");
+            let short = format!("rustc {release} is not a nightly");
             let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));
         }

@@ -62,8 +62,8 @@ impl Launcher {
     pub fn check(&self, steps: &[Step]) -> Result<(), Error> {
         if self.is("sccache") && steps.iter().any(|step| step.kind == StepKind::Nvcc) {
             return Err(Error::config(format!(
-                "{VARIABLE} is '{}', which breaks nvcc: sccache 0.16 ends 'nvcc -cubin' as if all were well and writes no \
-                 file, and fails for 'nvcc -c'.\n\
+                "{VARIABLE} is '{}', which breaks nvcc: sccache 0.16 reports success for 'nvcc -cubin' but writes \
+                 no file, and fails for 'nvcc -c'.\n\
                  Unset it for this build, or have clang compile these sources.",
                 self.text
             )));

@@ -239,8 +239,8 @@ impl State<'_> {
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
-                // The pipe is no terminal, so the compiler needs an option for colours. The record
-                // of the command line omits it, so colours cause no new compilation.
+                // The pipe is not a terminal, so the compiler needs an option for colours. The
+                // record of the command line omits it, so colours cause no new compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 let mut output = command.output();
                 if let Some(option) = step.otherwise

@@ -30,7 +30,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let ending = if output.status.success() {
         match unwritten(step) {
             None => return Ok(text),
-            Some(what) => format!("ended as if all were well, but {what}"),
+            Some(what) => format!("reported success, but {what}"),
         }
     } else {
         ending(output.status, text.trim().is_empty())
@@ -69,7 +69,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
         &["extern __shared__ ", "extern __attribute__((shared)) "],
-        "all declarations of dynamic shared memory with one name need one type, also in the instances of a template: \
+        "all declarations of dynamic shared memory with the same name need the same type, even \
+         in the instances of a template: \
          declare bytes and cast their address, as in\n  \
          extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);",
     ),
@@ -113,8 +114,8 @@ const HOST: &str = "a pack contains only kernels, and this source also has host 
      Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
-/// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
-/// when ptxas has refused a source, which is no crash.
+/// signal, the second for an error inside clang's compiler. clang also asks for a bug report
+/// when ptxas has refused a source, which is not a crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
@@ -145,8 +146,9 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
         format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
     });
     Some(format!(
-        "{program} crashed{reason}: that is a fault of clang, not of the source\n\
-         another level of optimization (--release, .opt_level(1)) or another clang (OFFLOAD_CLANG) may do; its report is in {}",
+        "{program} crashed{reason}: this is a bug in clang, not in the source\n\
+         a different optimization level (--release, .opt_level(1)) or a different clang \
+         (OFFLOAD_CLANG) may work; its report is in {}",
         log.display()
     ))
 }
@@ -243,6 +245,6 @@ fn what_to_do(signal: i32) -> &'static str {
              run at a time"
         }
         _ if is_kill(signal) => "somebody stopped it",
-        _ => "that is a fault of the compiler, whatever the source says; try another version of it",
+        _ => "this is a bug in the compiler, not in the source; try a different version of it",
     }
 }

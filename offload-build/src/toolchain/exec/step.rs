@@ -74,7 +74,7 @@ pub enum StepKind {
     Scan,
     /// clang describes the declarations of a source. The compilation of the source reports the
     /// errors in the source; this step prints none. If another compiler makes the image, clang may
-    /// refuse the source, which is no error of the build.
+    /// refuse the source, which is not an error of the build.
     Describe { may_fail: bool },
 }
 

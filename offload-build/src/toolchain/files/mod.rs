@@ -182,7 +182,7 @@ mod tests {
         fs::write(path("beside/x.txt"), "").unwrap();
         symlink("../beside", path("in/b")).unwrap();
         symlink("../nowhere", path("in/.#lock")).unwrap();
-        // Each of these would lead around for ever.
+        // Each of these would lead around forever.
         symlink("../a", path("in/a/again")).unwrap();
         symlink("..", path("in/a/up")).unwrap();
         symlink("../in", path("beside/back")).unwrap();

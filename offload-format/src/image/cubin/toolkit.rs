@@ -28,7 +28,7 @@ impl CubinHeader {
     /// Returns the version of the CUDA toolkit that wrote a cubin, times ten: 129 for CUDA 12.9.
     /// Returns `None` if the cubin does not record it. `data` is the whole cubin.
     ///
-    /// Returns an error if this is no cubin, or if its notes are damaged.
+    /// Returns an error if this is not a cubin, or if its notes are damaged.
     pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {
         Self::parse(data)?;
         if ElfHeader::parse(data)?.os_abi == 51 {

@@ -337,7 +337,7 @@ impl<A: Passed<Value: 'static>> AnyArgument for A {}
 /// All arguments of a kernel, as a tuple of up to 32 elements. Pass more of them with
 /// [`NamedKernel::arg`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no tuple of arguments",
+    message = "`{Self}` is not a tuple of arguments",
     label = "a tuple of arguments is needed here",
     note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 32 one by one, with `arg`"
 )]

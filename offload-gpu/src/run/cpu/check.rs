@@ -10,7 +10,7 @@ use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 
-/// Returns the image to load: `image`, or an image inside of it for the sanitizer that is in this
+/// Returns the image to load: `image`, or an image inside it for the sanitizer that is in this
 /// program. Also returns the description of its sanitizer; `None` if it has none.
 ///
 /// Returns an error if the program was started without the library of a sanitizer: loading that
@@ -177,7 +177,7 @@ impl Settings {
 /// Returns the error text for a launch with this number of findings of a sanitizer.
 pub(super) fn found(findings: u32) -> String {
     match findings {
-        1 => "the checked build reports a finding, which stands above".into(),
-        _ => format!("the checked build reports {findings} findings, which stand above"),
+        1 => "the checked build reports a finding, which is printed above".into(),
+        _ => format!("the checked build reports {findings} findings, which are printed above"),
     }
 }

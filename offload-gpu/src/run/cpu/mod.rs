@@ -126,7 +126,7 @@ impl Backend for Cpu {
         if start.is_null() {
             return Err(RunError::refused(
                 format!("allocate {size} bytes"),
-                "there is not as much memory",
+                "there is not enough memory",
             ));
         }
         if check::is_checked() {
@@ -143,14 +143,15 @@ impl Backend for Cpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
-        // SAFETY: the caller guarantees the room at `to`; memory of devices is no slice of the
+        // SAFETY: the caller guarantees the room at `to`; memory of devices is not a slice of the
         // program.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both sides; memory of devices is no slice of the program.
+        // SAFETY: the caller guarantees both sides; memory of devices is not a slice of the
+        // program.
         unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
         Ok(())
     }

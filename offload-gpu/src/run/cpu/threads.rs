@@ -132,7 +132,7 @@ unsafe fn run_on_one(
 ) -> Result<(), String> {
     let with = kernel.launchers.with.ok_or_else(|| {
         format!(
-            "{} or {} is set, and the image for the CPU runs in no other order than its own: build it with this \
+            "{} or {} is set, and the image for the CPU runs only in its own order: build it with this \
              version of offload-build, or unset the variables",
             variables::ORDER,
             variables::TIME_LIMIT

@@ -3,7 +3,7 @@
 //! Names, types and numbers are as in `cuda.h` (CUDA 12). For a name that ends in `_v2`, the header
 //! defines the plain name as a macro. The plain name that the driver exports is an older function.
 
-use crate::run::error::{Cause, Result, RunError, in_words};
+use crate::run::error::{DriverErrors, in_words};
 use crate::run::library::functions;
 use alloc::format;
 use alloc::string::String;
@@ -144,7 +144,7 @@ impl Driver {
             CUDA_SUCCESS => Ok(driver),
             CUDA_ERROR_NO_DEVICE => Err(driver.no_gpu()),
             code => {
-                let error = in_words(code, &driver.text(code));
+                let error = in_words(code, &driver.text_of(code));
                 Err(format!("the CUDA driver does not start: cuInit returned {error}"))
             }
         }
@@ -164,34 +164,11 @@ impl Driver {
     pub(super) fn no_gpu(&self) -> String {
         format!("the CUDA driver, {}, finds no GPU", self.library.name)
     }
+}
 
-    /// Returns an error for a code that is not `CUDA_SUCCESS`. `attempted` names the operation.
-    pub(super) fn check(
-        &self,
-        function: &'static str,
-        code: CUresult,
-        attempted: impl FnOnce() -> String,
-    ) -> Result<()> {
-        if code == CUDA_SUCCESS {
-            return Ok(());
-        }
-        Err(self.error(function, code, attempted()))
-    }
-
-    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
-    /// compiles `check` each time. This function has no type parameters, so rustc compiles it once.
-    #[cold]
-    pub(super) fn error(
-        &self,
-        function: &'static str,
-        code: CUresult,
-        attempted: String,
-    ) -> RunError {
-        RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
-    }
-
+impl DriverErrors for Driver {
     /// Returns the error's name and description; empty if the driver does not know the code.
-    fn text(&self, code: CUresult) -> String {
+    fn text_of(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();
             // SAFETY: both functions write the address of a constant string, or null for a code

@@ -7,7 +7,7 @@ mod order;
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, ForeignContext, Modules, all_shared, shared};
-use super::error::{Cause, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -72,7 +72,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
 /// Whether a context is the one that all libraries of a program share.
 #[inline]
 fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<bool> {
-    let attempted = || "ask for the GPU's context".to_string();
+    let attempted = || "get the GPU's context".to_string();
     let (mut flags, mut is_active) = (0, 0);
     // SAFETY: the call writes two numbers.
     let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
@@ -91,7 +91,6 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     Ok(primary == context)
 }
 
-/// Returns the number of GPUs.
 fn count(driver: &Driver) -> Result<c_int> {
     let mut count = 0;
     // SAFETY: the call writes one int.
@@ -100,7 +99,6 @@ fn count(driver: &Driver) -> Result<c_int> {
     Ok(count)
 }
 
-/// Returns the GPU with this number.
 fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     let mut device = 0;
     // SAFETY: the call writes one CUdevice; a number that is out of range is an error.
@@ -118,7 +116,7 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
             return Ok(ordinal);
         }
     }
-    Err(RunError::refused("use a CUDA context", "its GPU is none of those that the driver lists"))
+    Err(RunError::refused("use a CUDA context", "the driver does not list its GPU"))
 }
 
 /// Reads all known properties of a GPU. No context is made yet.
@@ -128,7 +126,7 @@ fn open(
     foreign: Option<ForeignContext>,
 ) -> Result<Context> {
     let device = device(driver, ordinal)?;
-    let attempted = || format!("ask for the properties of cuda:{ordinal}");
+    let attempted = || format!("read the properties of cuda:{ordinal}");
     let attribute = |attribute: c_int| {
         let mut value = 0;
         // SAFETY: the call writes one int.
@@ -299,7 +297,7 @@ impl Backend for Cuda {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There
-                // are no options.
+                // are not options.
                 let code = unsafe {
                     (libraries.load)(
                         &mut module,

@@ -8,7 +8,7 @@
 use super::driver::{CUstream, Driver};
 use crate::call::BufferEvent;
 use crate::run::backend::Arguments;
-use crate::run::error::Result;
+use crate::run::error::{DriverErrors, Result};
 use alloc::format;
 use core::ffi::c_int;
 use core::ptr;

@@ -5,7 +5,7 @@ mod runtime;
 use self::runtime::Hip;
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, all_shared};
-use super::error::{Result, RunError};
+use super::error::{DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -32,22 +32,23 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 
 fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     let properties = hip.properties(ordinal)?;
-    let target = properties.target();
+    let places = properties.places;
+    let target = properties.text(places.gcn_arch_name);
     let info = DeviceInfo::hip(&target).map_err(|error| {
         RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}"))
     })?;
     // All shared memory can be used without a request.
-    let shared_memory = properties.shared_memory();
+    let shared_memory = properties.u64(places.shared_mem_per_block);
     Ok(Context {
         vendor: Vendor::Amd,
         ordinal,
-        product: properties.product(),
+        product: properties.text(0),
         info,
-        memory: Some(properties.memory()),
+        memory: Some(properties.u64(places.total_global_mem)),
         limits: DeviceLimits {
-            threads: properties.threads(),
-            block: properties.block(),
-            grid: properties.grid(),
+            threads: properties.u32(places.max_threads_per_block),
+            block: properties.three(places.max_threads_dim),
+            grid: properties.three(places.max_grid_size),
             shared_memory,
             shared_memory_on_request: shared_memory,
             reserved_shared_memory: 0,

@@ -3,7 +3,7 @@
 //! Names, types and numbers are as in `hip/hip_runtime_api.h` (HIP 5.2 to 7); comments note the
 //! differences between the versions.
 
-use crate::run::error::{Cause, Result, RunError, in_words};
+use crate::run::error::{DriverErrors, Result, RunError, in_words};
 use crate::run::library::functions;
 use alloc::format;
 use alloc::string::String;
@@ -70,20 +70,20 @@ functions! {
 #[repr(C, align(16))]
 pub(super) struct Properties {
     bytes: [u8; 4096],
-    places: &'static Places,
+    pub(super) places: &'static Places,
 }
 
 /// The offsets of the structure's fields in one version, in bytes. Both versions of the structure
 /// begin with `char name[256]`.
-struct Places {
-    total_global_mem: usize,
-    shared_mem_per_block: usize,
-    max_threads_per_block: usize,
+pub(super) struct Places {
+    pub(super) total_global_mem: usize,
+    pub(super) shared_mem_per_block: usize,
+    pub(super) max_threads_per_block: usize,
     /// The offset of three numbers, for x, y and z.
-    max_threads_dim: usize,
+    pub(super) max_threads_dim: usize,
     /// The offset of three numbers, for x, y and z.
-    max_grid_size: usize,
-    gcn_arch_name: usize,
+    pub(super) max_grid_size: usize,
+    pub(super) gcn_arch_name: usize,
 }
 
 const R0600: Places = Places {
@@ -105,46 +105,22 @@ const R0000: Places = Places {
 };
 
 impl Properties {
-    pub(super) fn product(&self) -> String {
-        self.text(0)
+    /// Returns the numbers for x, y and z from this offset on.
+    pub(super) fn three(&self, at: usize) -> [u64; 3] {
+        [0, 4, 8].map(|of| self.u32(at + of))
     }
 
-    /// Returns the name of the GPU's target: `gfx90a:sramecc+:xnack-`.
-    pub(super) fn target(&self) -> String {
-        self.text(self.places.gcn_arch_name)
-    }
-
-    pub(super) fn memory(&self) -> u64 {
-        self.u64(self.places.total_global_mem)
-    }
-
-    pub(super) fn shared_memory(&self) -> u64 {
-        self.u64(self.places.shared_mem_per_block)
-    }
-
-    pub(super) fn threads(&self) -> u64 {
-        self.u32(self.places.max_threads_per_block)
-    }
-
-    pub(super) fn block(&self) -> [u64; 3] {
-        [0, 4, 8].map(|at| self.u32(self.places.max_threads_dim + at))
-    }
-
-    pub(super) fn grid(&self) -> [u64; 3] {
-        [0, 4, 8].map(|at| self.u32(self.places.max_grid_size + at))
-    }
-
-    fn u32(&self, at: usize) -> u64 {
+    pub(super) fn u32(&self, at: usize) -> u64 {
         let bytes = self.bytes[at..].first_chunk().copied().unwrap_or_default();
         u32::from_ne_bytes(bytes).into()
     }
 
-    fn u64(&self, at: usize) -> u64 {
+    pub(super) fn u64(&self, at: usize) -> u64 {
         u64::from_ne_bytes(self.bytes[at..].first_chunk().copied().unwrap_or_default())
     }
 
     /// Returns the text at this offset, up to its NUL; the field has 256 bytes.
-    fn text(&self, at: usize) -> String {
+    pub(super) fn text(&self, at: usize) -> String {
         let field = &self.bytes[at..at + 256];
         let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
@@ -171,7 +147,7 @@ impl Hip {
             HIP_SUCCESS => Ok(hip),
             code if NO_GPU.contains(&code) => Err(hip.no_gpu()),
             code => {
-                let error = in_words(code, &hip.text(code));
+                let error = in_words(code, &hip.text_of(code));
                 Err(format!("the HIP runtime does not start: hipInit returned {error}"))
             }
         }
@@ -181,7 +157,6 @@ impl Hip {
         format!("the HIP runtime, {}, finds no GPU", self.library.name)
     }
 
-    /// Returns the number of GPUs.
     pub(super) fn count(&self) -> Result<c_int> {
         let mut count = 0;
         // SAFETY: the call writes one int.
@@ -192,9 +167,8 @@ impl Hip {
         self.check("hipGetDeviceCount", code, || "count the GPUs".into()).map(|()| count)
     }
 
-    /// Reads the properties of a GPU.
     pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
-        let attempted = || format!("ask for the properties of hip:{ordinal}");
+        let attempted = || format!("read the properties of hip:{ordinal}");
         let (name, function, places) =
             match (self.hipGetDevicePropertiesR0600, self.hipGetDeviceProperties) {
                 (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),
@@ -210,30 +184,12 @@ impl Hip {
         let code = unsafe { function(properties.bytes.as_mut_ptr().cast(), ordinal) };
         self.check(name, code, attempted).map(|()| properties)
     }
+}
 
-    /// Returns an error for a code that is not `HIP_SUCCESS`. `attempted` names the operation.
-    pub(super) fn check(
-        &self,
-        function: &'static str,
-        code: hipError_t,
-        attempted: impl FnOnce() -> String,
-    ) -> Result<()> {
-        match code {
-            HIP_SUCCESS => Ok(()),
-            _ => Err(self.error(function, code, attempted())),
-        }
-    }
-
-    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
-    /// compiles `check` each time. This function has no type parameters, so rustc compiles it once.
-    #[cold]
-    fn error(&self, function: &'static str, code: hipError_t, attempted: String) -> RunError {
-        RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
-    }
-
+impl DriverErrors for Hip {
     /// Returns the error's name, and its description if that differs: HIP 5 uses the name as the
     /// description.
-    fn text(&self, code: hipError_t) -> String {
+    fn text_of(&self, code: hipError_t) -> String {
         // SAFETY: both functions return a constant string for any number, known or not.
         let (name, description) = unsafe {
             (

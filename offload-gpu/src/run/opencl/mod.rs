@@ -11,7 +11,7 @@ use self::program::{Driver, Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
-use super::error::{Cause, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -46,9 +46,8 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
                 continue;
             }
             None if id.is_cpu => {
-                others.push(format!(
-                    "opencl:{ordinal} is a CPU, and used only if it is asked for by name"
-                ));
+                others
+                    .push(format!("opencl:{ordinal} is a CPU, which is used only if it is named"));
                 continue;
             }
             _ => {}
@@ -169,15 +168,6 @@ impl Gpu {
         // SAFETY: `load` made the handle from a box, which lives until `unload`.
         unsafe { &*module.0.cast::<Program>() }
     }
-
-    fn check(
-        &self,
-        function: &'static str,
-        code: c_int,
-        attempted: impl FnOnce() -> String,
-    ) -> Result<()> {
-        self.opencl.check(function, code, attempted)
-    }
 }
 
 impl Backend for Gpu {
@@ -228,7 +218,7 @@ impl Backend for Gpu {
             let program = self.program(module).raw();
             find(self.device.0, program.0, name.as_ptr(), &mut size, &mut start)
         };
-        let checked = self.check(FUNCTION, code, attempted);
+        let checked = self.opencl.check(FUNCTION, code, attempted);
         checked.map_err(|error| error.advice(NO_VARIABLE))?;
         Ok(Place { start: Handle(start), size, may_be_smaller: false })
     }
@@ -254,10 +244,10 @@ impl Backend for Gpu {
         if block[0] > kernel.threads {
             let (threads, most) = (block[0], kernel.threads);
             let why = format!(
-                "a block of {threads} threads; the driver takes at most {most} of this kernel"
+                "a block of {threads} threads; the driver allows at most {most} for this kernel"
             );
             return Err(RunError::refused(attempted(), why).advice(
-                "A kernel that needs less memory and registers for each thread takes more.",
+                "The driver allows more if each thread needs less memory and fewer registers.",
             ));
         }
         let raw = kernel.for_shared_memory(launch.shared_memory)?.0;
@@ -276,7 +266,7 @@ impl Backend for Gpu {
                     (self.opencl.clSetKernelArg)(raw, number, parameter.size, pointer)
                 }
             };
-            self.check("clSetKernelArg", code, attempted)?;
+            self.opencl.check("clSetKernelArg", code, attempted)?;
         }
         let grid: [usize; 3] = core::array::from_fn(|at| launch.grid.0[at] as usize * block[at]);
         let queue = if launch.stream.is_null() { self.queue.0 } else { launch.stream };
@@ -295,9 +285,9 @@ impl Backend for Gpu {
                 no_event,
             )
         };
-        self.check("clEnqueueNDRangeKernel", code, attempted)?;
+        self.opencl.check("clEnqueueNDRangeKernel", code, attempted)?;
         // SAFETY: the queue is alive.
-        self.check("clFlush", unsafe { (self.opencl.clFlush)(queue) }, attempted)
+        self.opencl.check("clFlush", unsafe { (self.opencl.clFlush)(queue) }, attempted)
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {
@@ -316,7 +306,7 @@ impl Backend for Gpu {
                 return Err(RunError::new(attempted(), cause).advice(TOO_LARGE));
             }
         }
-        self.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))
+        self.opencl.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))
     }
 
     unsafe fn free(&self, memory: Handle) {
@@ -328,19 +318,20 @@ impl Backend for Gpu {
         // SAFETY: the caller guarantees the device's side.
         let code = unsafe { self.copy(to.0, from.as_ptr().cast(), from.len()) };
         let attempted = || format!("copy {} bytes to the device", from.len());
-        self.check("clEnqueueMemcpyINTEL", code, attempted)
+        self.opencl.check("clEnqueueMemcpyINTEL", code, attempted)
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         // SAFETY: the caller guarantees both sides.
         let code = unsafe { self.copy(to.cast(), from.0, size) };
-        self.check("clEnqueueMemcpyINTEL", code, || format!("copy {size} bytes from the device"))
+        self.opencl
+            .check("clEnqueueMemcpyINTEL", code, || format!("copy {size} bytes from the device"))
     }
 
     fn synchronize(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         let code = unsafe { (self.opencl.clFinish)(self.queue.0) };
-        self.check("clFinish", code, || "wait for the device".to_string())
+        self.opencl.check("clFinish", code, || "wait for the device".to_string())
     }
 }
 

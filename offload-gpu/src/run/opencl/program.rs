@@ -11,7 +11,7 @@
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
-use crate::run::error::{Result, RunError};
+use crate::run::error::{DriverErrors, Result, RunError};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -145,7 +145,6 @@ impl Program {
         Ok(Self { compiler: Arc::new(compiler), compiled, kernels: Mutex::default() })
     }
 
-    /// Returns the driver's handle of the module.
     pub(super) fn raw(&self) -> Handle {
         self.compiled.program
     }
@@ -175,7 +174,6 @@ impl Program {
 }
 
 impl Kernel {
-    /// Returns the driver's handle of the kernel.
     pub(super) fn raw(&self) -> Handle {
         self.raw.kernel
     }
@@ -190,9 +188,8 @@ impl Kernel {
                 let why = format!(
                     "{bytes} bytes of dynamic shared memory; the module has {most}, since it has device variables and is compiled once"
                 );
-                return Err(RunError::refused(attempted, why).advice(
-                    "Compile the kernel without these variables, as a module of its own.",
-                ));
+                return Err(RunError::refused(attempted, why)
+                    .advice("Compile the kernel without these variables, in a separate module."));
             }
             Dynamic::Any if bytes > 0 => {}
             Dynamic::None | Dynamic::AtMost(_) | Dynamic::Any => return Ok(self.raw()),

@@ -3,7 +3,7 @@
 //! Names, types and numbers are as in Khronos' `CL/cl.h` and `CL/cl_ext.h` (OpenCL 3.0); the
 //! extension is `cl_intel_unified_shared_memory`, version 1.0.
 
-use crate::run::error::{Cause, Result, RunError};
+use crate::run::error::{Cause, DriverErrors, Result, RunError};
 use crate::run::library::functions;
 use alloc::ffi::CString;
 use alloc::format;
@@ -194,14 +194,19 @@ impl OpenCl {
     }
 
     fn platforms(&self) -> Result<Vec<*mut c_void>> {
-        list("clGetPlatformIDs", "platforms", CL_PLATFORM_NOT_FOUND_KHR, &|room, all, count| {
-            // SAFETY: there is room for `room` handles, and for the number where it is not null.
-            unsafe { (self.clGetPlatformIDs)(room, all, count) }
-        })
+        self.list(
+            "clGetPlatformIDs",
+            "platforms",
+            CL_PLATFORM_NOT_FOUND_KHR,
+            &|room, all, count| {
+                // SAFETY: there is room for `room` handles, and for the number where it is not null.
+                unsafe { (self.clGetPlatformIDs)(room, all, count) }
+            },
+        )
     }
 
     fn devices_of(&self, platform: *mut c_void, kind: u64) -> Result<Vec<*mut c_void>> {
-        list("clGetDeviceIDs", "devices", CL_DEVICE_NOT_FOUND, &|room, all, count| {
+        self.list("clGetDeviceIDs", "devices", CL_DEVICE_NOT_FOUND, &|room, all, count| {
             // SAFETY: the platform is one of `platforms`. There is room for `room` handles, and for
             // the number where it is not null.
             unsafe { (self.clGetDeviceIDs)(platform, kind, room, all, count) }
@@ -345,41 +350,31 @@ impl OpenCl {
         format!("OpenCL ({}) has no GPU, except those of CUDA and HIP", self.library.name)
     }
 
-    /// Returns an error for a code that is not `CL_SUCCESS`. `attempted` names the operation.
-    pub(super) fn check(
+    /// Asks for the number of handles, and then for the handles. The code `none` stands for an
+    /// empty list. The arguments of `ask`: the room in handles; the handles; their number.
+    fn list(
         &self,
         function: &'static str,
-        code: c_int,
-        attempted: impl FnOnce() -> String,
-    ) -> Result<()> {
-        if code == CL_SUCCESS { Ok(()) } else { Err(error(function, code, attempted())) }
+        what: &str,
+        none: c_int,
+        ask: &dyn Fn(c_uint, *mut *mut c_void, *mut c_uint) -> c_int,
+    ) -> Result<Vec<*mut c_void>> {
+        let (mut count, mut all) = (0, Vec::new());
+        let mut code = ask(0, ptr::null_mut(), &mut count);
+        if code == CL_SUCCESS {
+            all.resize(count as usize, ptr::null_mut());
+            code = ask(count, all.as_mut_ptr(), ptr::null_mut());
+        }
+        if code == none {
+            return Ok(Vec::new());
+        }
+        self.check(function, code, || format!("list the {what} of OpenCL")).map(|()| all)
     }
 }
 
-#[cold]
-fn error(function: &'static str, code: c_int, attempted: String) -> RunError {
-    let text = name(code).to_string();
-    RunError::new(attempted, Cause::Driver { function, code, text })
-}
-
-/// Asks for the number of handles, and then for the handles. The code `none` stands for an empty
-/// list. The arguments of `ask`: the room in handles; the handles; their number.
-fn list(
-    function: &'static str,
-    what: &str,
-    none: c_int,
-    ask: &dyn Fn(c_uint, *mut *mut c_void, *mut c_uint) -> c_int,
-) -> Result<Vec<*mut c_void>> {
-    let (mut count, mut all) = (0, Vec::new());
-    let mut code = ask(0, ptr::null_mut(), &mut count);
-    if code == CL_SUCCESS {
-        all.resize(count as usize, ptr::null_mut());
-        code = ask(count, all.as_mut_ptr(), ptr::null_mut());
-    }
-    match code {
-        CL_SUCCESS => Ok(all),
-        code if code == none => Ok(Vec::new()),
-        code => Err(error(function, code, format!("list the {what} of OpenCL"))),
+impl DriverErrors for OpenCl {
+    fn text_of(&self, code: c_int) -> String {
+        name(code).to_string()
     }
 }
 

@@ -5,12 +5,12 @@
 //! | `address` | AddressSanitizer's |
 //! | `thread` | ThreadSanitizer's |
 //! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `own` | records of checked images: barriers that not all threads reach, and whose the report before is |
+//! | `records` | records of checked images: barriers that not all threads reach, and whose the report before is |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
 mod address;
-mod own;
+mod records;
 mod thread;
 mod undefined;
 
@@ -87,7 +87,7 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
             at += size;
             continue;
         }
-        if !own::read(lines[at], &mut read.findings)
+        if !records::read(lines[at], &mut read.findings)
             && let Some(failure) = failure(lines[at])
         {
             read.failure = Some(failure);
@@ -133,7 +133,8 @@ fn failure(line: &str) -> Option<String> {
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
-            "{message}\nThe kernel puts programs where this ThreadSanitizer has memory of its own. Lower the randomness, until the \
+            "{message}\nThe kernel puts programs where this ThreadSanitizer has its own memory. \
+             Lower the randomness, until the \
              next start of the machine, with `sudo sysctl vm.mmap_rnd_bits=28`, or start tests with `setarch -R cargo offload test`."
         )
     } else {
@@ -158,7 +159,6 @@ impl StackFrame<'_> {
     }
 }
 
-/// Reads a line of a stack.
 fn frame(line: &str) -> Option<StackFrame<'_>> {
     let rest = line.trim_start().strip_prefix('#')?;
     let (_, rest) = rest.split_once(' ')?;
@@ -194,7 +194,7 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
+/// Returns the frame of a kernel's source: the first frame outside a sanitizer, the run time and
 /// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<StackFrame<'a>> {
     frames.map_while(frame).find(|frame| !frame.is_inside())

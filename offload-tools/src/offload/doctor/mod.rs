@@ -4,6 +4,7 @@
 mod opencl;
 mod runtime;
 
+use super::grouped::grouped;
 use super::{Context, Result, out};
 use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use offload_build::doctor::{self, Report, Tool, Verdict};
@@ -54,8 +55,8 @@ fn host() -> String {
     let text = output
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
         .unwrap_or_default();
-    let said = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
-    said.unwrap_or_else(|| match std::env::consts::OS {
+    let host = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
+    host.unwrap_or_else(|| match std::env::consts::OS {
         "windows" => format!("{}-pc-windows-msvc", std::env::consts::ARCH),
         "macos" => format!("{}-apple-darwin", std::env::consts::ARCH),
         os => format!("{}-unknown-{os}-gnu", std::env::consts::ARCH),
@@ -76,9 +77,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     writeln!(out, "\n{}", styled(HEADING, "Runtimes, where programs are started"))?;
     for runtime in runtimes {
         match &runtime.path {
-            Some(path) => {
-                entry(out, runtime.name, &styled(GOOD, &escaped_str(&path.display().to_string())))?
-            }
+            Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(path)))?,
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
         paragraph(out, "is", &runtime.what)?;
@@ -103,9 +102,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
 /// Prints whether the requested targets can be built: the answer to the question comes first.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
-    for (targets, verdict) in groups(verdicts) {
+    let result = |verdict: &&Verdict| (verdict.refusal.clone(), verdict.unoptimized.clone());
+    for ((refusal, unoptimized), group) in grouped(verdicts.iter(), result) {
+        let targets: Vec<&str> = group.iter().map(|verdict| &*verdict.target).collect();
         let targets = escaped_str(&targets.join(" "));
-        let (state, why) = match (&verdict.refusal, &verdict.unoptimized) {
+        let (state, why) = match (&refusal, &unoptimized) {
             (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
             (None, Some(why)) => {
                 (styled(BAD, "can be built, but not in the dev profile"), Some(why))
@@ -125,21 +126,6 @@ fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     }
     writeln!(out)?;
     Ok(())
-}
-
-/// Returns groups of targets with the same result, in the order of their first targets.
-fn groups(verdicts: &[Verdict]) -> Vec<(Vec<&str>, &Verdict)> {
-    let mut groups: Vec<(Vec<&str>, &Verdict)> = Vec::new();
-    for verdict in verdicts {
-        let is_same = |other: &Verdict| {
-            (&other.refusal, &other.unoptimized) == (&verdict.refusal, &verdict.unoptimized)
-        };
-        match groups.iter_mut().find(|(_, other)| is_same(other)) {
-            Some((targets, _)) => targets.push(&verdict.target),
-            None => groups.push((vec![&verdict.target], verdict)),
-        }
-    }
-    groups
 }
 
 fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
@@ -222,7 +208,7 @@ struct Record<'a> {
     /// The compilers, and the tools that they need.
     tools: Vec<ToolRecord<'a>>,
     /// Libraries that programs need when they run.
-    runtimes: Vec<RuntimeRecord<'a>>,
+    runtimes: &'a [Runtime],
     /// Targets of the machine's GPUs; null if none was found.
     native: Option<&'a [String]>,
     /// The targets of the command line.
@@ -240,16 +226,6 @@ struct ToolRecord<'a> {
     /// Instructions to install the tool, if it is missing and builds need it.
     install: Option<&'a str>,
     targets: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-struct RuntimeRecord<'a> {
-    name: &'a str,
-    is: &'a str,
-    path: Option<String>,
-    looked: &'a str,
-    /// Instructions to install the library, if it is missing and doctor knows them.
-    install: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -274,13 +250,6 @@ impl<'a> Record<'a> {
             install: tool.install.as_deref(),
             targets: &tool.targets,
         };
-        let runtime = |runtime: &'a Runtime| RuntimeRecord {
-            name: runtime.name,
-            is: &runtime.what,
-            path: runtime.path.as_ref().map(|path| path.display().to_string()),
-            looked: &runtime.looked,
-            install: runtime.install.as_deref(),
-        };
         let target = |verdict: &'a Verdict| TargetRecord {
             target: &verdict.target,
             refusal: verdict.refusal.as_deref(),
@@ -288,7 +257,7 @@ impl<'a> Record<'a> {
         };
         Self {
             tools: report.tools.iter().map(tool).collect(),
-            runtimes: runtimes.iter().map(runtime).collect(),
+            runtimes,
             native: report.native.as_deref().ok(),
             targets: report.verdicts.iter().map(target).collect(),
         }

@@ -83,7 +83,7 @@ fn driver(loader: &Loader, file: &Path) -> Option<Runtime> {
     if !library.contains('/') {
         return Some(loader.find(DRIVER, what, &[library]));
     }
-    let path = Some(PathBuf::from(library)).filter(|path| path.is_file());
+    let path = Some(library.to_owned()).filter(|_| Path::new(library).is_file());
     let (looked, install) = (library.to_owned(), None);
     Some(Runtime { name: DRIVER, what: what.into(), path, looked, install })
 }

@@ -1,20 +1,22 @@
 //! Finds the libraries that programs load to use a GPU, in the places where the system's loader
 //! searches. The libraries are not loaded, because that would start a driver.
 
+use serde::Serialize;
 use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A library that programs load when they run.
-#[derive(Debug)]
+/// A library that programs load when they run, also in JSON.
+#[derive(Debug, Serialize)]
 pub struct Runtime {
     /// The library's common name.
     pub name: &'static str,
     /// A description of the library.
+    #[serde(rename = "is")]
     pub what: Cow<'static, str>,
     /// The library's path, if it was found.
-    pub path: Option<PathBuf>,
+    pub path: Option<String>,
     /// The library's file names, and the places that were searched.
     pub looked: String,
     /// Instructions to install the library, if it is missing and this program knows them.
@@ -40,7 +42,7 @@ pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     [
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
         loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
-        loader.find("HSA runtime", "what the HIP runtime stands on", hsa),
+        loader.find("HSA runtime", "what the HIP runtime needs", hsa),
     ]
 }
 
@@ -121,6 +123,7 @@ impl Loader {
                 hidden.display()
             );
         }
+        let path = path.map(|path| path.display().to_string());
         Runtime { name, what: what.into(), path, looked, install: None }
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo offload extract`: writes images to files.
 
 mod names;
-mod wanted;
+mod request;
 
 use super::progress::Progress;
 use super::walk::Visited;
@@ -13,11 +13,11 @@ use crate::unpack::Archive;
 use names::{Names, Used};
 use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, Images, Inventory};
+use request::Request;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wanted::Wanted;
 
 /// Arguments of `cargo offload extract`.
 #[derive(Debug, clap::Args)]
@@ -47,11 +47,10 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Writes images to files.
 pub fn run(args: &Args, context: &Context) -> Result {
-    let wanted = Wanted::parse(&args.target, &args.exact)?;
+    let request = Request::parse(&args.target, &args.exact)?;
     let input = context.open(&args.file)?;
-    let mut task = Task::new(args, context, &wanted);
+    let mut task = Task::new(args, context, &request);
     let mut used = Used::default();
     let archive = Archive::of(input.bytes());
     let summary = context.walk(&args.file, &input, archive.as_ref(), false, |file| {
@@ -69,7 +68,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     task.out.flush()?;
     summary.report(context, &args.file);
     if task.chosen == 0 {
-        return Err(nothing(&args.file, &task.there, &wanted));
+        return Err(nothing(&args.file, &task.there, &request));
     }
     for target in &task.unmet {
         out::warn(&format!("no image for {}", text::escaped_str(target)));
@@ -87,7 +86,7 @@ fn last_part(name: &[u8]) -> &[u8] {
 struct Task<'t> {
     args: &'t Args,
     context: &'t Context,
-    wanted: &'t Wanted<'t>,
+    request: &'t Request<'t>,
     out: out::Out,
     /// Requested names and targets without a matching image.
     unmet: Vec<&'t str>,
@@ -102,19 +101,19 @@ struct Task<'t> {
 const MOST: usize = 32;
 
 impl<'t> Task<'t> {
-    fn new(args: &'t Args, context: &'t Context, wanted: &'t Wanted<'t>) -> Self {
-        let (unmet, out) = (wanted.all().collect(), out::stdout());
-        Self { args, context, wanted, out, unmet, there: Vec::new(), chosen: 0 }
+    fn new(args: &'t Args, context: &'t Context, request: &'t Request<'t>) -> Self {
+        let (unmet, out) = (request.all().collect(), out::stdout());
+        Self { args, context, request, out, unmet, there: Vec::new(), chosen: 0 }
     }
 
     /// Writes the requested images of one file.
     fn extract(&mut self, file: &Visited<'_>, names: &mut Names<'_>) -> Result<()> {
-        let Self { args, context, wanted, .. } = *self;
+        let Self { args, context, request, .. } = *self;
         let inventory = &file.inventory;
         let is_there =
             |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
         let is_chosen = |image: &&Image<'_>| {
-            wanted.by_name(image) || (is_there(image) && wanted.by_target(image))
+            request.by_name(image) || (is_there(image) && request.by_target(image))
         };
         let chosen: Vec<&Image<'_>> = inventory.images.iter().filter(is_chosen).collect();
         self.list(inventory);
@@ -122,7 +121,7 @@ impl<'t> Task<'t> {
             return Ok(());
         }
         self.chosen += chosen.len();
-        self.unmet.retain(|name| wanted.without_image(&chosen).any(|it| it == *name));
+        self.unmet.retain(|name| request.without_image(&chosen).any(|it| it == *name));
         fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
 
         let mut images = Images::new(context.max_size);
@@ -176,7 +175,7 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
 }
 
 /// Returns the error for a file with no image to write; the error lists the images in the file.
-fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error {
+fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Error {
     let file = text::escaped_path(file);
     if there.is_empty() {
         return Error::new(
@@ -196,6 +195,6 @@ fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error
     if there.len() == MOST {
         list += "\n    ...";
     }
-    Error::new("nothing to extract", format!("{file} has no image for {}", wanted.names()))
+    Error::new("nothing to extract", format!("{file} has no image for {}", request.names()))
         .advice(list)
 }

@@ -39,7 +39,6 @@ impl<'u> Names<'u> {
         Self { file, used }
     }
 
-    /// Returns the name for an image.
     pub(super) fn of(
         &mut self,
         container: &Container<'_>,

@@ -101,7 +101,7 @@ fn list_file(
         })),
         Some(archive) => {
             let size = |size| size_text(size, args.bytes);
-            let facts = format!("{}, {}", size(input.size()), summary.words(&archive, size));
+            let facts = format!("{}, {}", size(input.size()), summary.description(&archive, size));
             let name = text::escaped_path(path);
             writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &facts))?;
             out.write_all(&listing)?;

@@ -31,17 +31,23 @@ struct Group<'i, 'a> {
     images: &'i [Image<'a>],
 }
 
-/// The columns of an image's row.
-#[derive(Debug, Clone)]
-struct Row {
-    target: String,
-    offload_kind: String,
-    kind: &'static str,
-    size: String,
-    stored: String,
-    offset: String,
-    module: String,
-}
+/// The cells of an image's row, one for each column.
+type Row = [String; COLUMNS.len()];
+
+/// The headings of the columns. Numbers are aligned on the right.
+const COLUMNS: [(&str, bool); 7] = [
+    ("TARGET", false),
+    ("OFFLOAD", false),
+    ("IMAGE", false),
+    ("SIZE", true),
+    ("STORED", true),
+    ("OFFSET", true),
+    ("MODULE", false),
+];
+const TARGETS: usize = 0;
+const OFFLOAD_KINDS: usize = 1;
+const KINDS: usize = 2;
+const MODULES: usize = 6;
 
 /// Prints the table of a file. Adds a text to `problems` for each image
 /// whose kernels cannot be read.
@@ -58,18 +64,15 @@ pub(super) fn print(
     let summary = format!("{size}, {}", count(inventory, images));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
     let terminal = out::width();
-    let rows: Vec<Row> = inventory
-        .images
-        .iter()
-        .zip(&all)
-        .map(|(image, named)| row(image, named, options))
-        .collect();
-    let mut widths = Widths::of(&rows, terminal);
+    let rows = inventory.images.iter().zip(&all);
+    let rows: Vec<Row> = rows.map(|(image, named)| row(image, named, options)).collect();
+    let mut widths = widths(&rows, terminal);
     if options.kernels {
         // The kinds of compressed images are found only when their kernels are read, so the column
         // gets enough room for any kind.
-        widths.kind = widths.kind.max(ImageKind::Unknown.name().len());
+        widths[KINDS] = widths[KINDS].max(ImageKind::Unknown.name().len());
     }
+    let line = |row: &Row, target, others| line(row, &widths, terminal.is_some(), target, others);
     let mut images = Images::new(options.max_size);
     let mut kernels = KernelTable::new(options.bytes, terminal);
     let (mut place, mut headed) = (None, false);
@@ -83,31 +86,29 @@ pub(super) fn print(
         writeln!(out, "  {}", heading(&group, options, terminal))?;
         if !headed && !group.images.is_empty() {
             headed = true;
-            writeln!(out, "    {}", widths.line(&Row::headings(), FAINT, FAINT))?;
+            let headings = COLUMNS.map(|(heading, _)| heading.to_owned());
+            writeln!(out, "    {}", line(&headings, FAINT, FAINT))?;
         }
         let known = rows.iter().zip(&all).skip(first.images.start);
         for (image, (row, named)) in group.images.iter().zip(known) {
-            let found = if options.kernels && row.kind != ImageKind::Empty.name() {
-                read(image, named, &mut images)
-            } else {
-                Ok((row.kind, None))
-            };
-            let kind = found.as_ref().map_or(row.kind, |(kind, _)| kind);
-            writeln!(
-                out,
-                "    {}",
-                widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new())
-            )?;
+            let (mut row, mut found) = (row.clone(), Ok(None));
+            if options.kernels && row[KINDS] != ImageKind::Empty.name() {
+                found = read(image, named, &mut images).map(|(kind, kernels)| {
+                    row[KINDS] = kind.to_owned();
+                    kernels
+                });
+            }
+            writeln!(out, "    {}", line(&row, TARGET, Style::new()))?;
             if let Some(words) = named.unknown_processor() {
                 writeln!(out, "      {}", styled(FAINT, &words))?;
             }
             match found {
-                Ok((_, Some(found))) => kernels.print(out, &found)?,
-                Ok((_, None)) if options.kernels => {
+                Ok(Some(found)) => kernels.print(out, &found)?,
+                Ok(None) if options.kernels => {
                     let bytes = images.read(image).unwrap_or_default();
                     kernels.print_cpu(out, &bytes)?;
                 }
-                Ok((_, None)) => {}
+                Ok(None) => {}
                 Err(error) => problems.push(problem_text(&inventory.problem_of(image, error))),
             }
         }
@@ -239,113 +240,65 @@ fn ratio(size: u64, inflated: u64) -> String {
 }
 
 fn row(image: &Image<'_>, named: &Named<'_>, options: &Options) -> Row {
-    Row {
-        target: match &image.target_id {
-            None if image.triple.is_none() && image.entry_id.is_none() => "-".to_owned(),
-            _ => text::escaped_str(image.label()),
-        },
-        offload_kind: text::escaped_str(image.offload_kind.as_deref().unwrap_or("-")),
+    let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(text::escaped_str);
+    let is_named = image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some();
+    let offset = image.offset.map_or("-".to_owned(), |offset| offset.to_string());
+    [
+        if is_named { text::escaped_str(image.label()) } else { "-".to_owned() },
+        text(&image.offload_kind).unwrap_or("-".to_owned()),
         // The kind stays empty if it is unknown without decompression.
-        kind: named.known_kind().map_or("", ImageKind::name),
-        size: size_text(image.size, options.bytes),
-        stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
-        offset: if options.bytes {
-            image.offset.map_or("-".to_owned(), |offset| offset.to_string())
-        } else {
-            String::new()
-        },
-        module: image.module.as_deref().map_or(String::new(), text::escaped_str),
-    }
-}
-
-impl Row {
-    fn headings() -> Self {
-        Self {
-            target: "TARGET".to_owned(),
-            offload_kind: "OFFLOAD".to_owned(),
-            kind: "IMAGE",
-            size: "SIZE".to_owned(),
-            stored: "STORED".to_owned(),
-            offset: "OFFSET".to_owned(),
-            module: "MODULE".to_owned(),
-        }
-    }
+        named.known_kind().map_or("", ImageKind::name).to_owned(),
+        size_text(image.size, options.bytes),
+        image.stored_size.map(|size| size_text(size, options.bytes)).unwrap_or_default(),
+        if options.bytes { offset } else { String::new() },
+        text(&image.module).unwrap_or_default(),
+    ]
 }
 
 /// The maximum width of a column; very long names do not widen it further.
 const WIDEST: usize = 64;
 
-/// The width of each column; 0 for a hidden column.
-struct Widths {
-    /// Whether wider text is shortened, as on a terminal. Elsewhere the text stays whole, and the
-    /// row is as long as needed.
-    shorten: bool,
-    target: usize,
-    offload_kind: usize,
-    kind: usize,
-    size: usize,
-    stored: usize,
-    offset: usize,
-    module: usize,
+/// Returns the width of each column; 0 for a column without cells, which is hidden.
+fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
+    let mut widths = std::array::from_fn(|column| {
+        let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        if widest == 0 { 0 } else { widest.clamp(COLUMNS[column].0.len(), WIDEST) }
+    });
+    if let Some(terminal) = terminal {
+        // Columns with names get the width that the other columns leave: first the target, then the
+        // module.
+        widths[OFFLOAD_KINDS] = widths[OFFLOAD_KINDS].min(12);
+        let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
+        let others = widths[OFFLOAD_KINDS..MODULES].iter().map(|width| gap(*width));
+        let free = terminal.saturating_sub(4 + others.sum::<usize>());
+        let module = widths[MODULES].min(12);
+        widths[TARGETS] = widths[TARGETS].min(free.saturating_sub(gap(module)).max(12));
+        let left = free.saturating_sub(widths[TARGETS] + 2);
+        widths[MODULES] = widths[MODULES].min(left.max(module));
+    }
+    widths
 }
 
-impl Widths {
-    fn of(rows: &[Row], terminal: Option<usize>) -> Self {
-        let headings = Row::headings();
-        let column = |cell: fn(&Row) -> &str| {
-            let widest = rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
-            if widest == 0 { 0 } else { widest.clamp(cell(&headings).len(), WIDEST) }
-        };
-        let mut widths = Self {
-            shorten: terminal.is_some(),
-            target: column(|row| &row.target),
-            offload_kind: column(|row| &row.offload_kind),
-            kind: column(|row| row.kind),
-            size: column(|row| &row.size),
-            stored: column(|row| &row.stored),
-            offset: column(|row| &row.offset),
-            module: column(|row| &row.module),
-        };
-        if let Some(terminal) = terminal {
-            // Columns with names get the width that the other columns leave: first the target, then
-            // the module.
-            widths.offload_kind = widths.offload_kind.min(12);
-            let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
-            let others =
-                [widths.offload_kind, widths.kind, widths.size, widths.stored, widths.offset];
-            let free = terminal.saturating_sub(4 + others.into_iter().map(gap).sum::<usize>());
-            let module = widths.module.min(12);
-            widths.target = widths.target.min(free.saturating_sub(gap(module)).max(12));
-            widths.module = widths.module.min(free.saturating_sub(widths.target + 2).max(module));
+/// Returns a row as text, with the style `target` for its first column and the style `others` for
+/// the rest. On a terminal, wider text is shortened. Elsewhere it stays whole, and the row is as long
+/// as needed.
+fn line(
+    row: &Row,
+    widths: &[usize; COLUMNS.len()],
+    shorten: bool,
+    target: Style,
+    others: Style,
+) -> String {
+    let mut cells = Vec::new();
+    for ((cell, &width), (_, is_number)) in row.iter().zip(widths).zip(COLUMNS) {
+        if is_number {
+            cells.push(format!("{cell:>width$}"));
+        } else {
+            let text = if shorten { text::shortened(cell, width) } else { cell.into() };
+            cells.push(format!("{text:width$}"));
         }
-        widths
     }
-
-    /// Returns the row as text, with the style `target` for its first column and the style `others`
-    /// for the rest.
-    fn line(&self, row: &Row, target: Style, others: Style) -> String {
-        let mut line = String::new();
-        for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)]
-        {
-            if width > 0 {
-                let _ = write!(line, "  {:width$}", self.cell(cell, width));
-            }
-        }
-        for (width, cell) in
-            [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)]
-        {
-            if width > 0 {
-                let _ = write!(line, "  {cell:>width$}");
-            }
-        }
-        if self.module > 0 {
-            let _ = write!(line, "  {}", self.cell(&row.module, self.module));
-        }
-        let first = format!("{:1$}", self.cell(&row.target, self.target), self.target);
-        styled(target, &first) + &styled(others, line.trim_end())
-    }
-
-    fn cell<'text>(&self, text: &'text str, width: usize) -> Cow<'text, str> {
-        if self.shorten { text::shortened(text, width) } else { Cow::Borrowed(text) }
-    }
+    let shown = cells.iter().zip(widths).skip(1).filter(|(_, width)| **width > 0);
+    let rest: String = shown.map(|(cell, _)| format!("  {cell}")).collect();
+    styled(target, &cells[TARGETS]) + &styled(others, rest.trim_end())
 }

@@ -190,9 +190,9 @@ impl Job<'_> {
         match ran {
             Ok(ran) if ran.status.success() => None,
             Ok(ran) => {
-                let said = String::from_utf8_lossy(&ran.stderr);
-                let said = said.replace(&*self.source.to_string_lossy(), self.image.label());
-                let lines = said.lines().filter(|line| !line.contains("assembly aborted"));
+                let printed = String::from_utf8_lossy(&ran.stderr);
+                let printed = printed.replace(&*self.source.to_string_lossy(), self.image.label());
+                let lines = printed.lines().filter(|line| !line.contains("assembly aborted"));
                 let lines: Vec<&str> = lines.take(LINES).map(str::trim_end).collect();
                 Some(match &lines[..] {
                     [] => format!("ptxas ended with {}", ran.status),

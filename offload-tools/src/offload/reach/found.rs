@@ -44,7 +44,6 @@ impl<'c> Found<'c> {
         Self { context, required, compile, package, toolkits, reports, packs, bare, reached }
     }
 
-    /// Adds a FILE.
     pub(super) fn add_file(&mut self, path: &Path, input: &Input) -> Result<()> {
         let (context, before) = (self.context, self.reached.len());
         let archive = Archive::of(input.bytes());
@@ -132,7 +131,7 @@ impl<'c> Found<'c> {
         if self.reports && !known.not_loaded.is_empty() {
             let images = text::some(known.not_loaded.iter());
             out::warn(&format!(
-                "{file}: no known driver loads this, so it does not count: {images}"
+                "{file}: no known driver loads this, so it serves no GPU: {images}"
             ));
         }
         if let Some((_, package)) = &mut self.package {

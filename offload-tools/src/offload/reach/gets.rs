@@ -3,8 +3,8 @@
 use super::devices::{self, Asked};
 use crate::describe::{Named, problem_text};
 use crate::offload::Context;
-use crate::offload::select::judged::{self, named};
 use crate::offload::select::modules::{Needed, chosen, grouped, needed};
+use crate::offload::select::verdicts::{self, named};
 use crate::text;
 use offload_format::inventory::{ImageKind, Images, Inventory};
 use offload_format::select::{Candidate, DeviceInfo, Fit, Refusal};
@@ -40,12 +40,11 @@ impl<'i> Module<'i> {
     fn chosen(&self, asked: &Asked) -> Option<Vec<Got<'_, 'i>>> {
         let images = self.images.iter().map(|image| (image.0, image));
         chosen(&self.needed, images, |images| {
-            let fit = |image: &Named<'_>| judged::judge_loaded(image, &asked.device).ok();
-            judged::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
+            let fit = |image: &Named<'_>| verdicts::judge_loaded(image, &asked.device).ok();
+            verdicts::best(images.filter_map(|image| Some((image, &image.1, fit(&image.1)?))))
         })
     }
 
-    /// Whether a GPU gets an image.
     fn serves(&self, asked: &Asked) -> bool {
         self.chosen(asked).is_some()
     }
@@ -274,12 +273,10 @@ impl<'i> Known<'i> {
         self.has_alternatives()
     }
 
-    /// Whether any modules are alternatives.
     pub(super) fn has_alternatives(&self) -> bool {
         self.modules.iter().any(|module| module.is_alternative)
     }
 
-    /// Returns the vendor of the first image.
     pub(super) fn vendor(&self) -> Option<Vendor> {
         self.images().find_map(|image| image.code().vendor())
     }
@@ -298,12 +295,10 @@ impl<'i> Known<'i> {
         needed
     }
 
-    /// Whether there are no images.
     pub(super) fn is_empty(&self) -> bool {
         self.modules.is_empty() && self.not_loaded.is_empty()
     }
 
-    /// Returns the number of modules.
     pub(super) fn modules(&self) -> usize {
         self.modules.len()
     }
@@ -312,7 +307,7 @@ impl<'i> Known<'i> {
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
         let is_for = |image: &Named<'_>| {
             !matches!(
-                judged::judge_loaded(image, device),
+                verdicts::judge_loaded(image, device),
                 Err(Refusal::OtherKindOfDevice(_) | Refusal::NotUnderstood)
             )
         };
@@ -371,7 +366,6 @@ impl<'i> Known<'i> {
         self.modules.iter().filter(without).map(name).collect()
     }
 
-    /// Returns the names of all images.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         self.images().map(|image| image.label())
     }

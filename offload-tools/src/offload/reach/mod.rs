@@ -10,7 +10,7 @@
 //! | `joined` | files that are described as one |
 //! | `package` | the metadata of packages, from the images of their files |
 //! | `packs` | the kernel packs of an archive's libraries |
-//! | `shown` | what people see |
+//! | `table` | what people see |
 
 mod bare;
 mod compile;
@@ -20,7 +20,7 @@ mod gets;
 mod joined;
 mod package;
 mod packs;
-mod shown;
+mod table;
 
 use super::{Context, Error, Result, out};
 use crate::text;
@@ -60,7 +60,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows which GPUs get an image.
 pub fn run(args: &Args, context: &Context) -> Result {
     let required: Vec<Asked> = args
         .require
@@ -88,7 +87,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     } else if args.json {
         super::ls::print_json(&mut out, &reached)?;
     } else {
-        shown::print(&mut out, &reached)?;
+        table::print(&mut out, &reached)?;
     }
     out.flush()?;
     if !missing.is_empty() {
@@ -159,7 +158,6 @@ struct Row {
 }
 
 impl Reach {
-    /// Describes the images of a file.
     fn new(
         file: String,
         known: &Known<'_>,
@@ -217,7 +215,7 @@ impl Reach {
                     row.device,
                     gets.modules,
                     row.modules,
-                    shown::names(std::slice::from_ref(gets))
+                    table::names(std::slice::from_ref(gets))
                 )),
                 Some(_) => Some(format!("{}: no image for {}", self.file, row.device)),
                 None if self.modules == 0 => {

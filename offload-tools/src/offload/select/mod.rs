@@ -2,13 +2,13 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `judged` | the images of a file, judged for a device |
+//! | `verdicts` | the images of a file, judged for a device |
 //! | `modules` | which images belong together: a program loads one of each module |
-//! | `shown` | what people see |
+//! | `table` | what people see |
 
-pub(super) mod judged;
 pub(super) mod modules;
-mod shown;
+mod table;
+pub(super) mod verdicts;
 
 use super::ls::print_json;
 use super::{Context, Error, Result, out};
@@ -16,7 +16,6 @@ use crate::describe::{ImageRecord, problem_text};
 use crate::files::{Output, PayloadSource};
 use crate::text;
 use crate::unpack::Archive;
-use judged::judge_all;
 use modules::{Module, missing, modules};
 use offload_format::inventory::{ContainerKind, Image, Images, Inventory, Problem};
 use offload_format::select::DeviceInfo;
@@ -24,11 +23,13 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use verdicts::judge_all;
 
 /// Arguments of `cargo offload select`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
+    after_help = "An image's own header decides, otherwise its name. Give all features that an \
+        AMD GPU reports \
     (gfx90a:sramecc+:xnack-): the answer may depend on them. No vendor's driver loads LLVM bitcode.\n\n\
     A program loads one image of each module: of a bundle, a fatbin, or the offload binaries of one module's name. JSON has \
     'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."
@@ -48,7 +49,6 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Shows which image a device gets.
 pub fn run(args: &Args, context: &Context) -> Result {
     let device = DeviceInfo::parse(&args.device)
         .map_err(|error| Error::text(format!("--device {error}")))?;
@@ -92,7 +92,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             if !std::mem::take(&mut is_first) {
                 writeln!(out)?;
             }
-            shown::print(&mut out, shown, inventory, &device, &modules)?;
+            table::print(&mut out, shown, inventory, &device, &modules)?;
         }
         Ok(())
     })?;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             print_json(&mut out, &ArchiveRecord { file, archive: archive.kind(), files })?
         }
         Some(_) if is_first => {
-            shown::print_none(&mut out, &text::escaped_path(&args.file), &device)?
+            table::print_none(&mut out, &text::escaped_path(&args.file), &device)?
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! Groups images into modules.
 
-use super::judged::{Verdict, Verdicts, best};
+use super::verdicts::{Verdict, Verdicts, best};
 use crate::text::plural;
 use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place};
 use offload_format::oxart::Oxart;
@@ -144,7 +144,6 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
     groups
 }
 
-/// Returns the key of an image of an image table.
 fn of_table<'i, 'a>(image: &'i Image<'a>, place: &Place<'a>) -> Key<'i, 'a> {
     Key::Named(place.slice.map(u64::from), place.member, None, image.module.as_deref())
 }

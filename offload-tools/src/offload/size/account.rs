@@ -6,26 +6,30 @@ use super::part::{self, ContainerPart, Kernels, Part, Share};
 use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
+use serde::Serialize;
 
 /// The division of a file's bytes among its images, its containers and the rest. The sizes of
-/// parts, containers and the rest add up to the file's size.
-#[derive(Debug)]
+/// parts, containers and the rest add up to the file's size, also in JSON.
+#[derive(Debug, Serialize)]
 pub(super) struct Account {
     /// The file's size in bytes.
     pub(super) size: u64,
     /// The images that are not empty, in file order.
+    #[serde(rename = "images")]
     pub(super) parts: Vec<Part>,
     /// The containers, in file order.
     pub(super) containers: Vec<ContainerPart>,
     /// The bytes in no container.
+    #[serde(rename = "rest_bytes")]
     pub(super) rest: u64,
     /// The sections in the rest, if the file is an object.
+    #[serde(rename = "sections")]
     pub(super) host: Vec<Share>,
-    /// The names of kernels and sections, each once; a `Share` contains an index of this list.
-    pub(super) names: Vec<String>,
     /// Whether any image is compressed.
+    #[serde(skip)]
     pub(super) is_compressed: bool,
     /// The number of images whose kernels, if any, were not read.
+    #[serde(skip)]
     pub(super) unread: usize,
 }
 
@@ -94,7 +98,6 @@ impl Account {
             containers: containers.collect(),
             rest,
             host,
-            names: reader.into_names(),
             is_compressed,
             unread,
         }

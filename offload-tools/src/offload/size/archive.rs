@@ -4,7 +4,6 @@ use super::account::Account;
 use super::claims::Split;
 use super::part::Share;
 use crate::offload::walk::Visited;
-use std::collections::HashMap;
 
 /// The account of one file, as if the file were separate.
 pub(super) struct File {
@@ -23,10 +22,9 @@ impl File {
 }
 
 /// Combines the accounts of files into the account of their archive, which has `size` bytes and
-/// unpacks to `unpacked` bytes. A FILE that is no archive has one account.
+/// unpacks to `unpacked` bytes. A FILE that is not an archive has one account.
 pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
-    let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut proportion = Split::new(size, unpacked.into());
     for File { mut account, stored } in files {
         // Sizes in an archive's list may be wrong, so a file gets at most the bytes that are left.
@@ -34,14 +32,6 @@ pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
         whole.rest -= stored;
         whole.is_compressed |= account.is_compressed || stored != account.size;
         account.scale(stored);
-        let names = std::mem::take(&mut account.names);
-        let numbers: Vec<usize> =
-            names.into_iter().map(|name| number(&mut numbers, &mut whole.names, name)).collect();
-        let shares = account
-            .parts
-            .iter_mut()
-            .flat_map(|part| part.kernels.iter_mut().flatten().chain(&mut part.sections));
-        shares.chain(&mut account.host).for_each(|share| share.name = numbers[share.name]);
         whole.parts.append(&mut account.parts);
         whole.containers.append(&mut account.containers);
         whole.rest += account.rest;
@@ -51,19 +41,11 @@ pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     whole
 }
 
-/// Returns the index of a name in `names`; adds the name if it is new.
-fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: String) -> usize {
-    *numbers.entry(name).or_insert_with_key(|name| {
-        names.push(name.clone());
-        names.len() - 1
-    })
-}
-
 impl Account {
     /// Returns the account of an archive of this size, with all bytes in the rest.
     fn empty(size: u64) -> Self {
-        let (parts, containers, host, names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
+        let (parts, containers, host) = (Vec::new(), Vec::new(), Vec::new());
+        Self { size, parts, containers, rest: size, host, is_compressed: false, unread: 0 }
     }
 
     /// Records that all images and containers are in the file `file` of an archive.

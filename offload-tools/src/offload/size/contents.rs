@@ -7,6 +7,7 @@ use offload_format::fat_file;
 use offload_format::image::ImageHeader;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Whether an image may contain kernels whose code has a known size. Kernels in PTX have no sizes,
 /// and bitcode is not compiled yet.
@@ -21,14 +22,14 @@ fn sections(
     claims: &mut Claims,
     names: &mut Names,
     kernels: &HashSet<&[u8]>,
-) -> Vec<(usize, u64)> {
+) -> Vec<(Rc<str>, u64)> {
     let Ok(all) = fat_file::sections(object) else { return Vec::new() };
     let (mut sizes, mut at) = (Vec::new(), HashMap::new());
     for section in all {
         let size = claims.claim(section.offset..section.offset.saturating_add(section.size));
         if size > 0 {
-            let name = names.index(&String::from_utf8_lossy(of_all_kernels(section.name, kernels)));
-            let index = *at.entry(name).or_insert(sizes.len());
+            let name = names.get(&String::from_utf8_lossy(of_all_kernels(section.name, kernels)));
+            let index = *at.entry(Rc::clone(&name)).or_insert(sizes.len());
             if index == sizes.len() {
                 sizes.push((name, 0));
             }
@@ -47,21 +48,16 @@ fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     ends.next().map_or(name, |end| &name[..end])
 }
 
-/// Distinct names, each with its index.
+/// Distinct names, each in memory once: images for several targets have the same kernels.
 #[derive(Debug, Default)]
-struct Names {
-    all: Vec<String>,
-    index: HashMap<String, usize>,
-}
+struct Names(HashSet<Rc<str>>);
 
 impl Names {
-    fn index(&mut self, name: &str) -> usize {
-        if let Some(index) = self.index.get(name) {
-            return *index;
+    fn get(&mut self, name: &str) -> Rc<str> {
+        if !self.0.contains(name) {
+            self.0.insert(name.into());
         }
-        self.all.push(name.to_owned());
-        self.index.insert(name.to_owned(), self.all.len() - 1);
-        self.all.len() - 1
+        self.0.get(name).map(Rc::clone).unwrap_or_default()
     }
 }
 
@@ -83,11 +79,6 @@ impl<'a> Reader<'a> {
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
-    }
-
-    /// Returns the distinct names of the kernels and sections that were read.
-    pub(super) fn into_names(self) -> Vec<String> {
-        self.names.all
     }
 
     /// Whether to read the kernels and sections of an image: it may contain kernels, and it is
@@ -119,10 +110,9 @@ impl<'a> Reader<'a> {
         // The size of `.text` includes the code of the kernels, which are listed separately:
         // subtract it.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
-        let text = self.names.index(CODE);
         sections
             .iter_mut()
-            .filter(|(name, _)| *name == text)
+            .filter(|(name, _)| **name == *CODE)
             .for_each(|(_, size)| *size = size.saturating_sub(code));
         // The sum of the sizes may exceed the image's size: functions may share code, and recorded
         // sizes may be wrong.
@@ -134,7 +124,7 @@ impl<'a> Reader<'a> {
         part.kernels = records.is_some().then(|| {
             kernels
                 .iter()
-                .map(|(name, size)| share(self.names.index(name), *size))
+                .map(|(name, size)| share(self.names.get(name), *size))
                 .filter(|it| it.size > 0)
                 .collect()
         });

@@ -85,7 +85,7 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// Claims the bytes of a fatbin, which compresses each payload by itself. Returns the number of
+/// Claims the bytes of a fatbin, which compresses each payload separately. Returns the number of
 /// bytes that no image gets.
 fn claim_fatbin(
     claims: &mut Claims,
@@ -112,7 +112,7 @@ fn claim_fatbin(
     rest
 }
 
-/// Claims the bytes of a kernel pack, which compresses each code object by itself. Returns 0,
+/// Claims the bytes of a kernel pack, which compresses each code object separately. Returns 0,
 /// because each code object gets all of its stored bytes.
 fn claim_kpack(
     claims: &mut Claims,

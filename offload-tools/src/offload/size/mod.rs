@@ -8,9 +8,9 @@ mod contents;
 mod divide;
 mod page;
 mod part;
-mod record;
 mod tree;
 
+use super::ls::print_json;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::files::{Input, Output};
@@ -19,6 +19,8 @@ use crate::unpack::Archive;
 use account::Account;
 use bars::Look;
 use part::Kernels;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,10 +29,10 @@ use tree::{By, Node, RowKind};
 /// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every byte counts once: what is compressed as it is stored, also in a wheel or other archive, split in proportion to what it \
-    decompresses to; what images share for the first of them. Only headers and tables are read, and compressed images \
-    are not looked into, unless --kernels or --html asks for it. The exit status is 1 if something cannot be read; its \
-    bytes count all the same."
+    after_help = "Every byte is counted once. Compressed content has its stored size, in archives, too, which is divided in \
+    proportion to the decompressed parts. Bytes that images share belong to the first of them. Only headers and tables are read, and compressed images \
+    are not looked into, unless --kernels or --html asks for it. The exit status is 1 if \
+    something cannot be read; its bytes are counted anyway."
 )]
 pub struct Args {
     /// A file of any kind
@@ -69,7 +71,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
 
     let mut out = out::stdout();
     if args.json {
-        record::print(&mut out, &args.file, &account)?
+        let file = args.file.to_string_lossy();
+        print_json(&mut out, &FileRecord { file, account: &account })?
     } else {
         print(&mut out, args, &account)?
     }
@@ -79,6 +82,14 @@ pub fn run(args: &Args, context: &Context) -> Result {
         written.map_err(|error| Error::write(path, &error))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The JSON record of a file.
+#[derive(Serialize)]
+struct FileRecord<'a> {
+    file: Cow<'a, str>,
+    #[serde(flatten)]
+    account: &'a Account,
 }
 
 /// Creates the account of a FILE. Reports unreadable parts on standard error.
@@ -157,11 +168,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
         }
     }
     if account.unread > 0 {
-        let what = if account.unread == 1 {
-            "1 compressed image".into()
-        } else {
-            format!("{} compressed images", account.unread)
-        };
+        let what = text::plural(account.unread, "compressed image");
         let hint = format!("The kernels of {what} are not looked for without --kernels.");
         writeln!(out, "\n{}", styled(FAINT, &hint))?;
     }

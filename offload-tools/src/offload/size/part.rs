@@ -2,26 +2,33 @@
 
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::target::{OffloadArch, TargetTriple, Vendor};
+use serde::{Serialize, Serializer};
+use std::rc::Rc;
 
-/// An image's share of a file.
-#[derive(Debug)]
+/// An image's share of a file, also in JSON.
+#[derive(Debug, Serialize)]
 pub(super) struct Part {
     /// If the input is an archive, the name of the file in it that contains the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<String>,
     /// The number of the image's container in its file.
+    #[serde(rename = "container_index")]
     pub(super) container: usize,
     /// The place, which distinguishes the image from others with the same target and module: `image
     /// 3 of the file`.
+    #[serde(skip)]
     pub(super) place: String,
     /// The target.
     pub(super) target: String,
     /// The vendor of the target's devices.
+    #[serde(skip)]
     pub(super) vendor: &'static str,
     /// The module of the image: the name in its container, otherwise the name of the library's
     /// member. If both are missing and there are several containers, the kind and the number of the
     /// container. For an archive, the name of the file in it comes first.
     pub(super) module: Option<String>,
     /// The kind, where it is known without decompressing.
+    #[serde(skip)]
     pub(super) kind: Option<ImageKind>,
     /// The size in the file.
     pub(super) bytes: u64,
@@ -33,12 +40,14 @@ pub(super) struct Part {
     pub(super) sections: Vec<Share>,
 }
 
-/// The size of a container in a file.
-#[derive(Debug)]
+/// The size of a container in a file, also in JSON.
+#[derive(Debug, Serialize)]
 pub(super) struct ContainerPart {
     /// If the input is an archive, the name of the file in it that contains the container.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<String>,
     /// The name of the container's kind.
+    #[serde(rename = "container")]
     pub(super) kind: &'static str,
     pub(super) section: Option<String>,
     pub(super) member: Option<String>,
@@ -51,15 +60,20 @@ pub(super) struct ContainerPart {
     pub(super) bytes: u64,
 }
 
-/// The size of a kernel, or of sections of one name.
-#[derive(Debug, Clone, Copy)]
+/// The size of a kernel, or of sections of one name, also in JSON.
+#[derive(Debug, Serialize)]
 pub(super) struct Share {
-    /// The index of the kernel's or section's name in `Account::names`.
-    pub(super) name: usize,
+    /// The name, which images with the same kernels share.
+    #[serde(serialize_with = "as_text")]
+    pub(super) name: Rc<str>,
     /// The size in the file.
     pub(super) bytes: u64,
     /// The decompressed size.
     pub(super) size: u64,
+}
+
+fn as_text<S: Serializer>(name: &Rc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(name)
 }
 
 impl Part {

@@ -95,18 +95,14 @@ impl<'a> Node<'a> {
                 By::Module => &[module, target],
                 By::Kernel | By::Section => &[],
             };
-            file.part(account, part, by, path, target);
+            file.part(part, by, path, target);
         }
         file.add(&[(RowKind::Containers, CONTAINERS)], account.overhead(), account.overhead());
         let rest = (RowKind::Rest, REST);
         let mut other = account.rest;
         for share in &account.host {
             other -= share.bytes;
-            file.add(
-                &[rest, (RowKind::Section, &account.names[share.name])],
-                share.bytes,
-                share.bytes,
-            );
+            file.add(&[rest, (RowKind::Section, &share.name)], share.bytes, share.bytes);
         }
         file.add(&[rest, (RowKind::Other, REST_OTHER)], other, other);
         file.sort();
@@ -119,14 +115,7 @@ impl<'a> Node<'a> {
 
     /// Adds the rows for an image: its kernels and sections become rows below `path`. In trees by
     /// kernel or by section, the target becomes a row below each kernel or section instead.
-    fn part(
-        &mut self,
-        account: &'a Account,
-        part: &'a Part,
-        by: By,
-        path: &[Row<'a>],
-        target: Row<'a>,
-    ) {
+    fn part(&mut self, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
             By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
@@ -134,7 +123,7 @@ impl<'a> Node<'a> {
         };
         let kernels = (RowKind::Kernels, KERNELS);
         for kernel in part.kernels.iter().flatten() {
-            let row = (RowKind::Kernel, account.names[kernel.name].as_str());
+            let row = (RowKind::Kernel, &*kernel.name);
             let rows = match by {
                 By::Target | By::Module => &[kernels, row][..],
                 By::Kernel => &[row],
@@ -147,7 +136,7 @@ impl<'a> Node<'a> {
             _ => add(&[row], bytes, size),
         };
         for section in &part.sections {
-            add((RowKind::Section, &account.names[section.name]), section.bytes, section.size);
+            add((RowKind::Section, &section.name), section.bytes, section.size);
         }
         let (bytes, size) = part.other();
         add((RowKind::Other, if is_known { OTHER } else { whole(part.kind) }), bytes, size);

@@ -1,6 +1,6 @@
 //! Checks of the entries of bundles.
 
-use super::check::{Report, Subject, VerifyCheck};
+use super::check::{Check, Report, Subject};
 use offload_format::bundle::{
     Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT,
 };
@@ -37,19 +37,19 @@ pub(super) fn names<'e>(
             Ok(id) => id,
             Err(_) if EntryId::sycl_target(entry.id).is_some() => continue,
             Err(error) => {
-                report.finding(VerifyCheck::EntryId, subject.entry(entry.id), error.to_string());
+                report.finding(Check::EntryId, subject.entry(entry.id), error.to_string());
                 continue;
             }
         };
         name(report, subject.entry(entry.id), &id);
         if entry.size == 0 && !id.is_host() {
             // With -fgpu-rdc, clang writes empty entries into objects that contain no device code.
-            report.note(VerifyCheck::Image, subject.entry(entry.id), "there is nothing in it");
+            report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
         if !seen.insert(format!("{}-{}-{target}", id.kind(), id.triple())) {
             report.finding(
-                VerifyCheck::Duplicate,
+                Check::Duplicate,
                 subject.entry(entry.id),
                 "an entry before it is for the same target",
             );
@@ -58,10 +58,10 @@ pub(super) fn names<'e>(
     }
     if let Some((a, b)) = Composition::find_conflict(ids) {
         let text = format!(
-            "it may not stand beside {}: some device fits both",
+            "it cannot be together with {}: some devices fit both",
             crate::text::escaped_str(&a)
         );
-        report.finding(VerifyCheck::Composition, subject.entry(&b), text);
+        report.finding(Check::Composition, subject.entry(&b), text);
     }
 }
 
@@ -70,21 +70,21 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     if !id.is_known_kind() && !id.is_hip() && !id.is_sycl() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
-        report.finding(VerifyCheck::EntryId, subject, text);
+        report.finding(Check::EntryId, subject, text);
     }
     if !id.triple().is_amdgpu() {
         return;
     }
     if id.target().is_empty() {
-        report.finding(VerifyCheck::EntryId, subject, "it names no processor");
+        report.finding(Check::EntryId, subject, "it names no processor");
         return;
     }
     match TargetId::parse(id.target()) {
-        Err(error) => report.finding(VerifyCheck::EntryId, subject, error.to_string()),
+        Err(error) => report.finding(Check::EntryId, subject, error.to_string()),
         Ok(target) => {
             if let Some(feature) = target.unsupported_feature() {
                 let text = format!("{} has no feature '{feature}'", target.processor());
-                report.finding(VerifyCheck::EntryId, subject, text);
+                report.finding(Check::EntryId, subject, text);
             }
         }
     }
@@ -108,7 +108,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     }) {
         report.add_if(
             is_for_runtime,
-            VerifyCheck::HipHost,
+            Check::HipHost,
             subject,
             "its first entry is not an empty one for the host",
         );
@@ -116,7 +116,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     if is_compressed {
         let needs = Needs { form, ..Needs::default() };
         let is_finding = is_for_runtime && !needs.is_for_hip();
-        report.add_if(is_finding, VerifyCheck::Loader, subject, needs.to_string());
+        report.add_if(is_finding, Check::Loader, subject, needs.to_string());
     }
     let start = subject.container.place.offset;
     // A member of an archive may start at any offset, so its alignment is not checked.
@@ -124,16 +124,16 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
         // This is only a note, because clang-linker-wrapper 22 leaves the alignment to the linker.
         report.note(
-            VerifyCheck::Alignment,
+            Check::Alignment,
             subject,
-            format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"),
+            format!("it starts at {start}, which is not a multiple of {HIP_ALIGN}"),
         );
     }
     let table = bundle.table().size();
     if table > HIP_TABLE_LIMIT && !is_compressed {
         let text =
             format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
-        report.finding(VerifyCheck::HipTable, subject, text);
+        report.finding(Check::HipTable, subject, text);
     }
     for entry in bundle.entries() {
         let Ok(id) = entry.id() else { continue };
@@ -145,12 +145,12 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
             let is_finding = id.kind() == "hipv4";
             let text =
                 format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
-            report.add_if(is_finding, VerifyCheck::HipEntry, subject, text);
+            report.add_if(is_finding, Check::HipEntry, subject, text);
         }
         if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
             let text =
-                format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
-            report.add_if(is_for_runtime, VerifyCheck::Alignment, subject, text);
+                format!("it starts at {}, which is not a multiple of {HIP_ALIGN}", entry.offset());
+            report.add_if(is_for_runtime, Check::Alignment, subject, text);
         }
     }
 }

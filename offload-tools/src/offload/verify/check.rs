@@ -1,34 +1,35 @@
 //! Checks and their findings.
 
 use super::parameters::Parameters;
+use crate::describe::place_text;
 use crate::text::{self, FAINT, HEADING, styled};
-use offload_format::inventory::{Container, Image, Place};
+use offload_format::inventory::{Container, Image};
 
 /// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum VerifyCheck {
+        pub(super) enum Check {
             $(#[doc = $meaning] $variant,)*
         }
 
         /// All kinds, with their names and meanings.
-        pub(super) const CHECKS: &[(VerifyCheck, &str, &str)] = &[$((VerifyCheck::$variant, $name, $meaning),)*];
+        pub(super) const CHECKS: &[(Check, &str, &str)] = &[$((Check::$variant, $name, $meaning),)*];
     };
 }
 
 checks! {
-    Archive, "archive", "a wheel or other archive is damaged, or has files whose names come twice or lead elsewhere";
+    Archive, "archive", "a wheel or other archive is damaged, or has files with equal names, or with names that lead out of it";
     Unreadable, "unreadable", "a container, archive or section table is malformed, or something lies outside of it";
     Decompress, "decompress", "a compressed container does not decompress";
     Hash, "hash", "the hash that a compressed bundle stores is not that of its content";
-    Size, "size", "a size that is stored is not the real one";
+    Size, "size", "a stored size is not the real one";
     Overlap, "overlap", "images share bytes with each other or with the entry table";
-    Padding, "padding", "bytes between the images of a bundle, or behind them, are not zero";
+    Padding, "padding", "bytes between the images of a bundle, or after them, are not zero";
     EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
     Duplicate, "duplicate", "two entries of a bundle are for the same target";
-    Composition, "composition", "target IDs of a bundle may not stand together: some device fits both";
+    Composition, "composition", "target IDs of a bundle cannot be together: some devices fit both";
     HipEntry, "hip-entry", "an entry is not called hipv4-amdgcn-amd-amdhsa--<target ID>, the way HIP's runtime compares it";
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
     HipTable, "hip-table", "the entry table of a HIP bundle goes past the 4096 bytes that the runtime reads";
@@ -36,18 +37,19 @@ checks! {
     Loader, "loader", "no loader reads the form of a container, or a code object lacks a part that ROCm's loaders read; a note names the oldest loader of a form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
-    ImageKind, "image-kind", "an image is of another kind than its container says";
+    ImageKind, "image-kind", "an image is of a different kind than its container records";
     Target, "target", "an image's own header says that it does not run on all that its name promises";
-    Generic, "generic", "code for a generic target is not of code object version 6, which loaders want";
-    Kernels, "kernels", "what an image says of its kernels cannot be read";
-    Parameters, "parameters", "images of a module have a kernel of one name with other parameters, as an #ifdef can make them";
+    Generic, "generic", "code for a generic target is not of code object version 6, which loaders need";
+    Kernels, "kernels", "what an image records of its kernels cannot be read";
+    Parameters, "parameters", "images of a module have a kernel with the same name and \
+        different parameters, for example because of an #ifdef";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
     KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack, and that is missing or malformed";
     Device, "device", "with --for: a module has no image for the device";
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 
-impl VerifyCheck {
+impl Check {
     fn name(self) -> &'static str {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
     }
@@ -75,7 +77,7 @@ pub(super) struct Finding {
     pub(super) at: u64,
     /// The place without the file's name: `section .hip_fatbin: bundle [2]: gfx906`.
     pub(super) place: String,
-    pub(super) check: VerifyCheck,
+    pub(super) check: Check,
     pub(super) text: String,
     /// Whether the finding is a note, which need not be an error.
     pub(super) is_note: bool,
@@ -102,7 +104,6 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { number, container, image: None }
     }
 
-    /// Returns the subject for an image of the container.
     pub(super) fn image(self, image: &'s Image<'a>) -> Self {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
@@ -113,7 +114,7 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 
     fn place(&self) -> String {
-        let mut place = place(&self.container.place);
+        let mut place = place_text(&self.container.place, LONGEST_NAME);
         place += &format!("{} [{}]: ", self.container.kind.name(), self.number);
         if let Some(image) = self.image {
             let image = if image.is_empty() { "an entry without a name" } else { image };
@@ -128,27 +129,11 @@ impl<'s, 'a> Subject<'s, 'a> {
 /// are shorter.
 const LONGEST_NAME: usize = 200;
 
-/// Returns the place as the start of a message: `member a.o: section .hip_fatbin: `.
-fn place(place: &Place<'_>) -> String {
-    let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
-    let mut out = String::new();
-    if let Some(slice) = place.slice {
-        out += &format!("slice for processor {slice:#x}: ");
-    }
-    if let Some(member) = place.member {
-        out += &format!("member {}: ", name(member));
-    }
-    if let Some(section) = place.section {
-        out += &format!("section {}: ", name(section));
-    }
-    out
-}
-
 impl Report {
     /// Adds a finding: an error in the file.
     pub(super) fn finding(
         &mut self,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
@@ -156,12 +141,7 @@ impl Report {
     }
 
     /// Adds a note: unusual content that need not be an error.
-    pub(super) fn note(
-        &mut self,
-        check: VerifyCheck,
-        subject: Subject<'_, '_>,
-        text: impl Into<String>,
-    ) {
+    pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }
 
@@ -169,19 +149,18 @@ impl Report {
     pub(super) fn add_if(
         &mut self,
         is_finding: bool,
-        check: VerifyCheck,
+        check: Check,
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
         self.add(check, subject, text.into(), !is_finding);
     }
 
-    fn add(&mut self, check: VerifyCheck, subject: Subject<'_, '_>, text: String, is_note: bool) {
+    fn add(&mut self, check: Check, subject: Subject<'_, '_>, text: String, is_note: bool) {
         let at = subject.container.place.offset;
         self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
     }
 
-    /// Whether the report contains an error.
     pub(super) fn has_findings(&self) -> bool {
         self.findings.iter().any(|finding| !finding.is_note)
     }

@@ -1,7 +1,7 @@
 //! Checks of containers.
 
 use super::bundles::{self, Entry};
-use super::check::{Report, Subject, VerifyCheck};
+use super::check::{Check, Report, Subject};
 use super::images;
 use offload_format::ErrorKind;
 use offload_format::bundle::{self, Bundle};
@@ -71,7 +71,7 @@ pub(super) fn check<'a>(
 
 /// Notes the oldest loader that reads the images of a container.
 fn note_loader(report: &mut Report, subject: Subject<'_, '_>, form: Form) {
-    report.note(VerifyCheck::Loader, subject, Needs { form, ..Needs::default() }.to_string());
+    report.note(Check::Loader, subject, Needs { form, ..Needs::default() }.to_string());
 }
 
 fn failed<'a>(
@@ -86,7 +86,7 @@ fn failed<'a>(
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
-    report.add_if(is_finding, VerifyCheck::Decompress, subject, text);
+    report.add_if(is_finding, Check::Decompress, subject, text);
 }
 
 fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
@@ -113,13 +113,13 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
         if start < at {
             let last = at.min(end) - 1;
             report.finding(
-                VerifyCheck::Overlap,
+                Check::Overlap,
                 subject.entry(id),
                 format!("bytes {start} to {last} are also those of {before}"),
             );
         } else if !is_zero(bytes, at, start) {
             let text = format!("bytes {at} to {} lie between images and are not zero", start - 1);
-            report.finding(VerifyCheck::Padding, subject.entry(id), text);
+            report.finding(Check::Padding, subject.entry(id), text);
         }
         if end > at {
             (at, before) = (end, id);
@@ -127,7 +127,7 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
     }
     if !is_zero(bytes, at, bytes.len() as u64) {
         report.finding(
-            VerifyCheck::Padding,
+            Check::Padding,
             subject,
             format!("bytes from {at} on belong to no image and are not zero"),
         );
@@ -150,7 +150,7 @@ fn compressed_bundle(
     limit: u64,
 ) {
     if bundle.total_size().is_none() && bundle.version() > 1 {
-        report.note(VerifyCheck::Size, subject, "the header does not say how long it is");
+        report.note(Check::Size, subject, "the header does not say how long it is");
     }
     let whole = match bundle.decompress(limit) {
         Ok(whole) => whole,
@@ -158,11 +158,7 @@ fn compressed_bundle(
             // Skip an error that the inventory has already reported.
             let place = subject.container.place;
             if !known.contains(&place.offset) {
-                report.finding(
-                    VerifyCheck::Decompress,
-                    subject,
-                    error.shifted(place.offset).to_string(),
-                );
+                report.finding(Check::Decompress, subject, error.shifted(place.offset).to_string());
             }
             return;
         }
@@ -170,7 +166,7 @@ fn compressed_bundle(
     if whole.len() as u64 != bundle.uncompressed_size() {
         let (says, is) = (bundle.uncompressed_size(), whole.len());
         report.finding(
-            VerifyCheck::Size,
+            Check::Size,
             subject,
             format!("{is} bytes come out, the header says {says}"),
         );
@@ -179,7 +175,7 @@ fn compressed_bundle(
     if hash != bundle.hash() {
         let stored = bundle.hash();
         report.finding(
-            VerifyCheck::Hash,
+            Check::Hash,
             subject,
             format!("the content has the hash {hash:016x}, the header {stored:016x}"),
         );
@@ -192,7 +188,7 @@ fn compressed_bundle(
             && let Err(error) = Bundle::parse(&whole)
         {
             report.finding(
-                VerifyCheck::Unreadable,
+                Check::Unreadable,
                 subject,
                 format!("in what it decompresses to: {error}"),
             );
@@ -227,9 +223,9 @@ fn offload_binary(
     let align = offload_binary::ALIGN;
     if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
         report.finding(
-            VerifyCheck::Size,
+            Check::Size,
             subject,
-            format!("{} bytes, which is no multiple of {align}", binary.size()),
+            format!("{} bytes, which is not a multiple of {align}", binary.size()),
         );
     }
     let mut ranges = Vec::new();
@@ -238,8 +234,9 @@ fn offload_binary(
         let subject = subject.entry(name);
         // Only version 1 aligns images; later versions put them directly one after another.
         if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
-            let text = format!("it starts at {}, which is no multiple of {align}", image.offset());
-            report.finding(VerifyCheck::Alignment, subject, text);
+            let text =
+                format!("it starts at {}, which is not a multiple of {align}", image.offset());
+            report.finding(Check::Alignment, subject, text);
         }
         images::stated_kind(report, subject, image.image_kind(), image.data());
         // `OffloadBinary::parse` has checked that the image is inside the bytes.
@@ -253,7 +250,7 @@ fn offload_binary(
             // This is only a note, because llvm-offload-binary 22 writes no NUL after one in eight
             // texts.
             report.note(
-                VerifyCheck::PtxEnd,
+                Check::PtxEnd,
                 subject,
                 "no NUL follows the text, and a driver would read on",
             );
@@ -264,7 +261,7 @@ fn offload_binary(
         let ((.., end, before), (start, _, name)) = (pair[0], pair[1]);
         if start < end {
             report.finding(
-                VerifyCheck::Overlap,
+                Check::Overlap,
                 subject.entry(name),
                 format!("its first bytes are also those of {before}"),
             );
@@ -292,17 +289,17 @@ fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &NvFatbin<'_>) 
     for entry in fatbin.entries() {
         if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
             let text = format!(
-                "a payload starts at {}, which is no multiple of {}",
+                "a payload starts at {}, which is not a multiple of {}",
                 entry.offset(),
                 nv_fatbin::ALIGN
             );
-            report.finding(VerifyCheck::Alignment, subject, text);
+            report.finding(Check::Alignment, subject, text);
         }
         let is_plain_ptx =
             entry.kind().is_ptx() && entry.compression() == nv_fatbin::Compression::None;
         if is_plain_ptx && !entry.stored().ends_with(b"\0") {
             report.finding(
-                VerifyCheck::PtxEnd,
+                Check::PtxEnd,
                 subject,
                 format!("no NUL follows the text at {}", entry.offset()),
             );

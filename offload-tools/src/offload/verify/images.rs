@@ -1,6 +1,6 @@
 //! Checks of images: compares their bytes with the records about them.
 
-use super::check::{Report, Subject, VerifyCheck};
+use super::check::{Check, Report, Subject};
 use crate::describe::{KernelRecord, Named};
 use offload_format::image;
 use offload_format::inventory::{Image, ImageKind};
@@ -8,7 +8,6 @@ use offload_format::offload_binary::StatedKind;
 use offload_format::select::Candidate;
 use offload_format::target::amdgpu;
 
-/// Checks an image.
 pub(super) fn check(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -22,37 +21,35 @@ pub(super) fn check(
     }
     match &parsed {
         Err(error) if kind != ImageKind::Unknown => {
-            report.finding(VerifyCheck::Image, subject, error.to_string())
+            report.finding(Check::Image, subject, error.to_string())
         }
         // This is only a note: the format may be known only to the image's producer, or it may no
         // longer exist. The fatbin's own check covers its images.
         Err(_) if !image.is_host() => {
-            report.note(VerifyCheck::Image, subject, "it is of no kind that offload knows");
+            report.note(Check::Image, subject, "offload does not know its kind");
         }
         _ => {}
     }
-    said_kind(report, subject, image, kind);
-    let named = Named::with_header(image, Some(bytes));
+    recorded_kind(report, subject, image, kind);
+    let named = Named::with_header(image, Some(bytes), parsed.ok());
     if let Some(header) = named.contradiction() {
-        report.finding(VerifyCheck::Target, subject, format!("its header says {header}"));
+        report.finding(Check::Target, subject, format!("its header says {header}"));
     }
     if let Some(text) = named.unknown_processor() {
-        report.note(VerifyCheck::Target, subject, text);
+        report.note(Check::Target, subject, text);
     }
     code_object(report, subject, image, &named);
     if named.needs().lacks.is_some() {
-        report.finding(VerifyCheck::Loader, subject, named.needs().to_string());
+        report.finding(Check::Loader, subject, named.needs().to_string());
     }
     match KernelRecord::all_of(bytes, parsed.ok()) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);
             let differences =
                 report.parameters.compare(container, image, kind, kernels.unwrap_or_default());
-            differences
-                .into_iter()
-                .for_each(|text| report.note(VerifyCheck::Parameters, subject, text));
+            differences.into_iter().for_each(|text| report.note(Check::Parameters, subject, text));
         }
-        Err(error) => report.finding(VerifyCheck::Kernels, subject, error.to_string()),
+        Err(error) => report.finding(Check::Kernels, subject, error.to_string()),
     }
 }
 
@@ -69,12 +66,12 @@ fn code_object(
         && version < amdgpu::FIRST_GENERIC_VERSION
     {
         let text = format!("it is for a generic target, and of code object version {version}");
-        report.finding(VerifyCheck::Generic, subject, text);
+        report.finding(Check::Generic, subject, text);
     }
     match (image.offload_kind.as_deref(), version) {
         (Some("hipv4"), ..4) => {
             report.finding(
-                VerifyCheck::HipVersion,
+                Check::HipVersion,
                 subject,
                 format!("kind hipv4 with code object version {version}"),
             );
@@ -83,7 +80,7 @@ fn code_object(
         // runtimes accept it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
-                VerifyCheck::HipVersion,
+                Check::HipVersion,
                 subject,
                 format!("kind hip with code object version {version}"),
             );
@@ -93,16 +90,24 @@ fn code_object(
 }
 
 /// Checks whether an image in a fatbin is of the kind that the fatbin records.
-fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
-    let Some(said) =
-        image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty)
+fn recorded_kind(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    image: &Image<'_>,
+    kind: ImageKind,
+) {
+    let Some(recorded) =
+        image.said_kind().filter(|kind| *kind != ImageKind::Unknown && *kind != ImageKind::Empty)
     else {
         return;
     };
-    if said.name() != kind.name() {
-        let text =
-            format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
-        report.finding(VerifyCheck::ImageKind, subject, text);
+    if recorded.name() != kind.name() {
+        let text = format!(
+            "the container says that it is {}, its bytes are {}",
+            recorded.name(),
+            kind.name()
+        );
+        report.finding(Check::ImageKind, subject, text);
     }
 }
 
@@ -129,6 +134,6 @@ pub(super) fn stated_kind(
     };
     if !is_so {
         let text = format!("the container says that it is {stated}, its bytes are {found}");
-        report.finding(VerifyCheck::ImageKind, subject, text);
+        report.finding(Check::ImageKind, subject, text);
     }
 }

@@ -24,7 +24,7 @@ use crate::describe::problem_text;
 use crate::files::Input;
 use crate::text::{self, BAD, plural, styled};
 use crate::unpack::Archive;
-use check::{Finding, Report, VerifyCheck};
+use check::{Check, Finding, Report};
 use offload_format::ErrorKind;
 use offload_format::inventory::{Images, Inventory, Problem};
 use std::io::Write;
@@ -35,7 +35,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each finding is a line that ends with the name of the check in brackets, and the exit status is then \
-    1. Notes are about what tools in use write although something speaks against it."
+    1. Notes are about questionable things that tools in use write."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
@@ -55,7 +55,6 @@ pub struct Args {
     checks: bool,
 }
 
-/// Checks files.
 pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
     if args.checks {
@@ -94,15 +93,15 @@ fn check_file(
         found.iter_mut().try_for_each(|found| found.visit(file))
     })?;
     for text in found.map(|found| found.lacking(&name)).unwrap_or_default() {
-        writeln!(out, "{} {}", styled(BAD, &text), VerifyCheck::Device.tag())?;
+        writeln!(out, "{} {}", styled(BAD, &text), Check::Device.tag())?;
         good = false;
     }
     for problem in &summary.problems {
-        writeln!(out, "{name}: {} {}", styled(BAD, problem), VerifyCheck::Archive.tag())?;
+        writeln!(out, "{name}: {} {}", styled(BAD, problem), Check::Archive.tag())?;
         good = false;
     }
     summary.note_closed(path);
-    let content = archive.map_or(content, |it| Some(summary.words(&it, text::size)));
+    let content = archive.map_or(content, |it| Some(summary.description(&it, text::size)));
     if let Some(content) = content.filter(|_| good && !args.quiet) {
         writeln!(out, "{name}: ok: {content}")?;
     }
@@ -134,7 +133,7 @@ fn print_findings(
 
 /// Prints the problems with the kernel packs of a file. Returns whether there are none.
 fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bool> {
-    let (Visited { shown: name, beside, .. }, check) = (file, VerifyCheck::KernelPack.tag());
+    let (Visited { shown: name, beside, .. }, check) = (file, Check::KernelPack.tag());
     let mut problems = beside.problems.clone();
     problems.extend(beside.missing().into_iter().map(|entry| {
         let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
@@ -183,8 +182,8 @@ fn finding_of(problem: &Problem<'_>) -> Finding {
         ErrorKind::Compression { .. }
         | ErrorKind::UnsupportedCompression { .. }
         | ErrorKind::NotBuiltIn { .. }
-        | ErrorKind::LimitExceeded { .. } => VerifyCheck::Decompress,
-        _ => VerifyCheck::Unreadable,
+        | ErrorKind::LimitExceeded { .. } => Check::Decompress,
+        _ => Check::Unreadable,
     };
     Finding {
         at: problem.place.offset,

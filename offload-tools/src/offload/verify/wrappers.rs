@@ -1,6 +1,6 @@
 //! Checks of the data that a program passes to its runtime.
 
-use super::check::{Finding, Report, VerifyCheck};
+use super::check::{Check, Finding, Report};
 use offload_format::fat_file::{Wrapper, WrapperKind, wrappers};
 use offload_format::image::ImageHeader;
 use offload_format::kpack::KpackReference;
@@ -19,7 +19,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
                 // Sorts this finding after the findings about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {}{whose}: ", wrapper.offset()),
-                check: VerifyCheck::Wrapper,
+                check: Check::Wrapper,
                 text,
                 is_note: false,
             });
@@ -48,10 +48,10 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         }
         WrapperKind::HipKpack => KpackReference::parse(image).is_ok(),
         WrapperKind::Cuda => starts(image, &[&nv_fatbin::MAGIC]),
-        _ => return Some("its magic is that of no runtime".to_owned()),
+        _ => return Some("no runtime has its magic".to_owned()),
     };
     let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let text =
-        || format!("what it points to starts with {}, which is no device code", start.join(" "));
+        || format!("what it points to starts with {}, which is not device code", start.join(" "));
     (!is_there).then(text)
 }

@@ -5,11 +5,12 @@ cases! {
     // Sources and names.
     "no-source" [.archs(["gfx90a"])] => "no sources: name one with .file(\"kernels/saxpy.cu\")";
     "missing-source" [.files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])]
-        => "the source kernels/absent.cu is not there (paths are relative to {folder})";
+        => "the source kernels/absent.cu does not exist (paths are relative to {folder})";
     "kernels/add" [.file("kernels/add.cu").archs(["gfx90a"])]
         => "a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not";
     "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]
-        => "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .toml .hsaco",
+        => "no language has the extension of kernels/add.metal: there are .cu .hip .cl .c .ll \
+            .bc .s .ptx .toml .hsaco",
            "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
     // Modules.
     "same-module" [.modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])]
@@ -22,7 +23,7 @@ cases! {
              Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build.";
     "include-of-a-file" [.module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
             .archs(["cpu"])]
-        => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is no folder\nIf build.rs";
+        => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is not a folder\nIf build.rs";
     "include-in-out-dir" [.file("kernels/add.cu").include({
             std::fs::create_dir_all(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("generated")).unwrap();
             "generated"
@@ -34,8 +35,8 @@ cases! {
     "no-target-left" [.file("kernels/add.cu").module(Module::new("fp8")
             .file(Source::new("kernels/bad.cu").supports([">=sm_90"])).supports(["nvidia"]))
             .archs(["gfx90a", "compute_80"])]
-        => "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
-             kernels/bad.cu is for >=sm_90, as build.rs says; the list is gfx90a, compute_80.",
+        => "no target is left for the module \"fp8\": the module is for nvidia, according to build.rs; \
+             kernels/bad.cu is for >=sm_90, according to build.rs; the list is gfx90a, compute_80.",
            ".allow_empty()";
     "no-target-at-all" [.module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])]
@@ -43,7 +44,7 @@ cases! {
     "selector" [.file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])]
         => "'AMD' selects no targets: 'AMD': not a target: expected an AMD target ID";
     "selector-without-order" [.file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])]
-        => "'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number";
+        => "'>=gfx90a' selects no targets: '>=' is followed by sm_ and a number";
     "excluded-nothing" [.file("kernels/add.cu").exclude("kernels/dad.cu").archs(["gfx90a"])]
         => "'kernels/dad.cu' excludes nothing: no source has this path";
     "excluded-all" [.file("kernels/add.cu").exclude("kernels/*.cu").archs(["gfx90a"])]
@@ -53,7 +54,7 @@ cases! {
              the image for gfx90a has no kernel sub; it has add\n  \
              the image for compute_80 has no kernel sub; it has add";
     "include" [.file("kernels/add.cu").archs(["gfx90a"])]
-        => "'include' cannot be a pack's name: the kernel header's folder has it";
+        => "'include' cannot be a pack's name: the kernel header's folder has this name";
     // Calls that are only for a static library.
     "static-link" [.file("kernels/add.cu").archs(["cpu"]).device_link()]
         => "device_link() is for static libraries: ", ". Leave it out for compile";

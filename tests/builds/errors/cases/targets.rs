@@ -36,8 +36,9 @@ cases! {
         => "no targets: build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as",
            ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])";
     "no-targets-of-nvidia" [.file("kernels/add.cu").supports(["nvidia"])] {AMDGPU_TARGETS: "gfx90a"}
-        => "no targets: build.rs names none, OFFLOAD_ARCH is not set, and AMDGPU_TARGETS is 'gfx90a', which lists GPUs of \
-             another vendor. List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set \
+        => "no targets: build.rs names none, OFFLOAD_ARCH is not set, and AMDGPU_TARGETS is \
+            'gfx90a', which lists GPUs of a different vendor. List them in build.rs, as in \
+            .archs([\"sm_80\", \"compute_80\"]), or set \
              OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80 (the pack \"no-targets-of-nvidia\" is for nvidia alone: \
              build.rs calls .supports([\"nvidia\"])). Nothing is detected";
     "no-targets-of-amd" [.file(Source::new("kernels/add.cu").supports(["amd"]))]

@@ -26,4 +26,5 @@ cases! {
 }
 
 const PREBUILT_OF_THIS: &str = "OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets that build.rs names, as in \
-     .archs([\"gfx90a\", \"sm_80\"]): 'native', and variables such as CUDAARCHS, mean others on other machines";
+     .archs([\"gfx90a\", \"sm_80\"]): 'native', and variables such as CUDAARCHS, mean different \
+         targets on different machines";

@@ -206,7 +206,7 @@ impl Installable {
                 return (what.into(), named(NAME_CLANG));
             }
             Self::Lld(_) => {
-                ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG"))
+                ("lld of clang's version", named("or name a different clang in OFFLOAD_CLANG"))
             }
             Self::NewClang => {
                 let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
@@ -265,11 +265,11 @@ impl Installable {
             ),
             Self::Rocm => (
                 "HIP's headers and the libraries for devices",
-                named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
+                named("or ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
             ),
             Self::OpenCl => (
                 "OpenCL's loader, and Intel's driver for its GPUs",
-                named("or the driver that Intel itself has for this system"),
+                named("or Intel's own driver for this system"),
             ),
         };
         (what.into(), instead)

@@ -51,7 +51,7 @@ fn a_user_who_is_not_root_asks_sudo() {
     assert_eq!(
         Installable::Lld(Some(19)).help_on(&system),
         "install lld of clang's version:\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends lld-19\n\
-         or name another clang in OFFLOAD_CLANG"
+         or name a different clang in OFFLOAD_CLANG"
     );
 }
 
@@ -141,7 +141,7 @@ fn opencl_where_there_are_packages() {
         assert_eq!(
             help,
             "install OpenCL's loader, and Intel's driver for its GPUs\n\
-             or the driver that Intel itself has for this system"
+             or Intel's own driver for this system"
         );
     }
 }

@@ -37,7 +37,7 @@ struct Gpus {
     all: Vec<Gpu>,
     /// The files that have images for the vendor.
     files: Vec<String>,
-    /// For each of these files that serves no GPU by itself: a sentence with the reason.
+    /// For each of these files that alone serves no GPU: a sentence with the reason.
     reasons: Vec<String>,
 }
 
@@ -51,7 +51,6 @@ struct Gpu {
 }
 
 impl Gpu {
-    /// Whether there are products with this GPU.
     fn is_product(&self) -> bool {
         PRODUCTS.iter().any(|(target, _)| *target == self.asked.target)
     }

@@ -62,7 +62,7 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     out::note("a draft: PEP 825 of August 2026, with the properties of provider plugins 0.0.2");
     if namespaces.len() > 1 {
         out::note(
-            "a wheel is one variant: make a wheel for each vendor, with its part of this file",
+            "a wheel is one variant: make a wheel for each vendor, with that vendor's part of this file",
         );
     }
     let priorities = Priorities { namespace: namespaces.iter().map(|(name, _)| *name).collect() };

@@ -11,6 +11,7 @@ use crate::text::{escaped, escaped_str};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -71,7 +72,6 @@ struct ImageData<'a> {
     other: (&'a str, u64, u64),
 }
 
-/// Writes the page.
 pub(super) fn write(out: &mut impl Write, path: &Path, account: &Account) -> io::Result<()> {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let file = escaped(name.as_encoded_bytes());
@@ -100,8 +100,17 @@ pub(super) fn write(out: &mut impl Write, path: &Path, account: &Account) -> io:
 }
 
 fn data(file: String, account: &Account) -> Data<'_> {
-    let shares =
-        |all: &[Share]| all.iter().flat_map(|it| [it.name as u64, it.bytes, it.size]).collect();
+    let (mut names, mut numbers) = (Vec::new(), HashMap::new());
+    let mut shares = |all: &[Share]| {
+        let share = |it: &Share| {
+            let number = *numbers.entry(it.name.clone()).or_insert_with(|| {
+                names.push(escaped_str(&it.name));
+                names.len() as u64 - 1
+            });
+            [number, it.bytes, it.size]
+        };
+        all.iter().flat_map(share).collect()
+    };
     let images = account.parts.iter().map(|part| {
         let (bytes, size) = part.other();
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
@@ -112,19 +121,20 @@ fn data(file: String, account: &Account) -> Data<'_> {
             image: part.place.clone(),
             bytes: part.bytes,
             size: part.size,
-            kernels: part.kernels.as_deref().map(shares),
+            kernels: part.kernels.as_deref().map(&mut shares),
             sections: shares(&part.sections),
             other: (if is_known { tree::OTHER } else { tree::whole(part.kind) }, bytes, size),
         }
     });
+    let (images, host) = (images.collect(), shares(&account.host));
     Data {
         file,
         size: account.size,
-        images: images.collect(),
+        images,
         containers: account.overhead(),
         rest: account.rest,
-        host: shares(&account.host),
-        names: account.names.iter().map(|name| escaped_str(name)).collect(),
+        host,
+        names,
         is_compressed: account.is_compressed,
         labels: LABELS,
     }

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 /// The number of bytes that may still be unpacked from one archive.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Budget {
     limit: u64,
     left: Cell<u64>,
 }
@@ -29,7 +29,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-impl Room {
+impl Budget {
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, left: Cell::new(limit) }
     }
@@ -49,7 +49,7 @@ impl Room {
 
     /// Returns a reader whose bytes count towards the limit.
     pub(super) fn limited<R: Read>(&self, inner: R) -> Limited<'_, R> {
-        Limited { room: self, inner }
+        Limited { budget: self, inner }
     }
 
     /// Reads to the end and keeps the bytes in memory or in a file. `size` is the expected size;
@@ -87,34 +87,34 @@ fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
 fn no_file(error: &io::Error) -> io::Error {
     let folder = std::env::temp_dir();
     io::Error::other(Refused(format!(
-        "cannot be unpacked into a temporary file in {}: {}; TMPDIR names another folder",
+        "cannot be unpacked into a temporary file in {}: {}; TMPDIR can name a different folder",
         text::escaped_path(&folder),
         crate::files::os_message(error)
     )))
 }
 
-/// A reader whose bytes count towards the limit of a [`Room`]: see [`Room::limited`].
+/// A reader whose bytes count towards the limit of a [`Budget`]: see [`Budget::limited`].
 #[derive(Debug)]
 pub(super) struct Limited<'r, R> {
-    room: &'r Room,
+    budget: &'r Budget,
     inner: R,
 }
 
 impl<'r, R> Limited<'r, R> {
-    /// Returns the [`Room`] whose limit the bytes count towards.
-    pub(super) fn room(&self) -> &'r Room {
-        self.room
+    /// Returns the [`Budget`] whose limit the bytes count towards.
+    pub(super) fn budget(&self) -> &'r Budget {
+        self.budget
     }
 }
 
 impl<R: Read> Read for Limited<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(out)?;
-        match self.room.left.get().checked_sub(count as u64) {
-            Some(left) => self.room.left.set(left),
+        match self.budget.left.get().checked_sub(count as u64) {
+            Some(left) => self.budget.left.set(left),
             None => {
-                self.room.left.set(0);
-                return Err(io::Error::other(self.room.refusal()));
+                self.budget.left.set(0);
+                return Err(io::Error::other(self.budget.refusal()));
             }
         }
         Ok(count)
@@ -138,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn all_readers_share_the_room() {
-        let room = Room::new(10);
-        assert_eq!(room.keep(room.limited(&[1; 6][..]), 6).unwrap().size(), 6);
-        let error = room.keep(room.limited(&[1; 6][..]), 6).unwrap_err();
+    fn all_readers_share_the_budget() {
+        let budget = Budget::new(10);
+        assert_eq!(budget.keep(budget.limited(&[1; 6][..]), 6).unwrap().size(), 6);
+        let error = budget.keep(budget.limited(&[1; 6][..]), 6).unwrap_err();
         assert!(error.get_ref().unwrap().is::<Refused>(), "{error}");
     }
 }

@@ -3,12 +3,12 @@
 
 use super::parameter::{Parameter, ParameterKind, ParameterLayout};
 use crate::pack::is_same;
-use crate::pack::words::Words;
+use crate::pack::message::Message;
 use core::marker::PhantomData;
 
-/// A type of the program in the place of a record.
+/// A type of the program in place of a record.
 #[derive(Debug, Clone, Copy)]
-pub struct OwnType {
+pub struct Override {
     /// The path of the type, as the program writes it.
     pub path: &'static str,
     /// The record's name in the source.
@@ -26,13 +26,13 @@ pub struct Extent {
 
 /// A field of a program's type.
 #[derive(Debug, Clone, Copy)]
-pub struct OwnField {
+pub struct OverrideField {
     extent: Extent,
     /// The layout of the field's type; `None` if the type is no [`Parameter`].
     layout: Option<ParameterLayout>,
 }
 
-impl OwnField {
+impl OverrideField {
     /// Creates the field at this address. Only macro expansions use it. `_layout` is never called:
     /// its result is [`Known`] or [`Unknown`], and tells whether the field's type is a
     /// [`Parameter`].
@@ -97,12 +97,12 @@ impl FieldLayout for Unknown {
 /// Panics if the type has another size than the record, or a smaller alignment.
 #[track_caller]
 #[inline]
-pub const fn check_own(own: &OwnType, has: Extent, record: Extent) {
+pub const fn check_override(own: &Override, has: Extent, record: Extent) {
     if has.size != record.size || has.at < record.at {
-        let words = Words::new().add("`").add(own.path).add("` has ").add_bytes(has.size);
-        let words = words.add(", aligned to ").add_number(has.at).add(": the kernels' `");
-        let words = words.add(own.record).add("` has ").add_bytes(record.size);
-        panic!("{}", words.add(", aligned to ").add_number(record.at).as_str());
+        let message = Message::new().add("`").add(own.path).add("` has ").add_bytes(has.size);
+        let message = message.add(", aligned to ").add_number(has.at).add(": the kernels' `");
+        let message = message.add(own.record).add("` has ").add_bytes(record.size);
+        panic!("{}", message.add(", aligned to ").add_number(record.at).as_str());
     }
 }
 
@@ -113,27 +113,27 @@ pub const fn check_own(own: &OwnType, has: Extent, record: Extent) {
 /// layout of the record's field.
 #[track_caller]
 #[inline]
-pub const fn check_own_field(
-    own: &OwnType,
+pub const fn check_override_field(
+    own: &Override,
     field: &str,
-    has: OwnField,
+    has: OverrideField,
     record: Extent,
     layout: &ParameterLayout,
 ) {
-    let words = Words::new().add("the field `").add(field).add("` of `").add(own.path);
-    let OwnField { extent, layout: of_field } = has;
+    let message = Message::new().add("the field `").add(field).add("` of `").add(own.path);
+    let OverrideField { extent, layout: of_field } = has;
     if extent.size != record.size || extent.at != record.at {
-        let words = words.add("` has ").add_bytes(extent.size).add(" at offset ");
-        let words = words.add_number(extent.at).add(": that of the kernels' `").add(own.record);
-        let words = words.add("` has ").add_bytes(record.size).add(" at offset ");
-        panic!("{}", words.add_number(record.at).as_str());
+        let message = message.add("` has ").add_bytes(extent.size).add(" at offset ");
+        let message = message.add_number(extent.at).add(": that of the kernels' `").add(own.record);
+        let message = message.add("` has ").add_bytes(record.size).add(" at offset ");
+        panic!("{}", message.add_number(record.at).as_str());
     }
     if let Some(of_field) = &of_field
         && let Some(Difference { has, record, at }) = difference(of_field, 0, layout)
     {
-        let words = words.add("` has `").add(has).add("` at its byte ").add_number(at);
-        let words = words.add(": that of the kernels' `").add(own.record).add("` has `");
-        panic!("{}", words.add(record).add("` there").as_str());
+        let message = message.add("` has `").add(has).add("` at its byte ").add_number(at);
+        let message = message.add(": that of the kernels' `").add(own.record).add("` has `");
+        panic!("{}", message.add(record).add("` there").as_str());
     }
 }
 
@@ -243,7 +243,7 @@ const fn other_number(
     }
 }
 
-/// Whether a number or an address of a program may be in the place of this one.
+/// Whether a program may put a number or an address of this type in place of this one.
 #[inline]
 const fn stands_for(own: &ParameterLayout, record: &ParameterLayout) -> bool {
     if own.size != record.size {

@@ -1,15 +1,15 @@
 //! Types of the program in the places of kernels' structs: names for them, and checks that they
 //! have the layouts of the structs.
 
-use super::declared::list;
+use super::declared::{checked, list};
 use crate::declaration::{ends, moved_to};
-use crate::own::OwnType;
+use crate::overrides::Override;
 use crate::{sorted, suggest};
 use offload_pack::expansion::Own;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Record, Scalar, Type, shared};
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
@@ -22,7 +22,7 @@ pub(super) struct Module<'a> {
     pub(super) is_nested: bool,
 }
 
-impl OwnType {
+impl Override {
     /// Returns the name of the struct, and its module if the program names one.
     fn meant(&self) -> String {
         self.module.as_ref().map_or_else(String::new, |module| format!("{module}::"))
@@ -48,13 +48,13 @@ impl OwnType {
 /// Returns an error if no kernel of the pack has such a struct, or if two types replace one.
 pub(super) fn items(
     pack: &str,
-    own: &[OwnType],
+    overrides: &[Override],
     modules: &[Module<'_>],
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     let mut items = TokenStream::new();
-    for (number, ty) in own.iter().enumerate() {
-        if let Some(again) = own[..number].iter().find(|it| it.overlaps(ty)) {
+    for (number, ty) in overrides.iter().enumerate() {
+        if let Some(again) = overrides[..number].iter().find(|it| it.overlaps(ty)) {
             let message = format!("`{}` has a type already: one takes its place", again.meant());
             return Err(Error::new(ty.name.span(), message));
         }
@@ -80,8 +80,8 @@ pub(super) fn items(
 }
 
 /// Returns the types that take the places of structs in a module.
-pub(super) fn of_module(own: &[OwnType], module: &Module<'_>) -> Vec<Own> {
-    let replaced = own.iter().enumerate().filter_map(|(number, ty)| {
+pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<Own> {
+    let replaced = overrides.iter().enumerate().filter_map(|(number, ty)| {
         let record = ty.record(module)?;
         // The scope has the name already, by an import or a definition of the program's.
         let is_there = !module.is_nested && ty.path.to_string() == record.name;
@@ -97,7 +97,7 @@ fn alias(number: usize) -> Ident {
 }
 
 /// Returns an error that lists structs, unless the parameters of the pack's kernels are not known.
-fn check_name(pack: &str, ty: &OwnType, modules: &[Module<'_>]) -> Result<()> {
+fn check_name(pack: &str, ty: &Override, modules: &[Module<'_>]) -> Result<()> {
     if let Some(name) = &ty.module
         && !modules.iter().any(|module| name == module.name)
     {
@@ -132,7 +132,7 @@ fn check_name(pack: &str, ty: &OwnType, modules: &[Module<'_>]) -> Result<()> {
 
 /// Returns the checks of a type that takes the place of a struct.
 fn checks(
-    ty: &OwnType,
+    ty: &Override,
     alias: &Ident,
     (record, records): (&Record, &[Record]),
     expansion: &TokenStream,
@@ -150,15 +150,10 @@ fn checks(
     };
     let text: String = ty.path.to_string().split_whitespace().collect();
     let source_name = &record.source_name;
-    let own = quote! { &#expansion::OwnType { path: #text, record: #source_name } };
+    let replaced = quote! { &#expansion::Override { path: #text, record: #source_name } };
     // The compiler's message about a failed check points at the program's type.
     let check = |function: &str, arguments: TokenStream| {
-        let (path, function) = (moved_to(start, expansion), format_ident!("{function}"));
-        let call = quote_spanned! { start => #path::#function };
-        let mut group = Group::new(Delimiter::Parenthesis, arguments);
-        group.set_span(end);
-        let group = TokenTree::from(group);
-        quote! { const _: () = #call #group; }
+        checked(&moved_to(start, expansion), function, arguments, (start, end))
     };
     let extent = |size: u64, at: u64| {
         let [size, at] = [size, at].map(Literal::u64_unsuffixed);
@@ -183,16 +178,16 @@ fn checks(
         let expected = extent(of_field.bytes, field.offset);
         let layout = layout(&field.ty, records, expansion);
         all.extend(check(
-            "check_own_field",
+            "check_override_field",
             quote! {
-                #own, #name,
-                #expansion::own_field!(#alias, #place),
+                #replaced, #name,
+                #expansion::override_field!(#alias, #place),
                 #expected,
                 &#layout
             },
         ));
     }
-    all.extend(check("check_own", quote! { #own, #has, #expected }));
+    all.extend(check("check_override", quote! { #replaced, #has, #expected }));
     all
 }
 
@@ -244,7 +239,7 @@ mod tests {
 
     /// Returns the items of these types, for a pack with the modules `a` and `b`. In `b`, the
     /// struct `Inner` in `P` is larger.
-    fn items(own: &[&str]) -> Result<String> {
+    fn items(overrides: &[&str]) -> Result<String> {
         let of_module = |name: &str, bytes: u32| {
             format!(
                 "module {name}\nrecord Inner {bytes} 4 opaque Inner\nrecord P 16 8 fields P\n\
@@ -257,9 +252,9 @@ mod tests {
         let modules = index.modules().iter();
         let modules = modules.map(|it| Module { name: &it.name, of_index: it, is_nested: true });
         let modules: Vec<Module<'_>> = modules.collect();
-        let own: Result<Vec<OwnType>> =
-            own.iter().map(|own| OwnType::parse.parse_str(own)).collect();
-        super::items("p", &own?, &modules, &quote! { ::e }).map(|items| items.to_string())
+        let overrides: Result<Vec<Override>> =
+            overrides.iter().map(|overrides| Override::parse.parse_str(overrides)).collect();
+        super::items("p", &overrides?, &modules, &quote! { ::e }).map(|items| items.to_string())
     }
 
     #[test]
@@ -272,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_struct_has_one_type() {
-        let is_one = |own: &[&str]| items(own).is_ok();
+        let is_one = |overrides: &[&str]| items(overrides).is_ok();
         assert!(is_one(&["use A as a::P", "use B as b::P"]));
         assert!(is_one(&["use A as P", "use B as Inner"]));
         assert!(!is_one(&["use A as a::P", "use B as P"]));

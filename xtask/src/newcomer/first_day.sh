@@ -1,7 +1,6 @@
 # A newcomer's two days, in the bare system that `cargo xtask newcomer` has made: what README and guide show, and what messages
 # print, pasted. It ends at the first command that fails without a message that helps.
 set -u
-export PATH="/rust/bin:$PATH" HOME=/root
 commands=0
 
 # Runs a command as typed, and prints how long it took; $2 lines of what it printed are enough.
@@ -45,9 +44,14 @@ copy_out() {
   [ -s "$1" ] || stop "$page shows no $1"
 }
 
+# Prints the first block of a page that has this language.
+first_block() {
+  awk -v start="^\`\`\`$1" '$0 ~ start { inside = 1; next } /^```/ { if (inside) exit } inside' "/root/offload/$2"
+}
+
 # Adds the lines of the README for a checkout in place of the registry.
 use_the_checkout() {
-  awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' /root/offload/README.md >>Cargo.toml
+  first_block text README.md >>Cargo.toml
 }
 
 # Runs the commands of the last message: they are indented below "install …:", in the order of the message.
@@ -61,9 +65,6 @@ paste_commands() {
   done </tmp/paste
 }
 
-echo "== The toolchain: what every user of Rust has"
-run "apt-get update && apt-get install -y --no-install-recommends git gcc libc6-dev ca-certificates" 1
-[ -f /host-certificates ] && cat /host-certificates >>/etc/ssl/certs/ca-certificates.crt
 git config --global safe.directory '*'
 cd /root || exit 1
 

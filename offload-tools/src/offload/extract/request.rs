@@ -10,14 +10,14 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amd
 
 /// The values of `--target` and `--exact`.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
-    targets: Vec<(&'a str, WantedTarget<'a>)>,
+pub(super) struct Request<'a> {
+    targets: Vec<(&'a str, RequestedTarget<'a>)>,
     names: &'a [String],
 }
 
 /// A parsed value of `--target`, which selects images.
 #[derive(Debug)]
-enum WantedTarget<'a> {
+enum RequestedTarget<'a> {
     /// A bundle entry ID.
     Entry(EntryId<'a>),
     /// A GPU or this machine's CPU.
@@ -30,58 +30,58 @@ enum WantedTarget<'a> {
     Triple(TargetTriple<'a>),
 }
 
-impl<'a> WantedTarget<'a> {
+impl<'a> RequestedTarget<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         if let Ok(arch) = NvidiaArch::parse(text) {
             let device = DeviceInfo::parse(&format!("sm_{}", arch.number())).ok()?;
             return Some(if arch.code == NvidiaCode::Ptx {
-                WantedTarget::Ptx(device)
+                RequestedTarget::Ptx(device)
             } else {
-                WantedTarget::Device(device)
+                RequestedTarget::Device(device)
             });
         }
         if let Ok(device) = DeviceInfo::parse(text) {
-            return Some(WantedTarget::Device(device));
+            return Some(RequestedTarget::Device(device));
         }
         if let Ok(id) = TargetId::parse(text)
             && (amdgpu::is_generic(id.processor()) || id.processor() == amdgpu::SPIRV)
         {
-            return Some(WantedTarget::Generic(id));
+            return Some(RequestedTarget::Generic(id));
         }
         if let Ok(id) = EntryId::parse(text)
             && id.is_known_kind()
         {
-            return Some(WantedTarget::Entry(id));
+            return Some(RequestedTarget::Entry(id));
         }
-        TargetTriple::parse(text).ok().filter(TargetTriple::is_known).map(WantedTarget::Triple)
+        TargetTriple::parse(text).ok().filter(TargetTriple::is_known).map(RequestedTarget::Triple)
     }
 
     fn can_use(&self, image: &Image<'_>) -> bool {
         let named = Named::new(image);
         match self {
-            WantedTarget::Device(device) => judge(&named, device).is_ok(),
-            WantedTarget::Ptx(device) => named.code().is_ptx() && judge(&named, device).is_ok(),
-            WantedTarget::Generic(target) => {
+            RequestedTarget::Device(device) => judge(&named, device).is_ok(),
+            RequestedTarget::Ptx(device) => named.code().is_ptx() && judge(&named, device).is_ok(),
+            RequestedTarget::Generic(target) => {
                 named.code().target_id().is_some_and(|id| id.provides_for(target))
             }
-            WantedTarget::Triple(wanted) => named
+            RequestedTarget::Triple(request) => named
                 .code()
                 .cpu_triple()
                 .and_then(|triple| TargetTriple::parse(triple).ok())
-                .is_some_and(|it| it.is_compatible_with(wanted)),
-            WantedTarget::Entry(wanted) => image
+                .is_some_and(|it| it.is_compatible_with(request)),
+            RequestedTarget::Entry(request) => image
                 .parsed_entry_id()
-                .is_some_and(|id| id.provides_for(wanted, false).is_compatible()),
+                .is_some_and(|id| id.provides_for(request, false).is_compatible()),
         }
     }
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> Request<'a> {
     /// Parses the values of both options; returns an error for a target that has none of the known
     /// forms.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
         let parse = |text: &'a String| {
-            match WantedTarget::parse(text) {
+            match RequestedTarget::parse(text) {
             Some(target) => Ok((text.as_str(), target)),
             None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
                 .advice(

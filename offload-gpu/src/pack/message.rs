@@ -10,7 +10,7 @@ const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
 /// A text of limited length. Text that does not fit is omitted, and `...` at the end shows this.
-pub(crate) struct Words {
+pub(crate) struct Message {
     bytes: [u8; ROOM],
     size: usize,
     full: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Words {
     listed: usize,
 }
 
-impl Words {
+impl Message {
     pub(crate) const fn new() -> Self {
         Self { bytes: [0; ROOM], size: 0, full: false, listed: 0 }
     }
@@ -143,20 +143,23 @@ mod tests {
 
     #[test]
     fn numbers_are_decimal() {
-        assert_eq!(Words::new().add_number(0).add(" ").add_number(1024).as_str(), "0 1024");
-        assert_eq!(Words::new().add_number(usize::MAX).as_str(), alloc::format!("{}", usize::MAX));
+        assert_eq!(Message::new().add_number(0).add(" ").add_number(1024).as_str(), "0 1024");
+        assert_eq!(
+            Message::new().add_number(usize::MAX).as_str(),
+            alloc::format!("{}", usize::MAX)
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_left_out() {
-        let mut words = Words::new();
+        let mut message = Message::new();
         for _ in 0..200 {
-            words = words.add("kernel é ");
+            message = message.add("kernel é ");
         }
-        let text = words.as_str();
+        let text = message.as_str();
         assert!(text.len() <= ROOM, "{text}");
         assert!(text.ends_with("kernel é ..."), "{text}");
         let size = text.len();
-        assert_eq!(words.add("x").as_str().len(), size);
+        assert_eq!(message.add("x").as_str().len(), size);
     }
 }

@@ -1,13 +1,12 @@
 //! The output of `cargo offload select` for people.
 
-use super::judged;
 use super::modules::{Module, Reason};
+use super::verdicts;
+use crate::offload::grouped::grouped;
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::select::DeviceInfo;
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::io::Write;
 
 /// Prints which images of a file a device gets.
@@ -74,7 +73,7 @@ fn print_advice(
     without: &[&Module<'_, '_>],
 ) -> Result<()> {
     let verdicts = without.iter().flat_map(|module| &module.verdicts);
-    if let Some(advice) = judged::advice(verdicts, device) {
+    if let Some(advice) = verdicts::advice(verdicts, device) {
         writeln!(out, "{advice} to the list of targets that the file is built for")?;
     }
     Ok(())
@@ -159,23 +158,6 @@ fn width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
 
 fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
-}
-
-/// Returns groups of items with equal keys, in the order of their first items.
-fn grouped<T, K: Eq + Hash + Clone>(
-    items: impl Iterator<Item = T>,
-    key: impl Fn(&T) -> K,
-) -> Vec<(K, Vec<T>)> {
-    let (mut groups, mut numbers): (Vec<(K, Vec<T>)>, _) = (Vec::new(), HashMap::new());
-    for item in items {
-        let key = key(&item);
-        let number = *numbers.entry(key.clone()).or_insert(groups.len());
-        if number == groups.len() {
-            groups.push((key, Vec::new()));
-        }
-        groups[number].1.push(item);
-    }
-    groups
 }
 
 /// Returns equal reasons once, with the number of images for each: a library can have hundreds of

@@ -5,7 +5,7 @@ use syn::parse::ParseStream;
 use syn::{Error, Result, Token};
 
 /// A type of the program, and the struct whose place it takes.
-pub(crate) struct OwnType {
+pub(crate) struct Override {
     pub(crate) path: TokenStream,
     /// The module of the struct, by its name in Rust; `None` if it is in any module.
     pub(crate) module: Option<Ident>,
@@ -16,7 +16,7 @@ pub(crate) struct OwnType {
 const FORM: &str =
     "a type takes the place of a kernel's struct as in use physics::Particle as Particle";
 
-impl OwnType {
+impl Override {
     pub(crate) fn parse(input: ParseStream) -> Result<Self> {
         let word: Token![use] = input.parse()?;
         let (mut path, mut depth, mut last) = (TokenStream::new(), 0_u32, None);
@@ -67,16 +67,20 @@ mod tests {
     fn types_may_be_generic() {
         for (text, name) in [
             ("use Body", "Body"),
-            ("use crate::own::Body as Particle", "Particle"),
+            ("use crate::overrides::Body as Particle", "Particle"),
             ("use Pair<f32>", "Pair"),
             ("use crate::Pair<[f32; 2], *const u8> as Particle", "Particle"),
             ("use <Own as Has<u8>>::Body", "Body"),
         ] {
-            let own = OwnType::parse.parse_str(text);
-            assert_eq!(own.map(|own| own.name.to_string()).ok().as_deref(), Some(name), "{text}");
+            let parsed = Override::parse.parse_str(text);
+            assert_eq!(
+                parsed.map(|parsed| parsed.name.to_string()).ok().as_deref(),
+                Some(name),
+                "{text}"
+            );
         }
         for text in ["use", "use Body = Own", "use [f32; 2] as Body", "use &Own as Body"] {
-            assert!(OwnType::parse.parse_str(text).is_err(), "{text}");
+            assert!(Override::parse.parse_str(text).is_err(), "{text}");
         }
     }
 }

@@ -41,12 +41,12 @@ pub(in crate::offload) fn named<'i, 'a>(
             };
             match images.read_unrecorded(image) {
                 Ok(Some(bytes)) if is_other_offload_binary(&bytes) => {
-                    Err("it is an offload binary by itself, whose images no vendor's driver finds")
+                    Err("it is a bare offload binary, whose images no vendor's driver finds")
                 }
                 Ok(start) => {
                     let start = start.as_deref();
                     let spirv = start.and_then(spirv_in_offload_binary);
-                    let named = Named::with_header(image, spirv.or(start));
+                    let named = Named::with_bytes(image, spirv.or(start));
                     let form = inventory.form_of(image);
                     let mut needs = Needs { form, ..named.needs() };
                     if toolkits && named.is(ImageKind::is_cubin) {

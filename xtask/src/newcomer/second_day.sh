@@ -11,7 +11,7 @@ grep -q 'x = 0.75, cell 75' /tmp/log || stop "the program prints another result"
 
 echo "== Intel's runtime for CPUs"
 run "apt-get install -y --no-install-recommends python3-venv" 1
-awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../offload/docs/guide/src/reference/spirv.md >/tmp/lines
+first_block text docs/guide/src/reference/spirv.md >/tmp/lines
 while read -r line; do works "$line" 1; done </tmp/lines
 sed -i 's|"cpu"|"spirv64", "cpu"|' build.rs
 works "cargo run" 2
@@ -113,7 +113,7 @@ echo "== Kernels in Rust, without a compiler for GPUs"
 mkdir -p ../rust/kernels/src ../rust/src && cd ../rust || exit 1
 page=/root/offload/docs/guide/src/rust.md
 for file in kernels/Cargo.toml kernels/src/lib.rs build.rs src/main.rs; do copy_out "$file"; done
-awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$page" >>kernels/Cargo.toml
+first_block text docs/guide/src/rust.md >>kernels/Cargo.toml
 page=/root/offload/README.md
 copy_out Cargo.toml
 use_the_checkout
@@ -125,5 +125,46 @@ cd ../saxpy || exit 1
 echo "== An older clang"
 run "apt-get install -y --no-install-recommends clang-16 lld-16" 1
 works "OFFLOAD_CLANG=/usr/bin/clang-16 cargo run" 2
+
+echo "== Buffers of cudarc for a kernel with float4"
+mkdir -p ../ported/kernels ../ported/src && cd ../ported || exit 1
+copy_out Cargo.toml
+first_block toml docs/guide/src/foreign.md >/tmp/lines
+sed -i -e '/^offload-gpu/d' -e '/^\[dependencies\]/r /tmp/lines' Cargo.toml
+use_the_checkout
+copy_out build.rs
+sed -i 's|saxpy|math|g' build.rs
+first_block rust docs/guide/src/foreign.md >src/main.rs
+cat >kernels/math.cu <<'END'
+extern "C" __global__ void saxpy(int n, float a, const float4 *x, float4 *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i].w = a * x[i].w + y[i].w;
+}
+END
+fails "cargo build" 20 '`*const float4` (8 bytes): `&CudaSlice<f32>` cannot be passed'
+x=$(grep -o '&unsafe [^`]*' /tmp/log | head -n 1) y=$(grep -o '&mut unsafe [^`]*' /tmp/log | head -n 1)
+[ -n "$x" ] && [ -n "$y" ] || stop "the message has no cast for both buffers"
+sed -i "s|&x, &mut y|${x//&/\\&}, ${y//&/\\&}|" src/main.rs
+works "cargo build" 2
+
+echo "== A second crate, which uses the first without clang"
+cd ../saxpy && works "OFFLOAD_PREBUILT=update cargo build --release" 1
+run "apt-get remove -y 'clang-*' 'lld-*'" 1
+mkdir -p ../app/src && cd ../app || exit 1
+cat >Cargo.toml <<'END'
+[package]
+name = "app"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+offload-gpu = "0.1"
+saxpy = { path = "../saxpy" }
+
+END
+use_the_checkout
+cp ../saxpy/src/main.rs src
+works "cargo run" 4
+grep -q 'gfx90a.* from prebuilt/' /tmp/log || stop "the build does not use the prebuilt set"
 
 echo "newcomer: $commands commands on the second day"

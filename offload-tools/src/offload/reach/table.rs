@@ -3,9 +3,9 @@
 use super::compile::Compiled;
 use super::gets::{Gets, How};
 use super::{Reach, Row};
+use crate::offload::grouped::grouped;
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
-use std::collections::HashMap;
 use std::io::Write;
 
 /// The number of GPUs without an image in one line.
@@ -13,27 +13,17 @@ const IN_LINE: usize = 10;
 
 /// Prints a table for each file. Files with equal tables have one: packages may have thousands.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
-    let mut tables: Vec<(String, String, Vec<&str>)> = Vec::new();
-    let mut numbers = HashMap::new();
-    for reach in all {
-        let table = table(reach);
-        let of = match (reach.alternatives, reach.modules) {
-            (true, _) => ", alternatives".to_owned(),
-            (false, 0..=1) => String::new(),
-            (false, modules) => format!(", {modules} modules"),
-        };
-        let number = *numbers.entry((of.clone(), table.clone())).or_insert(tables.len());
-        if number == tables.len() {
-            tables.push((of, table, Vec::new()));
-        }
-        tables[number].2.push(&reach.file);
-    }
-    for (number, (of, table, files)) in tables.iter().enumerate() {
+    let table = |reach: &&Reach| match (reach.alternatives, reach.modules) {
+        (true, _) => (", alternatives".to_owned(), table(reach)),
+        (false, 0..=1) => (String::new(), table(reach)),
+        (false, modules) => (format!(", {modules} modules"), table(reach)),
+    };
+    for (number, ((of, table), files)) in grouped(all.iter(), table).iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        let (files, each) =
-            (some(files.iter().copied()), if files.len() > 1 { ", each" } else { "" });
+        let each = if files.len() > 1 { ", each" } else { "" };
+        let files = some(files.iter().map(|reach| &*reach.file));
         if table.is_empty() {
             writeln!(out, "{files}: {}", styled(BAD, "there are no images for GPUs"))?;
         } else {
@@ -55,7 +45,7 @@ fn table(reach: &Reach) -> String {
     let width = |part: &dyn Fn(&Row) -> usize| served.iter().map(|row| part(row)).max();
     let of_device = width(&|row| row.device.len()).unwrap_or(0);
     let of_words =
-        width(&|row| row.gets.iter().map(|gets| words(row, gets).len()).max().unwrap_or(0));
+        width(&|row| row.gets.iter().map(|gets| description(row, gets).len()).max().unwrap_or(0));
     for row in served {
         add_row(&mut lines, row, *alternatives, of_device, of_words.unwrap_or(0));
     }
@@ -97,7 +87,9 @@ fn add_row(
     of_words: usize,
 ) {
     // Images for one mode and for all modes are in several entries, but people read the same.
-    for (number, equal) in row.gets.chunk_by(|a, b| words(row, a) == words(row, b)).enumerate() {
+    for (number, equal) in
+        row.gets.chunk_by(|a, b| description(row, a) == description(row, b)).enumerate()
+    {
         let style = if equal[0].how == How::Nothing { BAD } else { GOOD };
         let device = if number == 0 { row.device.as_str() } else { "" };
         let count: usize = equal.iter().map(|gets| gets.modules).sum();
@@ -107,7 +99,7 @@ fn add_row(
             some(row.products.iter().copied())
         };
         let of_words = if beside.is_empty() { 0 } else { of_words };
-        let words = styled(style, &format!("{:of_words$}", words(row, &equal[0])));
+        let words = styled(style, &format!("{:of_words$}", description(row, &equal[0])));
         let mut line = format!("  {}  {words}", styled(TARGET, &format!("{device:of_device$}")));
         if !beside.is_empty() {
             let room = out::width()
@@ -119,7 +111,7 @@ fn add_row(
 }
 
 /// Returns what a GPU gets, in words: `machine code of sm_80`.
-fn words(row: &Row, gets: &Gets) -> String {
+fn description(row: &Row, gets: &Gets) -> String {
     let image = text::escaped_str(gets.image.as_deref().unwrap_or_default());
     match (gets.how, &gets.driver) {
         (How::MachineCode, _)

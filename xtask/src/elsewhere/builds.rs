@@ -1,0 +1,57 @@
+//! The commands that build a host's programs, and those that run them.
+
+use super::host::Host;
+use super::sysroot::Compiler;
+use crate::setup::Setup;
+use crate::{run, tools};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The settings of builds for a host.
+#[derive(Debug)]
+pub struct Builds<'a> {
+    /// The tools that tests need.
+    pub setup: &'a Setup,
+    /// The compiler for other hosts.
+    pub compiler: &'a Compiler,
+    /// The host.
+    pub host: &'a Host,
+}
+
+impl Builds<'_> {
+    /// Returns `cargo COMMAND --target ...`, with the variables that the host needs.
+    pub fn cargo(&self, command: &str) -> Command {
+        let mut cargo = self.setup.cargo();
+        self.compiler.lead(&mut cargo);
+        cargo
+            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
+            .env_remove("DISPLAY")
+            .env("CARGO_TARGET_DIR", target_folder())
+            .args([command, "--locked", "--target", self.host.target]);
+        cargo
+    }
+
+    /// Returns a command that runs a program built for the host (with Wine or qemu, if the host
+    /// needs it).
+    pub fn program(&self, program: &Path) -> Command {
+        let mut words = self.host.runner();
+        words.push(program.display().to_string());
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
+            .env_remove("DISPLAY");
+        command
+    }
+
+    /// Returns the folder that Cargo puts programs into.
+    pub fn programs(&self, profile: &str) -> PathBuf {
+        target_folder().join(self.host.target).join(profile)
+    }
+}
+
+/// Returns the target folder that all hosts share, so that dependencies of build scripts are
+/// compiled only once.
+fn target_folder() -> PathBuf {
+    run::workspace().join("target/elsewhere")
+}
