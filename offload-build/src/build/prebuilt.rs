@@ -95,7 +95,7 @@ pub(super) const FOLDER: &str = "prebuilt";
 const FIRST_LINE: &str = "offload-prebuilt 1";
 
 /// The prebuilt set of one module, as its manifest describes it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Prebuilt {
     folder: PathBuf,
     manifest: PathBuf,
@@ -156,7 +156,17 @@ impl Prebuilt {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("read", &manifest, error)),
         };
-        let mut set = Self { folder: folder.to_owned(), manifest, ..Self::default() };
+        let mut set = Self {
+            folder: folder.to_owned(),
+            manifest,
+            compilers: Vec::new(),
+            options: String::new(),
+            inputs: Vec::new(),
+            surroundings: Surroundings::default(),
+            images: Vec::new(),
+            signatures: None,
+            misfit: OnceCell::new(),
+        };
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(

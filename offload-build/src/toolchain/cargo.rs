@@ -91,7 +91,9 @@ impl Cargo {
             debug: !matches!(debug_level.as_str(), "" | "false" | "0" | "none"),
             debug_level,
             has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
-            ..Self::default()
+            is_silent: false,
+            told: RefCell::default(),
+            considered: RefCell::default(),
         })
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Step {
     pub kind: StepKind,
     pub program: PathBuf,
@@ -54,10 +54,9 @@ impl fmt::Debug for Prepare {
 
 /// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
 /// a compiler launcher runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
-    #[default]
     Compile,
     /// clang generates code for all sources of an image. Or clang compiles the host's part of a
     /// source and includes images. Compiler launchers do not know that these images are inputs.
@@ -141,7 +140,24 @@ impl Depfile {
 
 impl Step {
     pub fn new(kind: StepKind, program: &Path, args: Vec<OsString>) -> Self {
-        Self { kind, program: program.to_owned(), args, ..Self::default() }
+        let program = program.to_owned();
+        Self {
+            kind,
+            program,
+            args,
+            env: Vec::new(),
+            folder: None,
+            removed_env: Vec::new(),
+            output: None,
+            depfile: None,
+            after: Vec::new(),
+            help: String::new(),
+            prepare: None,
+            hides: None,
+            otherwise: None,
+            module: 0,
+            goes_on: false,
+        }
     }
 
     /// Whether Cargo compiles a crate in this step: its dependency file is Cargo's.
