@@ -3,11 +3,9 @@
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
-use crate::package::{AS_FROM_REGISTRY, Package};
+use crate::package::Package;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
-use std::time::Duration;
 
 /// Runs the builds of this module, and prints their times.
 pub fn bench() {
@@ -18,46 +16,7 @@ pub fn bench() {
     };
     let folder = data::folder().join("build");
     let _ = fs::remove_dir_all(&folder);
-    parallel(&folder, &clang);
     again(&folder, &clang);
-    cold(&folder);
-}
-
-/// Measures the build of two kernels for eight targets, with one job and with two; each build
-/// compiles all images.
-fn parallel(folder: &Path, clang: &Path) {
-    let targets = match std::env::var_os("CUDA_HOME") {
-        Some(_) => {
-            r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#
-        }
-        // If ptxas is missing, another target takes the place of each target that needs it, so that
-        // the count stays eight.
-        None => {
-            r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#
-        }
-    };
-    let package = package(folder, "parallel", OFFLOAD_BUILD);
-    package.write("build.rs", &script(targets));
-    let build = |jobs: &str, round: usize| {
-        // Each round writes new text into the sources, so every image is compiled again.
-        for name in ["one", "two"] {
-            package.write(format!("kernels/{name}.cu"), &kernel(name, round));
-        }
-        let mut command = package.cargo(&["build", "--quiet", jobs]);
-        command.env("OFFLOAD_CLANG", clang);
-        time(|| succeed(&mut command))
-    };
-    // The first build also compiles the dependencies of the build script, so its time does not
-    // count.
-    build("-j2", 0);
-    let (mut one, mut two) = (Vec::new(), Vec::new());
-    for round in 0..3 {
-        one.push(build("-j1", 2 * round + 1));
-        two.push(build("-j2", 2 * round + 2));
-    }
-    let one = print_row("two kernels for eight targets, cargo build -j1", one);
-    let two = print_row("the same with -j2", two);
-    println!("  {:<58} {:>25.2}   (at most 0.6)", "", two.as_secs_f64() / one.as_secs_f64());
 }
 
 /// Measures a run of a build script that finds nothing to compile, and compares it with a build
@@ -111,59 +70,6 @@ fn again(folder: &Path, clang: &Path) {
 
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
-
-/// Measures the first build of packages whose build script depends on one crate and does nothing.
-/// Their target folders are empty.
-fn cold(folder: &Path) {
-    let crates = [
-        ("cc", "cc = \"1\""),
-        ("offload-build", OFFLOAD_BUILD),
-        ("bindgen_cuda", "bindgen_cuda = \"0.1\""),
-        ("cxx-build", "cxx-build = \"1\""),
-        ("cudaforge", "cudaforge = \"0.1\""),
-    ];
-    let mut rows = Vec::new();
-    for (name, dependency) in crates {
-        let package = package(folder, &format!("cold-{name}"), dependency);
-        package.write("build.rs", "fn main() {}\n");
-        let fetched = package.cargo(&["fetch", "--quiet"]).stderr(Stdio::piped()).output();
-        match fetched {
-            Ok(output) if output.status.success() => rows.push((name, package, Vec::new())),
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                println!(
-                    "  ({name} cannot be had: {})",
-                    text.lines().next().unwrap_or("cargo fetch failed")
-                );
-            }
-            Err(error) => println!("  ({name} cannot be had: {error})"),
-        }
-    }
-    for _ in 0..3 {
-        for (_, package, times) in &mut rows {
-            let _ = fs::remove_dir_all(package.folder.join("target"));
-            let mut command = package.cargo(&["build", "--quiet", "--offline"]);
-            command.envs(AS_FROM_REGISTRY);
-            times.push(time(|| succeed(&mut command)));
-        }
-    }
-    let medians: Vec<(&str, Duration)> = rows
-        .into_iter()
-        .map(|(name, _, times)| {
-            (name, print_row(&format!("cold compile of {name} as a build dependency"), times))
-        })
-        .collect();
-    let median = |name: &str| medians.iter().find(|it| it.0 == name).map(|it| it.1.as_secs_f64());
-    for (peer, most) in [("bindgen_cuda", 1.0), ("cudaforge", 1.0 / 3.0)] {
-        if let (Some(ours), Some(theirs)) = (median("offload-build"), median(peer)) {
-            println!(
-                "  {:<58} {:>25.2}   (at most {most:.2})",
-                format!("offload-build as a part of {peer}"),
-                ours / theirs
-            );
-        }
-    }
-}
 
 /// Makes a package whose build script depends on one crate.
 pub fn package(folder: &Path, name: &str, dependency: &str) -> Package {

@@ -1,6 +1,8 @@
 //! Generates the files that the benches read.
 
-use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
+use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
+use offload_format::compressed::Found;
+use offload_format::fat_file::{Content, find};
 use offload_format::layout::Piece;
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
@@ -94,4 +96,16 @@ pub fn section() -> Result<PathBuf> {
     out.flush()?;
     println!("  {}: {written} bytes, {BUNDLES} bundles", path.display());
     Ok(path)
+}
+
+/// Passes on the bundles of a sound file that are not compressed.
+pub fn bundles<'a>(file: &'a [u8], mut each: impl FnMut(Bundle<'a>)) {
+    find(file, |_, container| {
+        let Ok(Content::Container(_, section)) = container else { return };
+        for (_, found) in Found::in_a_row(section, 0).flatten() {
+            if let Found::Plain(bundle) = found {
+                each(bundle);
+            }
+        }
+    });
 }

@@ -2,8 +2,6 @@
 
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
-use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{ContainerKind, Content, find};
 use std::hint::black_box;
 use std::path::Path;
 
@@ -50,18 +48,8 @@ pub fn child(file: &Path) {
 /// Returns the number of entries, in all bundles of the file, whose ID is valid.
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
-    find(file, |_, container| {
-        let Ok(Content::Container(
-            ContainerKind::Bundle | ContainerKind::CompressedBundle,
-            section,
-        )) = container
-        else {
-            panic!("the file is sound")
-        };
-        for found in Bundles::new(section, 0) {
-            let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
-            entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
-        }
+    data::bundles(file, |bundle| {
+        entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
     });
     entries
 }

@@ -1,5 +1,5 @@
 //! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct
-//! calls of the driver, kernels on the CPU beside OpenCL's runtimes, and grids checked for races.
+//! calls of the driver, and kernels on the CPU beside OpenCL's runtimes.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -18,7 +18,7 @@ pub fn bench(part: Option<&str>) {
     let folder = data::folder().join("run");
     let _ = fs::remove_dir_all(&folder);
     let is_wanted = |name: &str| part.is_none_or(|part| part == name);
-    if ["calls", "cpu", "checks"].into_iter().any(is_wanted) {
+    if ["calls", "cpu"].into_iter().any(is_wanted) {
         match llvm_program("clang") {
             Some(clang) => {
                 let program = program(&folder, &clang);
@@ -27,9 +27,6 @@ pub fn bench(part: Option<&str>) {
                 }
                 if is_wanted("cpu") {
                     cpu(&folder, &clang, &program);
-                }
-                if is_wanted("checks") {
-                    checks(&program, &clang);
                 }
             }
             None => println!("  (no LLVM 22 to compile kernels with)"),
@@ -127,10 +124,6 @@ fn program(folder: &Path, clang: &Path) -> Package {
     package.write("src/main.rs", include_str!("run/program.rs"));
     package.write("build.rs", include_str!("run/program_build.rs"));
     package.write("kernels/saxpy.cu", include_str!("../../examples/saxpy/kernels/saxpy.cu"));
-    package.write(
-        "kernels/block_sum.cu",
-        include_str!("../../examples/one-source/kernels/block_sum.cu"),
-    );
     package.write("kernels/cpu.cu", include_str!("run/cpu.cu"));
     package.write("src/cpu.rs", include_str!("run/cpu.rs"));
     package.write("src/pocl.rs", include_str!("run/pocl.rs"));
@@ -211,59 +204,6 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     print_row("a look-up among 1,000 names, the first", of("find-first"));
     print_row("the same, each later one", of("find"));
     println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
-}
-
-/// Measures 200 blocks of 256 threads with nine barriers each, for each C++ compiler: in both of
-/// Cargo's profiles, and with the check for races.
-fn checks(program: &Package, clang: &Path) {
-    let clang = clang.with_file_name("clang++");
-    for (compiler, name) in
-        [("g++", "libtsan.so"), (&*clang.to_string_lossy(), "libclang_rt.tsan-x86_64.so")]
-    {
-        let asked = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
-        let library =
-            asked.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        let Some(library) = library.filter(|path| Path::new(path).is_absolute()) else {
-            println!("  ({compiler} has no {name})");
-            continue;
-        };
-        let times = |name: &str, profile: &str, check: &str| -> Vec<Duration> {
-            let mut build =
-                program.cargo(&["build", "--quiet", "--offline", "-j2", "--profile", profile]);
-            build
-                .env("OFFLOAD_CLANG", clang.with_file_name("clang"))
-                .env("CXX", compiler)
-                .env("OFFLOAD_CPU_CHECK", check);
-            succeed(&mut build);
-            let folder = if profile == "dev" { "debug" } else { profile };
-            let program = program.folder.join("target").join(folder).join("bench-program");
-            let options = "ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
-            let checked = [("LD_PRELOAD", &*library), ("TSAN_OPTIONS", options)];
-            let variables: &[(&str, &str)] =
-                if check.is_empty() { &[("OFFLOAD_CPU_THREADS", "1")] } else { &checked };
-            let times: Vec<Duration> = (0..5)
-                .flat_map(|_| lines_of(&program, "checks", variables))
-                .map(|line| nanoseconds(&line))
-                .collect();
-            print_row(
-                &format!(
-                    "200 blocks, {compiler}, {name}",
-                    compiler = compiler.rsplit('/').next().unwrap_or(compiler)
-                ),
-                times.clone(),
-            );
-            times
-        };
-        let plain = least(&times("dev profile", "dev", ""));
-        let optimized = least(&times("release profile", "release", ""));
-        let checked = least(&times("checked for races", "dev", "races"));
-        println!(
-            "  {:<58} {:>25.1}   (at most 30)",
-            "checked as a multiple of the dev profile",
-            checked / plain
-        );
-        println!("  {:<58} {:>25.1}", "of the release profile", checked / optimized);
-    }
 }
 
 /// The folders of Intel's OpenCL runtime and of the libraries that it needs, among the published

@@ -2,8 +2,6 @@
 
 use crate::data;
 use crate::measure;
-use offload_format::compressed::{Bundles, Found};
-use offload_format::fat_file::{ContainerKind, Content, find};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -224,20 +222,10 @@ fn same(a: &str, b: &str) -> bool {
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();
-    find(&library, |_, container| {
-        let Ok(Content::Container(
-            ContainerKind::Bundle | ContainerKind::CompressedBundle,
-            section,
-        )) = container
-        else {
-            return;
-        };
-        for bundle in Bundles::new(section, 0).flatten() {
-            let (_, Found::Plain(bundle)) = bundle else { continue };
-            for entry in bundle.entries() {
-                let processor = entry.id_str().rsplit('-').next().unwrap_or_default();
-                by_processor.entry(processor).or_default().push(entry.code_object());
-            }
+    data::bundles(&library, |bundle| {
+        for entry in bundle.entries() {
+            let processor = entry.id_str.rsplit('-').next().unwrap_or_default();
+            by_processor.entry(processor).or_default().push(entry.code_object);
         }
     });
     let first = by_processor[PROCESSORS[0]].clone();

@@ -1,5 +1,5 @@
 //! Measures README's package whole, from an empty target folder to a program: beside the same
-//! program with bindgen_cuda, which compiles by nvcc, and cudarc, which launches.
+//! program with bindgen_cuda or cudaforge, which compile by nvcc, and cudarc, which launches.
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
@@ -34,9 +34,11 @@ pub fn bench() {
         ("README's package", ours(&folder.join("readme"), TARGETS)),
         ("README's package for compute_80 alone", ours(&folder.join("one"), ONE_TARGET)),
     ];
-    match rival(&folder.join("rival"), &packages[0].1) {
-        Ok(rival) => packages.push(("the same with bindgen_cuda and cudarc", rival)),
-        Err(why) => println!("  (no rival: {why})"),
+    for (name, dependency, build) in RIVALS {
+        match rival(&folder.join(dependency), dependency, build, &packages[0].1) {
+            Ok(rival) => packages.push((name, rival)),
+            Err(why) => println!("  (no rival with {dependency}: {why})"),
+        }
     }
     let variables = variables();
     for profile in ["dev", "release"] {
@@ -71,8 +73,8 @@ fn variables() -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Prints the rows of a profile, and each package of ours as a part of the rival, which is the last
-/// of three.
+/// Prints the rows of a profile, and README's package as a part of each rival: the packages after
+/// the second.
 fn print(profile: &str, names: &[&str], runs: &[Vec<Run>]) {
     for what in ["", ", processor time"] {
         let time = |run: &Run| if what.is_empty() { run.time } else { run.processor };
@@ -82,11 +84,12 @@ fn print(profile: &str, names: &[&str], runs: &[Vec<Run>]) {
             leasts.push(least(&times));
             print_row(&format!("{name}, {profile}{what}"), times);
         }
-        if let [readme, one, rival] = leasts[..] {
-            for (name, ours) in names.iter().zip([readme, one]) {
-                let name = format!("{name}, where its rival is 1");
-                println!("  {name:<58} {:>25.2}   (at most 1.1)", ours / rival);
-            }
+        for (name, rival) in names.iter().zip(&leasts).skip(2) {
+            println!(
+                "  {:<58} {:>25.2}",
+                format!("README's, where {name} is 1"),
+                leasts[0] / rival
+            );
         }
     }
 }
@@ -104,14 +107,34 @@ fn ours(folder: &Path, targets: &str) -> Package {
     package
 }
 
-/// Writes the program as users of bindgen_cuda and cudarc write it. Returns the reason if these
+/// Crates that compile kernels by nvcc: the name of their row, the crate, and how a build script
+/// makes bindings with it.
+const RIVALS: [(&str, &str, &str); 2] = [
+    (
+        "the same with bindgen_cuda and cudarc",
+        "bindgen_cuda",
+        "bindgen_cuda::Builder::default().kernel_paths",
+    ),
+    (
+        "the same with cudaforge and cudarc",
+        "cudaforge",
+        "cudaforge::KernelBuilder::new().source_files",
+    ),
+];
+
+/// Writes the program as users of such a crate and of cudarc write it. Returns the reason if these
 /// crates cannot be had.
-fn rival(folder: &Path, readme: &Package) -> Result<Package, String> {
+fn rival(
+    folder: &Path,
+    dependency: &str,
+    build: &str,
+    readme: &Package,
+) -> Result<Package, String> {
     let package = Package::at(folder.to_owned());
     let kernel = fs::read_to_string(readme.folder.join(KERNEL)).expect("README has a kernel");
     package.write(KERNEL, &kernel);
-    package.write("Cargo.toml", RIVAL_MANIFEST);
-    package.write("build.rs", RIVAL_SCRIPT);
+    package.write("Cargo.toml", &format!("{RIVAL_MANIFEST}{dependency} = \"0.1\"\n"));
+    package.write("build.rs", &RIVAL_SCRIPT.replace("BUILDER", build));
     package.write("src/main.rs", RIVAL_PROGRAM);
     if std::env::var_os("CUDA_HOME").is_none() {
         return Err("CUDA_HOME names no toolkit with nvcc".to_owned());
@@ -133,12 +156,11 @@ edition = "2024"
 cudarc = { version = "0.19", default-features = false, features = ["std", "driver", "nvrtc", "cuda-12080", "dynamic-loading"] }
 
 [build-dependencies]
-bindgen_cuda = "0.1"
 "#;
 
 const RIVAL_SCRIPT: &str = r#"fn main() {
     println!("cargo::rerun-if-changed=kernels");
-    let bindings = bindgen_cuda::Builder::default().kernel_paths(vec!["kernels/saxpy.cu"]).build_ptx().unwrap();
+    let bindings = BUILDER(vec!["kernels/saxpy.cu"]).build_ptx().unwrap();
     bindings.write("src/ptx.rs").unwrap();
 }
 "#;

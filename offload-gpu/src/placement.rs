@@ -224,8 +224,8 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if it is known. The
-/// macro names the field once, so that a type without this field is one error.
+/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if it is
+/// known. The macro names the field once, so that a type without this field is one error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! override_field {

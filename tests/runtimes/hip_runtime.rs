@@ -1,5 +1,6 @@
-//! AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a stand-in
-//! pretends that there is a GPU, so everything works except the kernel, which does not run.
+//! AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a
+//! stand-in pretends that there is a GPU, so everything works except the kernel, which does not
+//! run.
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only code objects of version 4.
 

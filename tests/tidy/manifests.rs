@@ -1,8 +1,7 @@
-//! Tests of the manifest fields that a registry shows, and of the files in packages.
+//! Tests of the manifest fields that a registry shows, and of what pages state until the release.
 
-use super::sources::{CRATES, after, documents, quoted, read, sources};
+use super::sources::{CRATES, after, documents, quoted, read};
 use offload_tests::scratch::workspace;
-use std::path::Path;
 
 /// Returns the members that are published, with their manifests.
 fn published() -> Vec<(String, String)> {
@@ -29,60 +28,8 @@ fn what_a_registry_shows_is_there() {
         ] {
             assert!(manifest.contains(field), "{name}/Cargo.toml has no {field}");
         }
-        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-            assert!(read(&format!("{name}/{file}")).len() > 300, "{name}/{file}");
-        }
         for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
             assert_eq!(read(&format!("{name}/{license}")), read(license), "{name}");
-        }
-    }
-}
-
-/// Checks that links in a README are full addresses: a registry shows the README alone, so a path
-/// in it would lead nowhere. The README's examples must be doctests.
-#[test]
-fn readmes_of_crates_stand_alone() {
-    for (name, _) in published() {
-        let readme = read(&format!("{name}/README.md"));
-        assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
-        for (before, link) in readme.match_indices("](").map(|(at, _)| readme.split_at(at + 2)) {
-            let line = before.lines().last().unwrap_or_default();
-            assert!(link.starts_with("https://"), "{name}/README.md: {line}");
-        }
-        let library = read(&format!("{name}/src/lib.rs"));
-        assert!(library.contains("#[doc = include_str!(\"../README.md\")]"), "{name}/src/lib.rs");
-    }
-}
-
-/// Only a maintainer knows the address of the repository. Until the workspace states it,
-/// CONTRIBUTING.md asks for it; afterwards every crate states it.
-#[test]
-fn the_repository_is_named_or_asked_for() {
-    let root = read("Cargo.toml");
-    let is_named = root.lines().any(|line| line.starts_with("repository = \"https://"));
-    let asks = read("CONTRIBUTING.md").contains("`repository` and `homepage`");
-    assert!(is_named || asks, "Cargo.toml does not name it, CONTRIBUTING.md does not ask for it");
-    for (name, manifest) in published() {
-        for field in ["repository", "homepage"] {
-            let inherits = manifest.contains(&format!("{field}.workspace = true"));
-            assert_eq!(inherits, is_named, "{name}/Cargo.toml: {field}.workspace = true");
-        }
-    }
-}
-
-/// A package contains only the files of the crate's folder, so other files of the repository are
-/// linked into that folder.
-#[test]
-fn documentation_reads_no_file_outside_of_its_crate() {
-    for (name, _) in published() {
-        for (path, text) in sources(&format!("{name}/src")) {
-            let depth = Path::new(&path).components().count() - 2;
-            let outside = "../".repeat(depth + 1);
-            for line in text.lines().filter(|line| line.contains("include_")) {
-                let leads_out = line.contains(&format!("!(\"{outside}"))
-                    || line.contains("CARGO_MANIFEST_DIR/..");
-                assert!(!leads_out, "{path}: {line}");
-            }
         }
     }
 }
@@ -119,15 +66,4 @@ fn pages_say_where_the_crates_are_until_they_are_published() {
         }
     }
     assert!(found > 10, "{found} pages");
-    let readme = read("README.md");
-    let section = after(&readme, "## A complete package\n");
-    let (section, _) = section.split_once("\n## ").expect("it ends");
-    let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "clone this repository beside your package, as `offload`",
-        "cargo install --path ../offload/offload-tools",
-        "[patch.crates-io] offload-gpu = { path = \"../offload/offload-gpu\" } offload-build = { path = \"../offload/offload-build\" }",
-    ] {
-        assert!(section.contains(part), "README.md has no {part}");
-    }
 }

@@ -1,29 +1,11 @@
 //! Summaries that stand alone, and the words of the project.
 
-use super::sources::{FOLDERS, after, documents, read, sources};
+use super::sources::{FOLDERS, documents, files, sources};
+use offload_tests::scratch::workspace;
+use std::fs;
 
 /// Starts that say nothing in a list or in a pop-up, where the summary is read alone.
 const NO_STARTS: [&str; 5] = ["The same", "What ", "It ", "These", "Of "];
-
-/// Public names of the glossary: the folder of their crate, and their declarations.
-const NAMES: [(&str, &[&str]); 3] = [
-    (
-        "offload-build/src",
-        &[
-            "pub fn archs<",
-            "pub fn arch(",
-            "pub fn supports<",
-            "pub fn prebuilt(",
-            "pub struct Module",
-            "pub struct Pack ",
-            "Supplied",
-            "ClangRocm",
-            "ClangCuda",
-        ],
-    ),
-    ("offload-format/src", &["pub struct DeviceInfo"]),
-    ("offload-gpu/src", &["pub struct Device", "pub struct Kernel<"]),
-];
 
 /// Names and words that others replace: the replaced one, and the one of today.
 const REPLACED: [(&str, &str); 8] = [
@@ -57,17 +39,6 @@ fn summaries_stand_alone() {
     assert!(wrong.is_empty(), "begin with a verb or a noun:\n{}", wrong.join("\n"));
 }
 
-#[test]
-fn the_names_of_the_glossary_are_used() {
-    for (folder, names) in NAMES {
-        let sources = sources(folder);
-        for name in names {
-            let is_there = sources.iter().any(|(_, text)| text.contains(name));
-            assert!(is_there, "{folder} has no `{name}`");
-        }
-    }
-}
-
 /// Returns the sources and the documents, with their paths.
 fn texts() -> Vec<(String, String)> {
     let documents = documents().into_iter().map(|(path, text)| (path.display().to_string(), text));
@@ -88,29 +59,39 @@ fn replaced_names_are_gone() {
     }
 }
 
-/// Commands of `cargo offload`, as pages and messages print them: after a mark, or in a shell.
+/// Checks that no file has a crate or a program called `offload`, the name of another project: the
+/// crate of host programs is `offload-gpu`, the program `cargo offload`.
 #[test]
-fn no_command_is_of_a_program_offload() {
-    let cli = read("offload-tools/src/offload/cli.rs");
-    let (commands, _) = after(&cli, "enum Command {").split_once("\n}\n").expect("it ends");
-    let commands: Vec<String> = commands
-        .lines()
-        .filter_map(|line| Some(line.trim().split_once(['(', ' '])?.0))
-        .filter(|word| word.starts_with(char::is_uppercase))
-        .map(str::to_lowercase)
-        .collect();
-    assert!(commands.len() >= 9, "{commands:?}");
-    let mut wrong = Vec::new();
-    for (path, text) in texts() {
-        for (line, number) in text.lines().zip(1..) {
-            let is_own = commands.iter().any(|command| {
-                let has = |mark: &&str| line.contains(&format!("{mark}offload {command}"));
-                ["`", "'", "\"", "$ ", ">"].iter().any(has)
-            });
-            if is_own || line.trim_end().ends_with("`offload") {
-                wrong.push(format!("{path}:{number}: {line}"));
-            }
-        }
+fn no_crate_and_no_program_is_called_offload() {
+    let mut paths = Vec::new();
+    for extension in ["rs", "md", "toml", "txt", "sh"] {
+        files(workspace(), extension, &mut paths);
     }
-    assert!(wrong.is_empty(), "the program is `cargo offload`:\n{}", wrong.join("\n"));
+    let mut wrong = Vec::new();
+    for path in paths {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let lines = text.lines().zip(1..).filter(|(line, _)| names_offload(line));
+        wrong.extend(lines.map(|(line, number)| format!("{}:{number}: {line}", path.display())));
+    }
+    assert!(wrong.is_empty(), "`offload-gpu` or `cargo offload`:\n{}", wrong.join("\n"));
+}
+
+/// Whether a line has the name as a dependency, as a crate's path, or as a program with a command:
+/// after a mark, or in a shell. `crate::offload` in offload-tools is our own module.
+fn names_offload(line: &str) -> bool {
+    const COMMANDS: &str =
+        "bundle completions doctor extract ls pack reach select size test verify";
+    let own = line.trim_start_matches(['+', '/', '!', ' ']);
+    let is_dependency = own.starts_with(concat!("offload", " = "));
+    let is_path = [concat!("offload", "::"), concat!("offload", "!")].iter().any(|path| {
+        line.match_indices(path).any(|(at, _)| {
+            !line[..at].ends_with(|it: char| it.is_alphanumeric() || ":_-#".contains(it))
+        })
+    });
+    let is_program = ["`", "'", "\"", "$ ", ">"].iter().any(|mark| {
+        let start = format!("{mark}offload ");
+        let mut rests = line.split(&start).skip(1);
+        rests.any(|rest| COMMANDS.split(' ').any(|command| rest.starts_with(command)))
+    });
+    is_dependency || is_path || is_program || line.trim_end().ends_with("`offload")
 }

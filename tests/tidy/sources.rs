@@ -1,7 +1,6 @@
 //! The sources of the repository, as text.
 
 use offload_tests::scratch::workspace;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -80,75 +79,4 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
 pub fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]").next().unwrap_or("");
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
-
-/// A module's path in its crate: `["plan", "constraints"]`; empty for the crate itself.
-pub type ModulePath = Vec<String>;
-
-/// Returns the module of a file in a crate's `src`.
-pub fn module_of(path: &str, src: &str) -> ModulePath {
-    let path = path.trim_start_matches(src).trim_start_matches('/').trim_end_matches(".rs");
-    let mut parts: ModulePath = path.split('/').map(str::to_owned).collect();
-    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
-        parts.pop();
-    }
-    parts
-}
-
-/// Returns the paths that code in a module names with `crate::` and `super::`, also in groups:
-/// `crate::{a, b::c}`.
-pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
-    let mut found = BTreeSet::new();
-    for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
-        let before = code[..start].chars().next_back();
-        // `super::super::a` is read from its first word on, and `$crate` means another crate.
-        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
-            || code[..start].ends_with("super::")
-        {
-            continue;
-        }
-        let mut base = module.to_vec();
-        let mut rest = &code[start..];
-        if let Some(behind) = rest.strip_prefix("crate::") {
-            base.clear();
-            rest = behind;
-        }
-        while let Some(behind) = rest.strip_prefix("super::") {
-            base.pop();
-            rest = behind;
-        }
-        path_or_group(rest, &base, &mut found);
-    }
-    found
-}
-
-/// Reads `a::b`, or `{a, b::{c, d}}`, after `base`.
-fn path_or_group(text: &str, base: &[String], found: &mut BTreeSet<ModulePath>) {
-    let Some(group) = text.strip_prefix('{') else {
-        let name: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let mut path = base.to_vec();
-        path.extend((!name.is_empty() && name != "self").then(|| name.clone()));
-        match text[name.len()..].strip_prefix("::") {
-            Some(rest) if !name.is_empty() => path_or_group(rest, &path, found),
-            _ => {
-                found.insert(path);
-            }
-        }
-        return;
-    };
-    let (mut depth, mut item) = (1, 0);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 || (c == ',' && depth == 1) {
-            path_or_group(group[item..at].trim_start(), base, found);
-            item = at + 1;
-        }
-        if depth == 0 {
-            return;
-        }
-    }
 }

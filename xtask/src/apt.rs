@@ -1,9 +1,9 @@
 //! Debian's packages: finds missing ones and installs them.
 
+use crate::files;
 use crate::run::{self, Failure, Result};
 use std::path::Path;
 use std::process::Command;
-use std::{fs, io};
 
 /// Whether this system installs its packages with apt.
 pub fn is_here() -> bool {
@@ -53,118 +53,71 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     if known(packages)?.len() < packages.len() {
         run::check(&mut apt_get(&privilege()?, &["update"]))?;
     }
-    download(&["download"], packages, folder)
+    download(&[&["-q", "download"], packages].concat(), folder)
 }
 
-/// Downloads packages of another release of Debian, such as `bullseye`, from the same mirrors, and
+/// Downloads packages of another release of Debian, such as `bullseye`, from the same mirror, and
 /// unpacks them into a folder.
 pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
-    let read = |path: &Path| fs::read_to_string(path).map_err(|error| failed("read", path, &error));
-    let system = read(Path::new("/etc/os-release"))?;
-    let own = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-    let own = own.unwrap_or_default().trim_matches('"').to_owned();
-    // Files of apt's own, so that the system's lists and sources stay as they are.
-    let apt = folder.with_extension("apt");
-    let [parts, lists] = ["parts", "lists"].map(|name| apt.join(name));
-    let create = |folder: &Path| {
-        fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
-    };
-    create(&parts)?;
-    create(&lists.join("partial"))?;
-    let mut sources = vec![Path::new("/etc/apt/sources.list").to_owned()];
-    let more = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
-    sources.extend(more.map(|entry| entry.path()));
-    let is_source = |path: &Path| {
-        path.extension().is_some_and(|extension| extension == "list" || extension == "sources")
-    };
-    for source in sources.iter().filter(|source| is_source(source) && source.is_file()) {
-        let text = read(source)?;
-        // Sources of others have other names for their releases.
-        if text.contains(&own) {
-            let copy = parts.join(source.file_name().unwrap_or_default());
-            fs::write(&copy, text.replace(&own, release))
-                .map_err(|error| failed("write", &copy, &error))?;
-        }
-    }
+    let mut targets = Command::new("apt-get");
+    targets.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
+    let (_, mirrors) = run::stdout(&mut targets)?;
+    // Other sources, such as security updates, have other releases.
+    let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
+    let mirror = mirror.ok_or_else(|| {
+        Failure::Failed(
+            "apt knows no mirror of Debian (`apt-get update` reads its lists)".to_owned(),
+        )
+    })?;
+    let sources = folder.with_extension("list");
+    files::write(&sources, &format!("deb {mirror} {release} main\n"))?;
     let options = [
-        "Dir::Etc::sourcelist=/dev/null".to_owned(),
-        format!("Dir::Etc::sourceparts={}", parts.display()),
-        format!("Dir::State::lists={}", lists.display()),
-        "Dir::Cache::pkgcache=".to_owned(),
-        "Dir::Cache::srcpkgcache=".to_owned(),
+        format!("Dir::Etc::sourcelist={}", sources.display()),
+        "Dir::Etc::sourceparts=/dev/null".to_owned(),
     ];
-    let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
-    run::check(Command::new("apt-get").args(["-q"]).args(&options).arg("update"))?;
-    let of_release: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
-    let of_release: Vec<&str> = of_release.iter().map(String::as_str).collect();
-    download(&[&options[..], &["download"]].concat(), &of_release, folder)
+    // Without the release, apt would prefer the newer versions that are installed.
+    let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
+    unpack_with(&options, &packages, folder)
+}
+
+/// Downloads packages with these options of apt-get, and unpacks them into a folder. apt uses lists
+/// of its own, so that the system's lists stay as they are.
+pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Result {
+    let lists = folder.with_extension("lists");
+    files::create(&lists.join("partial"))?;
+    let state = format!("Dir::State::lists={}", lists.display());
+    let own = [state.as_str(), "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
+    let options = own.into_iter().chain(options.iter().map(String::as_str));
+    let mut command = vec!["-q"];
+    command.extend(options.flat_map(|option| ["-o", option]));
+    // Some sources may lack an architecture, which apt reports as an error.
+    run::status(Command::new("apt-get").args(&command).arg("update"))?;
+    command.push("download");
+    command.extend(packages.iter().map(String::as_str));
+    download(&command, folder)?;
+    files::remove(&lists)
 }
 
 /// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
 /// when it is complete.
-pub fn download(command: &[&str], packages: &[&str], folder: &Path) -> Result {
-    let new = folder.with_extension(format!("new-{}", std::process::id()));
-    let result = download_into(&new, command, packages).and_then(|()| {
-        // This removes what an older set-up has left.
-        let _ = fs::remove_dir_all(folder);
-        fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
-    });
-    let _ = fs::remove_dir_all(&new);
-    result
+fn download(command: &[&str], folder: &Path) -> Result {
+    files::make(folder, |new| {
+        run::check(Command::new("apt-get").current_dir(new).args(command))?;
+        run::check(Command::new("sh").current_dir(new).args(["-c", UNPACK]))
+    })
 }
 
-fn download_into(folder: &Path, command: &[&str], packages: &[&str]) -> Result {
-    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
-    run::check(Command::new("apt-get").current_dir(folder).arg("-q").args(command).args(packages))?;
-    let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
-    for package in entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "deb"))
-    {
-        run::check(Command::new("dpkg-deb").arg("-x").arg(&package).arg(folder))?;
-        fs::remove_file(&package).map_err(|error| failed("remove", &package, &error))?;
-    }
-    link_llvm(folder)
-}
-
-/// Links LLVM's libraries of unpacked packages into the folders where their programs search.
-/// Installed packages need no links, because the dynamic linker searches `/usr/lib/<triple>`.
-fn link_llvm(folder: &Path) -> Result {
-    let lib = folder.join("usr/lib");
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    };
-    let folders = names(&lib);
-    for triple in folders.iter().filter(|name| name.ends_with("-linux-gnu")) {
-        let libraries = names(&lib.join(triple));
-        let libraries = libraries.iter().filter(|name| name.starts_with("libLLVM"));
-        for library in libraries {
-            for llvm in folders.iter().filter(|name| name.starts_with("llvm-")) {
-                let link = lib.join(llvm).join("lib").join(library);
-                if !link.exists() {
-                    symlink(Path::new("../..").join(triple).join(library), &link)
-                        .map_err(|error| failed("make the link", &link, &error))?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-pub use std::os::unix::fs::symlink;
-
-/// Packages of apt exist only on Linux.
-#[cfg(not(unix))]
-pub fn symlink(_: impl AsRef<Path>, _: impl AsRef<Path>) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
-}
+/// A script that unpacks the packages in a folder. It links LLVM's libraries into the folders where
+/// their programs search. Installed packages need no links, because the dynamic linker searches
+/// `/usr/lib/<triple>`.
+const UNPACK: &str = "set -e
+for package in *.deb; do dpkg-deb -x $package .; rm $package; done
+for library in usr/lib/*-linux-gnu/libLLVM*; do
+  for llvm in usr/lib/llvm-*/lib; do
+    link=$llvm/${library##*/}
+    ! [ -e $library ] || [ -e $link ] || ln -s ../../${library#usr/lib/} $link
+  done
+done";
 
 /// Returns the packages that apt could install.
 fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {

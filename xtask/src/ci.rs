@@ -4,140 +4,116 @@
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
 use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test, weight};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The steps: each has a name, and Cargo's arguments. The steps for features, tests, Rust kernels,
-/// other hosts, fuzzing and publishing are not single Cargo commands.
-const STEPS: [(&str, &[&str]); 16] = [
-    ("fmt", &["fmt", "--all", "--check"]),
+/// The work of a step.
+enum Step {
+    /// Runs Cargo with these words.
+    Cargo(&'static str),
+    /// Is one of this program's commands.
+    Own(fn(&Setup) -> Result),
+}
+use Step::{Cargo, Own};
+
+/// The steps.
+const STEPS: [(&str, Step); 16] = [
+    ("fmt", Cargo("fmt --all --check")),
     (
         "clippy",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--features=offload-tools/drop-in",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        Cargo(
+            "clippy --workspace --all-targets --features=offload-tools/drop-in --locked -- -D warnings",
+        ),
     ),
-    // The workspace enables all features together. This step finds code that lacks a condition for
-    // a disabled feature.
-    ("features", &["clippy", "--all-targets", "--no-default-features", "--locked"]),
+    ("features", Own(features)),
     // The examples are a separate workspace.
-    ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
+    ("fmt-examples", Cargo("fmt --all --check --manifest-path examples/Cargo.toml")),
     (
         "examples",
-        &[
-            "clippy",
-            "--workspace",
-            "--exclude=cuda-launchers",
-            "--all-targets",
-            "--manifest-path",
-            "examples/Cargo.toml",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        Cargo(
+            "clippy --workspace --exclude=cuda-launchers --all-targets --manifest-path examples/Cargo.toml --locked -- -D warnings",
+        ),
     ),
     // This example cannot be built without nvcc, but `OFFLOAD_SKIP` lets clippy check its code.
     (
         "example-launchers",
-        &[
-            "clippy",
-            "--config=env.OFFLOAD_SKIP=\"1\"",
-            "--package=cuda-launchers",
-            "--all-targets",
-            "--manifest-path",
-            "examples/Cargo.toml",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        Cargo(
+            "clippy --config=env.OFFLOAD_SKIP=\"1\" --package=cuda-launchers --all-targets --manifest-path examples/Cargo.toml \
+             --locked -- -D warnings",
+        ),
     ),
     // The checks for a GPU, with images for the CPU alone.
-    ("fmt-gpu", &["fmt", "--check", "--manifest-path", "gpu/Cargo.toml"]),
+    ("fmt-gpu", Cargo("fmt --check --manifest-path gpu/Cargo.toml")),
     (
         "gpu",
-        &[
-            "clippy",
-            "--config=env.GPU_CHECKS_TARGETS=\"cpu\"",
-            "--config=env.GPU_CHECKS_RANDOM=\"9\"",
-            "--manifest-path",
-            "gpu/Cargo.toml",
-            "--target-dir=target",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        Cargo(
+            "clippy --config=env.GPU_CHECKS_TARGETS=\"cpu\" --config=env.GPU_CHECKS_RANDOM=\"9\" --manifest-path gpu/Cargo.toml \
+             --target-dir=target --locked -- -D warnings",
+        ),
     ),
-    ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
-    ("test", &["--locked", "--", "--skip", "model::stand_in"]),
+    ("doc", Cargo("doc --workspace --no-deps --locked")),
+    (
+        "test",
+        Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
+    ),
     // The step runs 500 sequences of edits; the test suite tries 89 of them.
-    ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
-    ("weight", &[]),
-    ("rust-kernels", &[]),
-    ("fuzz", &[]),
-    ("publish", &[]),
+    (
+        "model",
+        Own(|setup| {
+            let model = ["--locked", "--test", "builds", "--", "model::stand_in"];
+            test::run_with(setup, &model, &[("OFFLOAD_TEST_SEQUENCES", "113")])
+        }),
+    ),
+    ("weight", Own(weight::command)),
+    ("rust-kernels", Own(rust_kernels::in_ci)),
+    ("fuzz", Own(|_| fuzz::in_ci())),
+    ("publish", Own(|_| publish::in_ci())),
     // CI's log ends with the table of hosts.
-    ("elsewhere", &[]),
+    ("elsewhere", Own(elsewhere::in_ci)),
 ];
 
 /// The libraries with their groups of features. Each set of features contains one choice from each
-/// group; a choice may be several features, separated by commas.
-const FEATURES: [(&str, &[&[&str]]); 4] = [
-    (
-        "offload-gpu",
-        &[
-            &["", "run"],
-            &["", "macros", "files", "half", "cudarc"],
-            &["", "zlib", "zstd", "zlib,zstd"],
-        ],
-    ),
+/// group; `|` separates the choices, which may be several features.
+const FEATURES: [(&str, &[&str]); 4] = [
+    ("offload-gpu", &["|run", "|macros|files|half|cudarc", "|zlib|zstd|zlib,zstd"]),
+    // Each feature enables the earlier ones that it needs.
     (
         "offload-format",
-        &[
-            // Each feature enables the earlier ones that it needs.
-            &[
-                "",
-                "packs",
-                "containers",
-                "zlib",
-                "zstd",
-                "zlib,zstd",
-                "object",
-                "object,zlib",
-                "object,zlib,zstd",
-            ],
-        ],
+        &["|packs|containers|zlib|zstd|zlib,zstd|object|object,zlib|object,zlib,zstd"],
     ),
-    ("offload-pack", &[&["", "expansion", "images"]]),
-    ("offload-build", &[&["", "containers"], &["", "compression"], &["", "doctor"]]),
+    ("offload-pack", &["|expansion|images"]),
+    ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
 /// Returns all sets of features that contain one of each group.
-fn sets(groups: &[&[&str]]) -> Vec<String> {
+fn sets(groups: &[&str]) -> Vec<String> {
     groups.iter().fold(vec![String::new()], |sets, group| {
-        sets.iter()
-            .flat_map(|set| group.iter().map(move |features| format!("{set},{features}")))
-            .collect()
+        let with =
+            |set: &String| group.split('|').map(|it| format!("{set},{it}")).collect::<Vec<_>>();
+        sets.iter().flat_map(with).collect()
     })
 }
 
+/// Checks each library with each set of features. The workspace enables all features together, so
+/// this finds code that lacks a condition for a disabled feature.
+fn features(setup: &Setup) -> Result {
+    for (package, groups) in FEATURES {
+        for set in sets(groups) {
+            let mut cargo = setup.cargo();
+            cargo.args(["clippy", "--all-targets", "--no-default-features", "--locked"]);
+            cargo.args(["--package", package, &format!("--features={set}")]);
+            run::check(cargo.args(["--", "-D", "warnings"]))?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs `cargo xtask ci [STEP...]`.
-pub fn command(args: &[String]) -> Result {
-    let is_step = |name: &String| STEPS.iter().any(|(step, _)| step == name);
-    if let Some(other) = args.iter().find(|arg| !is_step(arg)) {
+pub fn command(args: &[&str]) -> Result {
+    if let Some(other) = args.iter().find(|arg| !STEPS.iter().any(|(step, _)| step == *arg)) {
         let steps = STEPS.map(|(name, _)| name).join(", ");
         return Err(Failure::Usage(format!("`ci` has no step `{other}`; the steps are {steps}")));
     }
-    let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
+    let wanted = |name: &str| args.is_empty() || args.contains(&name);
     // The components are checked before set-up, which can take a minute.
     for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
         require_component(component)?;
@@ -153,20 +129,33 @@ pub fn command(args: &[String]) -> Result {
 
 /// Runs set-up and these steps, and measures them.
 fn steps(
-    steps: impl Iterator<Item = (&'static str, &'static [&'static str])>,
+    steps: impl Iterator<Item = (&'static str, Step)>,
     measured: &mut Vec<(&'static str, Duration)>,
 ) -> Result {
-    let mut measure = |name, start: Instant| measured.push((name, start.elapsed()));
     let start = Instant::now();
     let setup = setup::prepare(Scope::All);
-    measure("setup", start);
+    measured.push(("setup", start.elapsed()));
     let setup = setup?;
-    for (name, arguments) in steps {
+    for (name, step) in steps {
         eprintln!("xtask ci: {name}");
         let start = Instant::now();
-        let result = step(&setup, name, arguments);
-        measure(name, start);
-        result?;
+        let result = match step {
+            Cargo(words) => {
+                let mut cargo = setup.cargo();
+                // `-D warnings` for rustdoc, which has no option for it.
+                cargo.envs((name == "doc").then_some(("RUSTDOCFLAGS", "-D warnings")));
+                run::check(cargo.args(words.split_whitespace()))
+                    .map_err(|_| Failure::Failed(format!("cargo {words}")))
+            }
+            Own(step) => step(&setup),
+        };
+        measured.push((name, start.elapsed()));
+        result.map_err(|failure| {
+            let failure = failure.text();
+            Failure::Failed(format!(
+                "step `{name}` failed: {failure}\nTo repeat only this step: cargo xtask ci {name}"
+            ))
+        })?;
     }
     Ok(())
 }
@@ -175,59 +164,6 @@ fn steps(
 #[cfg(test)]
 pub fn step_names() -> impl Iterator<Item = &'static str> {
     STEPS.into_iter().map(|(name, _)| name)
-}
-
-fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
-    let failed = |line: &str| {
-        Failure::Failed(format!(
-            "step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"
-        ))
-    };
-    if name == "test" || name == "model" {
-        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let variables: &[(&str, &str)] =
-            if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
-        return test::run_with(setup, &arguments, variables)
-            .map_err(|_| failed(&format!("cargo xtask test --all {}", arguments.join(" "))));
-    }
-    if name == "weight" {
-        return weight::in_ci(setup);
-    }
-    if name == "rust-kernels" {
-        return rust_kernels::in_ci(setup);
-    }
-    if name == "elsewhere" {
-        return elsewhere::in_ci(setup);
-    }
-    if name == "fuzz" {
-        return fuzz::in_ci();
-    }
-    if name == "publish" {
-        return publish::in_ci();
-    }
-    let mut plain = Command::new("cargo");
-    let mut cargo = setup.cargo();
-    if name == "features" {
-        let all = FEATURES
-            .iter()
-            .flat_map(|(package, groups)| sets(groups).into_iter().map(move |set| (package, set)));
-        for (package, set) in all {
-            let features = format!("--features={set}");
-            let mut cargo = setup.cargo();
-            cargo.args(arguments).args(["--package", package, &features, "--", "-D", "warnings"]);
-            if !run::status(&mut cargo)?.success() {
-                return Err(failed(&run::line(&cargo)));
-            }
-        }
-        return Ok(());
-    }
-    if name == "doc" {
-        plain.env("RUSTDOCFLAGS", "-D warnings");
-        cargo.env("RUSTDOCFLAGS", "-D warnings");
-    }
-    let line = run::line(plain.args(arguments));
-    let status = run::status(cargo.args(arguments))?;
-    if status.success() { Ok(()) } else { Err(failed(&line)) }
 }
 
 /// Returns an error if a component is missing, which Cargo would report as an unknown command.

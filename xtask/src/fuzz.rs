@@ -2,10 +2,10 @@
 //! at once as there are processors. This replaces cargo-fuzz: the flags make the compiler count
 //! which code ran.
 
+use crate::files;
 use crate::run::{self, Failure, Result};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 /// Flags for coverage counters in every block and comparison, for libFuzzer.
@@ -14,42 +14,36 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
 /// The number of seconds for which each target runs by default.
-const SECONDS: &str = "20";
+pub const SECONDS: &str = "20";
 
-/// The maximum size of an input, in bytes.
-const MAX_LEN: &str = "-max_len=16384";
+/// Limits for every input: bytes, megabytes of memory, seconds.
+const LIMITS: [&str; 3] = ["-max_len=16384", "-rss_limit_mb=2048", "-timeout=10"];
 
-/// Limits for every input: megabytes of memory, seconds.
-const LIMITS: [&str; 2] = ["-rss_limit_mb=2048", "-timeout=10"];
-
-/// Runs `cargo xtask fuzz [--seconds N] [TARGET...]`.
-pub fn command(args: &[String]) -> Result {
-    let (seconds, names) = match args {
-        [flag, seconds, names @ ..] if flag == "--seconds" && seconds.parse::<u32>().is_ok() => {
-            (seconds.as_str(), names)
-        }
-        names => (SECONDS, names),
-    };
+/// Runs these targets, or all.
+pub fn command(seconds: &str, names: &[&str]) -> Result {
+    if seconds.parse::<u32>().is_err() {
+        return Err(Failure::Usage(format!("`--seconds {seconds}` is not a number")));
+    }
     let targets = targets()?;
-    if let Some(other) = names.iter().find(|name| !targets.contains(*name)) {
+    if let Some(other) = names.iter().find(|name| !targets.iter().any(|it| it == **name)) {
         return Err(Failure::Usage(format!(
             "there is no fuzz target `{other}`; there are {}",
             targets.join(", ")
         )));
     }
-    if !has_nightly() {
+    let Some(host) = nightly_host() else {
         return Err(Failure::Failed(
             "fuzzing takes a nightly compiler: rustup toolchain install nightly".to_owned(),
         ));
-    }
-    let names = if names.is_empty() { &targets } else { names };
-    run(names, seconds)
+    };
+    let all: Vec<&str> = targets.iter().map(String::as_str).collect();
+    run(&host, if names.is_empty() { &all } else { names }, seconds)
 }
 
 /// Runs CI's part: every target for a short time, if a nightly compiler is installed.
 pub fn in_ci() -> Result {
-    if has_nightly() {
-        return run(&targets()?, SECONDS);
+    if nightly_host().is_some() {
+        return command(SECONDS, &[]);
     }
     eprintln!(
         "xtask ci: no nightly compiler, so nothing is fuzzed (tests/formats/hostile.rs has read the corpus)"
@@ -57,108 +51,72 @@ pub fn in_ci() -> Result {
     Ok(())
 }
 
-fn has_nightly() -> bool {
-    run::succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"]))
-}
-
-fn folder() -> PathBuf {
-    run::workspace().join("fuzz")
+/// Returns the nightly compiler's name for this machine, if that compiler is installed.
+fn nightly_host() -> Option<String> {
+    let mut rustc = Command::new("rustup");
+    let (status, host) =
+        run::stdout(rustc.args("run nightly rustc --print host-tuple".split(' '))).ok()?;
+    status.success().then(|| host.trim().to_owned())
 }
 
 /// Returns the names of the fuzz targets.
 fn targets() -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder().join("fuzz_targets"));
-    let entries = entries
-        .map_err(|error| Failure::Failed(format!("fuzz/fuzz_targets cannot be read: {error}")))?;
-    let names =
-        entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
+    let paths = files::list(&run::workspace().join("fuzz/fuzz_targets"))?;
+    let names = paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();
     Ok(names)
 }
 
-fn run(names: &[String], seconds: &str) -> Result {
-    let host = run::stdout(Command::new("rustup").args([
-        "run",
-        "nightly",
-        "rustc",
-        "--print",
-        "host-tuple",
-    ]))?
-    .1;
-    let target = run::workspace().join("target").join("fuzz");
+fn run(host: &str, names: &[&str], seconds: &str) -> Result {
+    let target = run::workspace().join("target/fuzz");
     let mut build = Command::new("rustup");
-    build.args([
-        "run",
-        "nightly",
-        "cargo",
-        "build",
-        "--release",
-        "--locked",
-        "--offline",
-        "--quiet",
-        "--target",
-        host.trim(),
-    ]);
-    build.arg("--manifest-path").arg(folder().join("Cargo.toml")).arg("--target-dir").arg(&target);
-    run::check(
-        build.env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"),
-    )?;
+    build.args("run nightly cargo build --release --locked --offline --quiet --target".split(' '));
+    build.arg(host).arg("--manifest-path").arg(run::workspace().join("fuzz/Cargo.toml"));
+    build.arg("--target-dir").arg(&target).env("RUSTFLAGS", RUSTFLAGS);
+    run::check(build.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
 
+    let (programs, target) = (&target.join(host).join("release"), &target);
     let at_once = thread::available_parallelism().map_or(1, usize::from);
-    let programs = target.join(host.trim()).join("release");
     for batch in names.chunks(at_once) {
-        let started: Vec<(&String, Result<Child>)> =
-            batch.iter().map(|name| (name, start(name, &programs, &target, seconds))).collect();
-        for (name, child) in started {
-            finish(name, child?, &target)?;
-        }
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            for name in batch {
+                running.push(scope.spawn(move || fuzz(name, programs, target, seconds)));
+            }
+            running.into_iter().try_for_each(|it| it.join().expect("the thread does not panic"))
+        })?;
     }
     Ok(())
 }
 
-/// Starts a fuzz target, which reads the corpus of the tests and its earlier findings, and adds new
+/// Runs a fuzz target, which reads the corpus of the tests and its earlier findings, and adds new
 /// findings.
-fn start(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result<Child> {
+fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);
-    for folder in [&found, &failed] {
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
-    }
-    let mut command = Command::new(programs.join(name));
-    command.arg(format!("-max_total_time={seconds}")).arg(MAX_LEN).args(LIMITS);
-    command
-        .arg(format!("-artifact_prefix={}/", failed.display()))
-        .arg("-print_final_stats=1")
-        .arg(&found);
-    command.arg(run::workspace().join("tests").join("corpus"));
-    let log =
-        fs::File::create(log(name, target)).map_err(|error| Failure::Failed(error.to_string()))?;
-    command.stdout(Stdio::null()).stderr(log);
-    command.spawn().map_err(|error| {
-        Failure::Failed(format!("`{}` does not start: {error}", run::line(&command)))
-    })
-}
-
-fn log(name: &str, target: &Path) -> PathBuf {
-    target.join(format!("{name}.log"))
-}
-
-fn finish(name: &str, mut child: Child, target: &Path) -> Result {
-    let status = child.wait().map_err(|error| Failure::Failed(error.to_string()))?;
-    let log = fs::read_to_string(log(name, target)).unwrap_or_default();
-    if !status.success() {
+    files::create(&found)?;
+    files::create(&failed)?;
+    let mut fuzz = Command::new(programs.join(name));
+    fuzz.arg(format!("-max_total_time={seconds}")).args(LIMITS).arg("-print_final_stats=1");
+    fuzz.arg(format!("-artifact_prefix={}/", failed.display()));
+    fuzz.arg(&found).arg(run::workspace().join("tests/corpus"));
+    let output = fuzz.output().map_err(|error| {
+        Failure::Failed(format!("`{}` does not start: {error}", run::line(&fuzz)))
+    })?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
         let start = log.lines().count().saturating_sub(40);
         let end: Vec<&str> = log.lines().skip(start).collect();
         return Err(Failure::Failed(format!(
-            "fuzz target {name} found something ({status}):\n{}",
+            "fuzz target {name} found something ({}):\n{}",
+            output.status,
             end.join("\n")
         )));
     }
-    let runs = log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
-    let memory = log.lines().find_map(|line| line.strip_prefix("stat::peak_rss_mb:"));
-    let (runs, memory) = (runs.unwrap_or("?").trim(), memory.unwrap_or("?").trim());
+    let figure =
+        |of: &str| log.lines().find_map(|line| line.strip_prefix(of)).unwrap_or("?").trim();
+    let (runs, memory) = (figure("stat::number_of_executed_units:"), figure("stat::peak_rss_mb:"));
     eprintln!("xtask fuzz: {name}: {runs} inputs, at most {memory} MB");
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! `gpu`: builds the checks in `gpu/` for a machine with a GPU, and runs them here or packs them
 //! into a folder that travels.
 
-use crate::apt;
-use crate::readme;
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope};
+use crate::{apt, files, readme};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,18 +53,14 @@ const PROGRAMS: [Program; 8] = [
     Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
 ];
 
-/// Runs `cargo xtask gpu`.
-pub fn command(args: &[String]) -> Result {
-    let root = run::workspace().join("target/gpu");
-    let (folder, is_run_here) = match args {
-        [] => (root.join("pack"), true),
-        [flag, folder] if flag == "--pack" => (PathBuf::from(folder), false),
-        [other, ..] => return Err(Failure::Usage(format!("`gpu` does not know `{other}`"))),
-    };
-    let programs = build(&root, !is_run_here)?;
+/// Runs `cargo xtask gpu`: on this machine, or into a folder that travels.
+pub fn command(folder: Option<&str>) -> Result {
+    let (root, travels) = (run::workspace().join("target/gpu"), folder.is_some());
+    let programs = build(&root, travels)?;
+    let folder = folder.map_or_else(|| root.join("pack"), PathBuf::from);
     let size = pack(&programs, &folder)?;
     println!("{}: {:.1} MB", folder.display(), size as f64 / 1e6);
-    if !is_run_here {
+    if travels {
         return programs.iter().try_for_each(|program| check_versions(program));
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
@@ -102,25 +97,13 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
 
 /// Writes README's package, under another name than the example's.
 fn write_readme(folder: &Path) -> Result {
-    let root = run::workspace();
-    let files =
-        readme::package(&root).map_err(|error| failed("read", &root.join("README.md"), &error))?;
-    for (path, text) in files {
-        let text =
-            if path == "Cargo.toml" { text.replacen("\"saxpy\"", "\"readme\"", 1) } else { text };
-        write(&folder.join(path), &text)?;
+    for (path, text) in readme::package(&run::workspace())
+        .map_err(|error| files::failed("read", Path::new("README.md"), &error))?
+    {
+        let own = if path == "Cargo.toml" { "\"readme\"" } else { "\"saxpy\"" };
+        files::write(&folder.join(path), &text.replacen("\"saxpy\"", own, 1))?;
     }
     Ok(())
-}
-
-/// Writes a file, unless it is already the same: Cargo looks at times.
-fn write(path: &Path, text: &str) -> Result {
-    if fs::read_to_string(path).is_ok_and(|present| present == text) {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|error| failed("write", path, &error))
 }
 
 /// Unpacks an old C library into this folder, unless it is already there.
@@ -138,11 +121,8 @@ fn fetch(sysroot: &Path) -> Result {
     }
     apt::unpack_of(OLDEST.0, &LIBRARIES, sysroot)?;
     // The package's link leads to the loader of this machine.
-    let linked = fs::remove_file(&loader).and_then(|()| {
-        let file = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
-        apt::symlink(PathBuf::from(file), &loader)
-    });
-    linked.map_err(|error| failed("link the loader", &loader, &error))
+    let own = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
+    run::check(Command::new("ln").arg("-sf").arg(own).arg(loader))
 }
 
 /// Makes Cargo link the program, and the C++ compiler the images for the CPU, with the libraries of
@@ -168,7 +148,7 @@ fn link_with(cargo: &mut Command, sysroot: &Path) {
 
 /// Checks that the program and the images in it need no newer C library.
 fn check_versions(program: &Path) -> Result {
-    let bytes = fs::read(program).map_err(|error| failed("read", program, &error))?;
+    let bytes = fs::read(program).map_err(|error| files::failed("read", program, &error))?;
     const START: &[u8] = b"GLIBC_2.";
     let needed = bytes.windows(START.len() + 2).filter(|part| part.starts_with(START));
     let needed = needed.filter_map(|part| std::str::from_utf8(&part[START.len()..]).ok());
@@ -188,23 +168,15 @@ fn check_versions(program: &Path) -> Result {
 
 /// Writes the folder; returns its size in bytes.
 fn pack(programs: &[PathBuf], folder: &Path) -> Result<u64> {
-    let write = || {
-        fs::create_dir_all(folder.join("bin"))?;
-        fs::write(folder.join("run.sh"), SCRIPT)?;
-        let mut size = SCRIPT.len() as u64;
-        for (built, Program { package, .. }) in programs.iter().zip(PROGRAMS) {
-            size += fs::copy(built, folder.join("bin").join(package))?;
-        }
-        Ok(size)
-    };
-    let size = write().map_err(|error| failed("write the folder", folder, &error))?;
+    files::write(&folder.join("run.sh"), SCRIPT)?;
+    files::create(&folder.join("bin"))?;
+    let mut size = SCRIPT.len() as u64;
+    for (built, Program { package, .. }) in programs.iter().zip(PROGRAMS) {
+        size += files::copy(built, &folder.join("bin").join(package))?;
+    }
     if size > LARGEST {
         let text = format!("the folder has {size} bytes, and may have {LARGEST}");
         return Err(Failure::Failed(text));
     }
     Ok(size)
-}
-
-fn failed(attempt: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot {attempt} {}: {error}", path.display()))
 }

@@ -1,17 +1,14 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 
 mod apt;
-mod bench;
 mod budget;
 mod ci;
 mod elsewhere;
+mod files;
 mod fuzz;
 mod gpu;
-mod links;
-mod newcomer;
 mod prebuilt;
 mod publish;
-mod published;
 mod readme;
 mod run;
 mod rust_kernels;
@@ -22,7 +19,8 @@ mod weight;
 mod wheels;
 
 use run::{Failure, Result};
-use std::process::ExitCode;
+use setup::Scope;
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 The project's own commands:
@@ -30,7 +28,7 @@ The project's own commands:
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test                install clang, lld and g++, then run the tests that need no more, without
                                   slow ones; it prints what it left out
-  cargo xtask test --all [ARGS...] install what all tests need (2.4 GB), then `cargo test --workspace ARGS`
+  cargo xtask test --all [ARGS...] install what all tests need (2.7 GB), then `cargo test --workspace ARGS`
   cargo xtask test ARGS...        install clang, lld and g++, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, fmt-gpu,
@@ -62,33 +60,47 @@ CONTRIBUTING.md says more.
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (command, rest) = match args.split_first() {
-        Some((command, rest)) => (command.as_str(), rest),
-        None => ("help", &[][..]),
-    };
-    match dispatch(command, rest) {
+    match dispatch(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(HELP),
     }
 }
 
-fn dispatch(command: &str, args: &[String]) -> Result {
-    match command {
-        "setup" => setup::command(args),
-        "test" => test::command(args),
-        "ci" => ci::command(args),
-        "fuzz" => fuzz::command(args),
-        "bench" => bench::command(args),
-        "prebuilt" => prebuilt::command(args),
-        "gpu" => gpu::command(args),
-        "newcomer" => newcomer::command(args),
-        "elsewhere" => elsewhere::command(args),
-        "rust-kernels" => rust_kernels::command(args),
-        "weight" => weight::command(args),
-        "help" | "-h" | "--help" => {
+fn dispatch(args: &[String]) -> Result {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words[..] {
+        ["setup"] => setup::command(false),
+        ["setup", "--check"] => setup::command(true),
+        ["test", ref args @ ..] => test::command(args),
+        ["ci", ref steps @ ..] => ci::command(steps),
+        ["fuzz", "--seconds", seconds, ref targets @ ..] => fuzz::command(seconds, targets),
+        ["fuzz", ref targets @ ..] => fuzz::command(fuzz::SECONDS, targets),
+        ["bench", ref args @ ..] => bench(args),
+        ["prebuilt"] => prebuilt::command(false),
+        ["prebuilt", "--check"] => prebuilt::command(true),
+        ["gpu"] => gpu::command(None),
+        ["gpu", "--pack", folder] => gpu::command(Some(folder)),
+        ["newcomer"] => {
+            let system = ["--mount", "bash", "xtask/src/newcomer/system.sh"];
+            run::check(Command::new("unshare").args(system).current_dir(run::workspace()))
+        }
+        ["elsewhere", ..] => elsewhere::command(&args[1..]),
+        ["rust-kernels"] => rust_kernels::command(),
+        ["weight"] => weight::command(&setup::prepare(Scope::All)?),
+        [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");
             Ok(())
         }
-        other => Err(Failure::Usage(format!("there is no command `{other}`"))),
+        _ => Err(Failure::Usage(format!("there is no command `{}`", words.join(" ")))),
     }
+}
+
+/// Runs the benchmarks, which compare our tools with those that set-up has found.
+fn bench(args: &[&str]) -> Result {
+    let setup = setup::prepare(Scope::All)?;
+    let build = "build --quiet --release --locked --package offload-tools --features drop-in";
+    run::check(setup.cargo().args(build.split(' ')))?;
+    let mut bench = setup.cargo();
+    bench.args("run --quiet --release --locked --package offload-bench --".split(' '));
+    run::passes(run::status(bench.args(args))?)
 }

@@ -7,28 +7,19 @@ use std::path::Path;
 use std::process::Command;
 
 /// The workspaces, and their packages that have a prebuilt set.
-const PACKAGES: [(&str, &[&str]); 2] = [
-    ("Cargo.toml", &["saxpy"]),
+const PACKAGES: [(&str, &str); 2] = [
+    ("Cargo.toml", "saxpy"),
     (
         "examples/Cargo.toml",
-        &[
-            "cuda-vector-add",
-            "hip-vector-add",
-            "kernel-tests",
-            "kernels-by-name",
-            "module-library",
-            "one-source",
-            "several-gpus",
-        ],
+        "cuda-vector-add hip-vector-add kernel-tests kernels-by-name module-library one-source several-gpus",
     ),
 ];
 /// The package whose kernels are in Rust, for which set-up installs no compiler.
 const RUST: &str = "rust-kernels";
 const FOLDERS: &str = "examples/*/prebuilt";
 
-/// Runs `cargo xtask prebuilt [--check]`.
-pub fn command(args: &[String]) -> Result {
-    let check = run::only_flag("prebuilt", "--check", args)?;
+/// Runs `cargo xtask prebuilt`; with `--check`, fails if git then sees a difference.
+pub fn command(check: bool) -> Result {
     // A missing tool is an error: images that cannot be compiled would stay unchanged, and the set
     // would mix old and new images.
     let setup = setup::prepare_all()?;
@@ -36,7 +27,7 @@ pub fn command(args: &[String]) -> Result {
         update(&setup, manifest, packages, None)?;
     }
     match rust_kernels::rustc()? {
-        Some(rustc) => update(&setup, "examples/Cargo.toml", &[RUST], Some(&rustc))?,
+        Some(rustc) => update(&setup, "examples/Cargo.toml", RUST, Some(&rustc))?,
         None => eprintln!(
             "xtask prebuilt: {RUST} is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
         ),
@@ -45,8 +36,8 @@ pub fn command(args: &[String]) -> Result {
 }
 
 /// Makes the prebuilt sets of these packages, with this rustc for kernels in Rust.
-fn update(setup: &Setup, manifest: &str, packages: &[&str], rustc: Option<&Path>) -> Result {
-    let packages: Vec<&str> = packages.iter().flat_map(|package| ["--package", package]).collect();
+fn update(setup: &Setup, manifest: &str, packages: &str, rustc: Option<&Path>) -> Result {
+    let packages: Vec<&str> = packages.split(' ').flat_map(|it| ["--package", it]).collect();
     // The build scripts must run, even if Cargo finds them fresh: this removes their outputs.
     run::check(
         setup

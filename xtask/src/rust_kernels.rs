@@ -4,15 +4,12 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
-use crate::{apt, tools, wheels};
-use std::fs;
+use crate::{apt, files, tools};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Runs `cargo xtask rust-kernels`.
-pub fn command(args: &[String]) -> Result {
-    if let Some(other) = args.first() {
-        return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));
-    }
+pub fn command() -> Result {
     let setup = setup::prepare(Scope::All)?;
     fetch(&folder())?;
     test(&setup)
@@ -20,8 +17,8 @@ pub fn command(args: &[String]) -> Result {
 
 /// Unpacks the compiler into this folder, unless it is already there.
 pub fn fetch(folder: &Path) -> Result {
-    let need = tools::RUST_GPU;
-    if need.is_unpacked(folder) {
+    let need = tools::RUST_GPU.need;
+    if tools::RUST_GPU.is_unpacked(folder) {
         return Ok(());
     }
     if !apt::is_here() {
@@ -45,8 +42,7 @@ pub fn in_ci(setup: &Setup) -> Result {
 
 /// Returns the folder for the compiler, which may not exist yet.
 pub fn folder() -> PathBuf {
-    run::var(tools::RUST_GPU_VARIABLE)
-        .map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
+    tools::RUST_GPU.folder()
 }
 
 /// Writes a script that starts the compiler, which needs the folder of its libraries. Returns the
@@ -61,11 +57,8 @@ pub fn rustc() -> Result<Option<PathBuf>> {
         "#!/bin/sh\nLD_LIBRARY_PATH='{0}/usr/lib/x86_64-linux-gnu' exec '{0}/usr/bin/rustc' \"$@\"\n",
         folder.display()
     );
-    let written = fs::create_dir_all(script.with_file_name(""))
-        .and_then(|()| fs::write(&script, text))
-        .and_then(|()| wheels::make_executable(&script));
-    written
-        .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", script.display())))?;
+    files::write(&script, &text)?;
+    run::check(Command::new("chmod").arg("+x").arg(&script))?;
     Ok(Some(script))
 }
 
@@ -73,7 +66,7 @@ fn test(setup: &Setup) -> Result {
     for (area, filter) in [("builds", "rust_crates"), ("runtimes", "rust_kernels")] {
         let mut test = setup.cargo();
         test.args(["test", "--locked", "--package", "offload-tests", "--test", area, "--", filter]);
-        run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))?;
+        run::check(test.env(tools::RUST_GPU.variable, folder()))?;
     }
     Ok(())
 }

@@ -1,17 +1,22 @@
 //! `test`: runs `cargo test` with the tools that set-up has found, for a short run or everything.
 
-use crate::run::{self, Failure, Result};
+use crate::files;
+use crate::run::{self, Result};
 use crate::setup::{self, Scope, Setup};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-/// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run.
-pub fn command(args: &[String]) -> Result {
-    match args.split_first() {
-        None => short(&setup::prepare(Scope::Short)?),
-        Some((flag, args)) if flag == "--all" => {
+/// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run: the fast
+/// tests, and the slow ones of README's claims (tests/src/registry.rs).
+pub fn command(args: &[&str]) -> Result {
+    match *args {
+        // Doctests are left out, because each doctest is a separate program to link.
+        [] => run_with(
+            &setup::prepare(Scope::Short)?,
+            &["--lib", "--bins", "--tests"],
+            &[("OFFLOAD_TEST_SHORT", "1")],
+        ),
+        ["--all", ref args @ ..] => {
             if args.is_empty() {
                 eprintln!(
                     "xtask test --all: all tests take 12 minutes on two idle cores, and longer \
@@ -20,94 +25,8 @@ pub fn command(args: &[String]) -> Result {
             }
             run_with(&setup::prepare(Scope::All)?, args, &[])
         }
-        Some(_) => run_with(&setup::prepare(Scope::Short)?, args, &[]),
+        _ => run_with(&setup::prepare(Scope::Short)?, args, &[]),
     }
-}
-
-/// Runs the tests with additional environment variables. Cargo prints the failures, so nothing is
-/// added to its output.
-pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> Result {
-    let mut cargo = setup.cargo();
-    cargo.arg("test").envs(variables.iter().copied());
-    if !names_packages(args) {
-        cargo.args(["--workspace", FEATURES]);
-    }
-    let record = Record::new()?;
-    let result = passes(cargo.args(going_on(args)).args(args).env(RECORD, &record.path));
-    let left_out = left_out(&record.text());
-    eprint!("{}{left_out}", record.times());
-    result
-}
-
-/// The variable that names the file to which each test of the package `offload-tests` adds a line.
-const RECORD: &str = "OFFLOAD_TEST_RECORD";
-
-/// The file with a line for each test that ran or was left out.
-struct Record {
-    path: PathBuf,
-}
-
-impl Record {
-    /// Begins an empty record in `target`.
-    fn new() -> Result<Self> {
-        let folder = run::workspace().join("target");
-        let path = folder.join("test-times");
-        let started = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, ""));
-        started.map_err(|error| {
-            Failure::Failed(format!("{} cannot be written: {error}", path.display()))
-        })?;
-        Ok(Self { path })
-    }
-
-    fn text(&self) -> String {
-        fs::read_to_string(&self.path).unwrap_or_default()
-    }
-
-    /// Returns the table of the tests that took most processor time. The file then has all tests,
-    /// sorted.
-    fn times(&self) -> String {
-        let text = self.text();
-        let times = sorted_times(&text);
-        let line = |(processor, wall, name): &(f64, f64, &str)| {
-            format!("{processor:>10.2} {wall:>8.2}  {name}\n")
-        };
-        let all: String = times.iter().map(line).collect();
-        if times.is_empty() || fs::write(&self.path, &all).is_err() {
-            return String::new();
-        }
-        let sum: f64 = times.iter().map(|time| time.0).sum();
-        let most: String = all.split_inclusive('\n').take(SHOWN).collect();
-        format!(
-            "xtask test: the tests with tools, and crates that they share, took {sum:.0} seconds of \
-             processor time; all in {}\n processor     wall  the {} longest\n{most}",
-            self.path.display(),
-            times.len().min(SHOWN)
-        )
-    }
-}
-
-/// The number of tests in the table at the end of a run.
-const SHOWN: usize = 40;
-
-/// Returns the processor time, wall time and name of each test in a record, longest first.
-fn sorted_times(record: &str) -> Vec<(f64, f64, &str)> {
-    let mut times: Vec<_> = record.lines().filter_map(times).collect();
-    times.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(b.2)));
-    times
-}
-
-/// Returns the processor time, wall time and name in a line of a record. Returns `None` for a test
-/// that did not run: its line has a reason.
-fn times(line: &str) -> Option<(f64, f64, &str)> {
-    let (name, times) = line.split_once('\t')?;
-    let (wall, processor) = times.split_once('\t')?;
-    Some((processor.parse().ok()?, wall.parse().ok()?, name))
-}
-
-/// Returns the option with which a failed test program does not keep Cargo from the others.
-fn going_on(args: &[String]) -> Option<&'static str> {
-    let is_given = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--no-fail-fast");
-    (!is_given).then_some("--no-fail-fast")
 }
 
 /// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
@@ -115,16 +34,63 @@ fn going_on(args: &[String]) -> Option<&'static str> {
 /// again. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
-/// Runs the fast tests, and the slow ones of README's claims (tests/src/registry.rs).
-fn short(setup: &Setup) -> Result {
-    let record = Record::new()?;
+/// Runs the tests with additional environment variables, and prints the sum of all test programs,
+/// the longest tests, and what was left out. Cargo prints the failures.
+pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Result {
+    let path = run::workspace().join("target/test-times");
+    files::write(&path, "")?;
     let mut cargo = setup.cargo();
-    // Doctests are left out, because each doctest is a separate program to link.
-    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests", "--no-fail-fast"]);
-    cargo.env("OFFLOAD_TEST_SHORT", "1").env(RECORD, &record.path);
-    let result = passes(&mut cargo);
-    eprint!("{}", left_out(&record.text()));
-    result
+    cargo.arg("test").envs(variables.iter().copied()).env(RECORD, &path);
+    let own = args.split(|arg| *arg == "--").next().unwrap_or_default();
+    let is_given =
+        |starts: &[&str]| own.iter().any(|arg| starts.iter().any(|it| arg.starts_with(it)));
+    // Cargo treats `--workspace -p NAME` as the whole workspace, but a user means that package.
+    if !is_given(&["-p", "--package", "--manifest-path"]) {
+        cargo.args(["--workspace", FEATURES]);
+    }
+    // A failed test program does not keep Cargo from the others.
+    cargo.args((!is_given(&["--no-fail-fast"])).then_some("--no-fail-fast")).args(args);
+    let mut sum = Sum::default();
+    let status = run::status_of_piped(&mut cargo, &mut |line| sum.add(line))?;
+    if sum.programs > 0 {
+        eprintln!("{}", sum.text(status.success()));
+    }
+    let record = fs::read_to_string(&path).unwrap_or_default();
+    let times = sorted_times(&record);
+    let all: String = times.iter().map(|(line, _)| line.as_str()).collect();
+    if !times.is_empty() && fs::write(&path, &all).is_ok() {
+        let sum: f64 = times.iter().map(|time| time.1).sum();
+        let most: String = all.split_inclusive('\n').take(SHOWN).collect();
+        eprint!(
+            "xtask test: the tests with tools, and crates that they share, took {sum:.0} seconds of \
+             processor time; all in {}\n processor     wall  the {} longest\n{most}",
+            path.display(),
+            times.len().min(SHOWN)
+        );
+    }
+    eprint!("{}", left_out(&record));
+    run::passes(status)
+}
+
+/// The variable that names the file to which each test of the package `offload-tests` adds a line.
+const RECORD: &str = "OFFLOAD_TEST_RECORD";
+
+/// The number of tests in the table at the end of a run.
+const SHOWN: usize = 10;
+
+/// Returns a line for each test that ran in a record, and its processor time: the longest first. In
+/// a record, a test has its name, its wall time and its processor time, or a reason why it did not
+/// run.
+fn sorted_times(record: &str) -> Vec<(String, f64)> {
+    let times = record.lines().filter_map(|line| {
+        let (name, times) = line.split_once('\t')?;
+        let (wall, processor) = times.split_once('\t')?;
+        let (wall, processor): (f64, f64) = (wall.parse().ok()?, processor.parse().ok()?);
+        Some((format!("{processor:>10.2} {wall:>8.2}  {name}\n"), processor))
+    });
+    let mut times: Vec<_> = times.collect();
+    times.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    times
 }
 
 /// Returns a line about the tests that a run left out: how many are slow, and how many need each of
@@ -151,32 +117,18 @@ fn left_out(record: &str) -> String {
     )
 }
 
-/// Runs `cargo test`, and prints the sum of all test programs.
-fn passes(cargo: &mut Command) -> Result {
-    let mut sum = Sum::default();
-    let status = run::status_of_piped(cargo, &mut |line| sum.add(line))?;
-    if sum.programs > 0 {
-        eprintln!("{}", sum.text(status.success()));
-    }
-    if status.success() {
-        return Ok(());
-    }
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Err(Failure::Said(code.unwrap_or(1)))
-}
-
 /// The numbers of tests of all test programs.
 #[derive(Debug, Default)]
-struct Sum {
+pub struct Sum {
     programs: u64,
-    passed: u64,
-    failed: u64,
-    ignored: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub ignored: u64,
 }
 
 impl Sum {
     /// Adds the result of a test program, if the line is one.
-    fn add(&mut self, line: &str) {
+    pub fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line.split_once("test result: ") else { return };
         let Some((_, numbers)) = numbers.split_once(". ") else { return };
         self.programs += 1;
@@ -206,17 +158,9 @@ impl Sum {
     }
 }
 
-/// Whether the user names packages: Cargo treats `--workspace -p NAME` as the whole workspace, but
-/// this user means only that package.
-fn names_packages(args: &[String]) -> bool {
-    args.iter().take_while(|arg| *arg != "--").any(|arg| {
-        arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Sum, going_on, left_out, names_packages, sorted_times};
+    use super::{Sum, left_out, sorted_times};
 
     #[test]
     fn what_is_left_out_is_counted() {
@@ -229,7 +173,9 @@ mod tests {
     #[test]
     fn the_longest_tests_come_first() {
         let record = "a\t1.00\t0.50\nb\tignored\tneeds X\nc::d\t0.40\t0.70\n";
-        assert_eq!(sorted_times(record), [(0.7, 0.4, "c::d"), (0.5, 1.0, "a")]);
+        let times = sorted_times(record);
+        assert_eq!(times.iter().map(|time| time.1).collect::<Vec<_>>(), [0.7, 0.5]);
+        assert_eq!(times[0].0, "      0.70     0.40  c::d\n");
     }
 
     #[test]
@@ -247,24 +193,5 @@ mod tests {
         let without = Sum { programs: 1, passed: 4, ..Sum::default() };
         assert!(without.text(false).contains("without a result"));
         assert!(!without.text(true).contains("without a result"));
-    }
-
-    #[test]
-    fn one_failure_does_not_stop_the_others() {
-        let args = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(going_on(&args("--test tools -- --no-fail-fast")), Some("--no-fail-fast"));
-        assert_eq!(going_on(&args("--no-fail-fast --test tools")), None);
-    }
-
-    #[test]
-    fn named_packages_are_all_that_runs() {
-        let names = |line: &str| {
-            let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            names_packages(&args)
-        };
-        assert!(names("-p offload-format"));
-        assert!(names("--release --package=xtask"));
-        assert!(!names("--profile release bundle -- -p"));
-        assert!(!names(""));
     }
 }

@@ -2,159 +2,127 @@
 //! installed into a Python.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{WHEELS, Wheel};
+use crate::{files, tools};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the wheels that are missing in the tree, or that have another version than required.
-pub fn missing(tree: &Path) -> Vec<&'static Wheel> {
-    WHEELS.iter().filter(|wheel| !stamp(tree, wheel).is_file()).collect()
+/// A line of the list of wheels, which explains its parts.
+#[derive(Debug, Default)]
+pub struct Wheel {
+    /// The folder in `.tools` that contains the files. Several wheels may share it.
+    pub folder: &'static str,
+    requirement: &'static str,
+    platform: &'static str,
+    sha256: &'static str,
+    files: Vec<&'static str>,
 }
 
-/// Makes a new tree with all wheels. The tree appears only when it is complete.
-pub fn install(tree: &Path) -> Result {
-    let python = python()?;
-    let names: Vec<String> = WHEELS.iter().map(ToString::to_string).collect();
-    eprintln!("xtask setup: fetching wheels: {}", names.join(" "));
-    let new = tree.with_extension(format!("new-{}", std::process::id()));
-    let result = fill(&new, &python)
-        .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
-    // After a success, nothing is left to remove. After a failure, an error of the removal is
-    // ignored, because the first message is the helpful one.
-    let _ = fs::remove_dir_all(&new);
-    result
-}
-
-fn fill(new: &Path, python: &Path) -> Result {
-    for wheel in &WHEELS {
-        let download = new.join("download");
-        let file = fetch(python, &[&wheel.to_string()], &download)?;
-        run::check(Command::new(python).args(["-m", "zipfile", "-e"]).arg(file).arg(new))?;
-        fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
-        let stamp = stamp(new, wheel);
-        fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))?;
+/// Returns all wheels in the list.
+pub fn all() -> Vec<Wheel> {
+    let mut all: Vec<Wheel> = Vec::new();
+    let lines = include_str!("tools/wheels.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        match (line.strip_prefix("  "), all.last_mut()) {
+            (Some(file), Some(wheel)) => wheel.files.push(file),
+            _ => {
+                let mut words = line.split(' ');
+                let mut word = || words.next().unwrap_or_default();
+                let (folder, requirement, platform, sha256) = (word(), word(), word(), word());
+                all.push(Wheel { folder, requirement, platform, sha256, ..Wheel::default() });
+            }
+        }
     }
-    make_programs_executable(new)
+    all
 }
 
-/// Sets the executable bit for the programs of an unpacked wheel, because `zipfile` drops it.
-pub fn make_programs_executable(tree: &Path) -> Result {
-    let files = files(tree).map_err(|error| failed("list", tree, &error))?;
-    for file in files.iter().filter(|file| is_program(tree, file)) {
-        make_executable(file).map_err(|error| failed("make executable", file, &error))?;
+impl Wheel {
+    /// Whether the files of this wheel are in its folder.
+    pub fn is_here(&self) -> bool {
+        let folder = tools::folder(self.folder);
+        folder.join(self.stamp()).is_file() && self.files.iter().all(|it| folder.join(it).exists())
+    }
+
+    /// Returns the wheel as pip and messages name it.
+    pub fn name(&self) -> String {
+        let platform = if self.platform.is_empty() { "" } else { " for " };
+        format!("{}{platform}{}", self.requirement, self.platform)
+    }
+
+    /// Returns the name of the file that records which wheel the files in a folder are from.
+    fn stamp(&self) -> String {
+        if self.sha256.is_empty() {
+            return format!(".stamp-{}", self.requirement.replace("==", "-"));
+        }
+        format!(".stamp-{}", self.sha256)
+    }
+
+    /// Adds the files of this wheel to a folder.
+    fn unpack(&self, folder: &Path, python: &Path) -> Result {
+        eprintln!("xtask setup: fetching files of {}", self.name());
+        let download = folder.join("download");
+        // pip reads hashes only from a file.
+        let requirement = download.join("requirement.txt");
+        let hash = if self.sha256.is_empty() {
+            String::new()
+        } else {
+            format!(" --hash=sha256:{}", self.sha256)
+        };
+        files::write(&requirement, &format!("{}{hash}\n", self.requirement))?;
+        let mut pip = Command::new(python);
+        pip.args("-m pip download --quiet --no-deps --only-binary :all: --dest".split(' '));
+        pip.arg(&download).arg("--requirement").arg(&requirement);
+        if !self.platform.is_empty() {
+            // The files are read by tests and not by Python, so any version of Python will do.
+            pip.args(["--python-version", "3.11", "--platform", self.platform]);
+        }
+        run::check(&mut pip)?;
+        let is_wheel = |path: &PathBuf| path.extension().is_some_and(|it| it == "whl");
+        let wheel = files::list(&download)?.into_iter().find(is_wheel).ok_or_else(|| {
+            let text = format!("pip reported success and left no wheel of {}", self.requirement);
+            Failure::Failed(text)
+        })?;
+        let mut extract = Command::new(python);
+        run::check(extract.args(["-c", EXTRACT]).arg(wheel).arg(folder).args(&self.files))?;
+        files::remove(&download)?;
+        let stamp = folder.join(self.stamp());
+        fs::write(&stamp, "").map_err(|error| files::failed("write", &stamp, &error))
+    }
+}
+
+/// A Python script that unpacks a wheel into a folder: the named files and folders, or all files.
+/// `python -m zipfile` unpacks all or nothing, and loses the executable bit.
+const EXTRACT: &str = "import os, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+for file in wheel.infolist():
+    name, wanted = file.filename, sys.argv[3:] or ['']
+    if any(name == it or it[-1:] in ['', '/'] and name.startswith(it) for it in wanted):
+        path = wheel.extract(file, sys.argv[2])
+        if file.external_attr >> 16 & 0o111 and not file.is_dir():
+            os.chmod(path, 0o755)";
+
+/// Fetches the wheels that are missing. A folder is made of all its wheels, and appears only when
+/// it is complete.
+pub fn install(wheels: &[Wheel]) -> Result {
+    let python = python()?;
+    for group in wheels.chunk_by(|one, other| one.folder == other.folder) {
+        if !group.iter().all(Wheel::is_here) {
+            files::make(&tools::folder(group[0].folder), |new| {
+                group.iter().try_for_each(|wheel| wheel.unpack(new, &python))
+            })?;
+        }
     }
     Ok(())
-}
-
-/// Downloads one wheel into a folder, with these arguments for pip; returns its path.
-pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
-    run::check(
-        Command::new(python)
-            .args([
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--only-binary",
-                ":all:",
-                "--dest",
-            ])
-            .arg(folder)
-            .args(arguments),
-    )?;
-    let files = files(folder).map_err(|error| failed("list", folder, &error))?;
-    let wheel = files.into_iter().find(|file| file.extension().is_some_and(|e| e == "whl"));
-    wheel.ok_or_else(|| {
-        Failure::Failed(format!("pip reported success and left no wheel in `{}`", folder.display()))
-    })
 }
 
 /// Returns a Python that has pip: the first Python in `PATH` may lack pip, while the system's
 /// Python has it.
-pub fn python() -> Result<PathBuf> {
+fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
-    [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")]
-        .into_iter()
-        .find(works)
-        .ok_or_else(|| {
-            Failure::Failed(
-                "cannot fetch wheels: `python3 -m pip --version` does not work".to_owned(),
-            )
-        })
-}
-
-/// Replaces a folder, if it exists, by a new one.
-pub fn replace(tree: &Path, new: &Path) -> io::Result<()> {
-    if tree.exists() {
-        fs::remove_dir_all(tree)?;
-    }
-    fs::rename(new, tree)
-}
-
-fn stamp(tree: &Path, wheel: &Wheel) -> PathBuf {
-    tree.join(format!(".stamp-{}-{}", wheel.name, wheel.version))
-}
-
-/// Whether a file is a program, according to its folder: `zipfile` does not restore the executable
-/// bit.
-fn is_program(tree: &Path, file: &Path) -> bool {
-    let Ok(inside) = file.strip_prefix(tree) else {
-        return false;
-    };
-    let Some(folder) = inside.parent() else {
-        return false;
-    };
-    let folders: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
-    folders.iter().any(|name| name == "bin")
-        || folders.windows(2).any(|pair| pair[0].ends_with(".data") && pair[1] == "scripts")
-}
-
-fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            found.extend(files(&entry.path())?);
-        } else {
-            found.push(entry.path());
-        }
-    }
-    Ok(found)
-}
-
-#[cfg(unix)]
-pub fn make_executable(file: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(file, fs::Permissions::from_mode(0o755))
-}
-
-#[cfg(not(unix))]
-pub fn make_executable(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Returns the failure of an operation on a path, with the reason.
-pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn programs_are_known_by_their_folder() {
-        let tree = Path::new("bin/tree");
-        let is = |file: &str| is_program(tree, &tree.join(file));
-        assert!(is("nvidia/cu13/bin/ptxas"));
-        assert!(is("thing-1.data/scripts/thing"));
-        assert!(!is("nvidia/cu13/include/bin.h"));
-        assert!(!is("scripts/thing"));
-        assert!(!is("bin"));
-    }
+    let found = ["python3", "/usr/bin/python3"].map(PathBuf::from).into_iter().find(works);
+    found.ok_or_else(|| {
+        let text = "cannot fetch wheels: `python3 -m pip --version` does not work";
+        Failure::Failed(text.to_owned())
+    })
 }

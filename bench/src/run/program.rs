@@ -15,9 +15,6 @@ mod pocl;
 mod saxpy {
     offload_gpu::include_kernels!("saxpy");
 }
-mod block_sum {
-    offload_gpu::include_kernels!("block_sum");
-}
 mod many {
     offload_gpu::include_kernels!("many");
 }
@@ -28,7 +25,6 @@ mod thousand {
 fn main() {
     match env::args().nth(1).as_deref() {
         Some("calls") => calls(),
-        Some("checks") => checks(),
         Some(peer @ ("cpu" | "opencl:0" | "pocl" | "rust")) => cpu::run(peer),
         _ => panic!("which task?"),
     }
@@ -152,27 +148,6 @@ fn measure(name: &str, mut call: impl FnMut()) {
     let start = Instant::now();
     (0..CALLS).for_each(|_| call());
     println!("{name} {}", start.elapsed().as_nanos() as f64 / f64::from(CALLS));
-}
-
-/// Measures blocks with barriers. The first launch is not measured: it allocates memory that later
-/// launches use again.
-fn checks() {
-    let device = Device::cpu();
-    let count = 200 * 256;
-    let x = device.buffer(&vec![1.0_f32; count]).expect("there is memory");
-    let mut sums = device.zeros(200).expect("there is memory");
-    for run in 0..4 {
-        let start = Instant::now();
-        // SAFETY: the buffer has one sum for each block of 256 elements.
-        unsafe {
-            block_sum::block_sum(count as i32, &x, &mut sums)
-                .launch(&device, 200, 256)
-                .expect("a grid runs")
-        };
-        if run > 0 {
-            println!("{}", start.elapsed().as_nanos());
-        }
-    }
 }
 
 /// Returns the time of a clock, in nanoseconds.

@@ -52,10 +52,13 @@ use crate::toolchain::{Cargo, Error};
 /// Paths are relative to the package's folder. The [crate's front page](crate) has an example. The
 /// methods below are in the order of use:
 ///
-/// 1. sources: [`file`](Build::file), [`modules`](Build::modules), [`rust_crate`](Build::rust_crate);
+/// 1. sources: [`file`](Build::file), [`modules`](Build::modules),
+///    [`rust_crate`](Build::rust_crate);
 /// 2. targets: [`archs`](Build::archs), [`supports`](Build::supports);
-/// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler), [`prebuilt`](Build::prebuilt);
-/// 4. the end: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for `<<<...>>>`.
+/// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler),
+///    [`prebuilt`](Build::prebuilt);
+/// 4. the end: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
+///    `<<<...>>>`.
 ///
 /// The pages of the guide answer the [next questions](crate#next-questions).
 #[derive(Debug, Clone, Default)]

@@ -10,9 +10,9 @@ use std::ffi::OsString;
 use std::fs;
 
 /// The options with which clang writes LLVM IR for [`regions::cut`]. It inlines what clang inlines
-/// for GPUs: 11 times more than for CPUs. It unrolls loops of few rounds completely, so that a thread
-/// keeps a sum in a register; other loops may be turned. The loops over the threads come after, and
-/// are vectorized then. No kernel reads `errno`.
+/// for GPUs: 11 times more than for CPUs. It unrolls loops of few rounds completely, so that a
+/// thread keeps a sum in a register; other loops may be turned. The loops over the threads come
+/// after, and are vectorized then. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",

@@ -4,8 +4,8 @@ use crate::text::{escaped, shortened};
 use offload_format::ErrorKind;
 use offload_format::inventory::{Place, Problem};
 
-/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Names have at most
-/// `width` characters, if it is not 0.
+/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Names have at
+/// most `width` characters, if it is not 0.
 pub fn place_text(place: &Place<'_>, width: usize) -> String {
     let mut out = String::new();
     if let Some(slice) = place.slice {

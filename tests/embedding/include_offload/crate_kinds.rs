@@ -1,5 +1,5 @@
-//! Crates that embed packs: libraries that programs load, crates without std, and crates that rename
-//! `offload-gpu`. The programs print their packs.
+//! Crates that embed packs: libraries that programs load, crates without std, and crates that
+//! rename `offload-gpu`. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack, printing};

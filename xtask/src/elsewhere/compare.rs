@@ -2,11 +2,9 @@
 
 use super::builds::Builds;
 use super::report::Row;
-use crate::run;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use crate::{files, run};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
 
 /// The command lines: the program, and its arguments with blanks between. `FILES` stands for all
 /// files of the corpus, `NULL` for the null device.
@@ -76,114 +74,68 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));
     for folder in [&here, &there] {
-        if let Err(why) = prepare(folder) {
-            return row.check("the command lines", Err(why));
+        if let Err(failure) = prepare(folder) {
+            return row.check("the command lines", Err(failure.text()));
         }
     }
     let own = run::workspace().join("target/debug");
     for (name, line) in LINES {
-        let null = if builds.host.is_windows() { "NUL" } else { "/dev/null" };
         let result = (|| {
-            let mut expected = outcome(Command::new(own.join(name)), &here, line, "/dev/null")?;
-            let exe = format!("{name}{}", builds.host.exe());
-            let mut found =
-                outcome(builds.program(&builds.programs("debug").join(exe)), &there, line, null)?;
-            if builds.host.is_windows() {
-                expected.printed = with_slashes(&expected.printed);
-                found.printed = with_slashes(&found.printed);
-            }
-            expected.agrees(&found)
+            let expected = outcome(Command::new(own.join(name)), &here, line, "/dev/null")?;
+            let program = format!("{name}{}", builds.host.exe());
+            let program = builds.program(&builds.programs("debug").join(program));
+            let null = if builds.host.is_windows() { "NUL" } else { "/dev/null" };
+            let found = outcome(program, &there, line, null)?;
+            agree(&expected, &found)?;
+            let (_, differ) = stdout(Command::new("diff").arg("-rq").arg(&here).arg(&there))?;
+            if differ.is_empty() { Ok(()) } else { Err(differ) }
         })();
         row.check(&format!("{name} {line}"), result);
     }
 }
 
-/// Returns text with slashes in place of backslashes: Windows separates folders by backslashes,
-/// which JSON doubles.
-fn with_slashes(text: &str) -> String {
-    text.replace("\\\\", "/").replace('\\', "/")
-}
+/// The exit status of a command line, its output, and its errors. Windows separates folders by
+/// backslashes, which JSON doubles: the output has slashes in their place.
+type Outcome = (Option<i32>, String, String);
 
-/// The outcome of a command line: its exit status, its output, and the files that exist afterwards.
-#[derive(Debug)]
-struct Outcome {
-    status: Option<i32>,
-    printed: String,
-    said: String,
-    files: BTreeMap<PathBuf, Vec<u8>>,
-}
-
-impl Outcome {
-    fn agrees(&self, other: &Self) -> Result<(), String> {
-        if self.status != other.status {
-            let (said, status) = (&other.said, other.status);
-            return Err(format!("status {status:?} in place of {:?}: {said}", self.status));
-        }
-        if self.printed != other.printed {
-            let lines = self.printed.lines().zip(other.printed.lines());
-            let first = lines.into_iter().find(|(one, other)| one != other);
-            return Err(format!("prints something else, first: {first:?}"));
-        }
-        let names = |outcome: &Self| outcome.files.keys().cloned().collect::<Vec<_>>();
-        if names(self) != names(other) {
-            return Err(format!("leaves {:?} in place of {:?}", names(other), names(self)));
-        }
-        match self.files.iter().find(|(name, bytes)| other.files[*name] != **bytes) {
-            Some((name, _)) => Err(format!("{} differs", name.display())),
-            None => Ok(()),
-        }
+fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
+    if expected.0 != found.0 {
+        return Err(format!("status {:?} in place of {:?}: {}", found.0, expected.0, found.2));
     }
+    if expected.1 != found.1 {
+        let first = expected.1.lines().zip(found.1.lines()).find(|(one, other)| one != other);
+        return Err(format!("prints something else, first: {first:?}"));
+    }
+    Ok(())
 }
 
 /// Runs a command line in a folder, and returns its outcome.
 fn outcome(mut command: Command, folder: &Path, line: &str, null: &str) -> Result<Outcome, String> {
+    let mut find = Command::new("find");
+    let (_, corpus) = stdout(find.current_dir(folder).args(["corpus", "-type", "f"]))?;
+    let mut corpus: Vec<&str> = corpus.lines().collect();
+    corpus.sort_unstable();
     for word in line.split(' ') {
-        if word == "FILES" {
-            let mut corpus = Vec::new();
-            files(&folder.join("corpus"), &mut corpus)?;
-            corpus.sort();
-            for file in corpus {
-                let name = file.strip_prefix(folder).map_err(|error| error.to_string())?;
-                command.arg(name);
-            }
-        } else {
-            command.arg(word.replace("NULL", null));
-        }
+        match word {
+            "FILES" => command.args(&corpus),
+            _ => command.arg(word.replace("NULL", null)),
+        };
     }
     let output = command.current_dir(folder).output().map_err(|error| error.to_string())?;
-    let mut left = Vec::new();
-    files(folder, &mut left)?;
-    let mut read = BTreeMap::new();
-    for file in left.into_iter().filter(|file| !file.starts_with(folder.join("corpus"))) {
-        let name = file.strip_prefix(folder).map_err(|error| error.to_string())?.to_owned();
-        read.insert(name, fs::read(&file).map_err(|error| error.to_string())?);
-    }
-    Ok(Outcome {
-        status: output.status.code(),
-        printed: String::from_utf8_lossy(&output.stdout).into_owned(),
-        said: String::from_utf8_lossy(&output.stderr).into_owned(),
-        files: read,
-    })
+    let printed = String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((output.status.code(), printed, errors))
+}
+
+/// Returns the exit status and the output of one of this machine's programs.
+fn stdout(command: &mut Command) -> Result<(ExitStatus, String), String> {
+    run::stdout(command).map_err(run::Failure::text)
 }
 
 /// Makes a folder that contains only the corpus.
-fn prepare(folder: &Path) -> Result<(), String> {
-    let _ = fs::remove_dir_all(folder);
-    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+fn prepare(folder: &Path) -> crate::run::Result {
+    files::remove(folder)?;
+    files::create(folder)?;
     let mut copy = Command::new("cp");
-    copy.arg("-r").arg(run::workspace().join("tests/corpus")).arg(folder);
-    run::check(&mut copy).map_err(run::Failure::text)
-}
-
-/// Adds all files below a folder.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
-    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        if path.is_dir() {
-            files(&path, found)?;
-        } else {
-            found.push(path);
-        }
-    }
-    Ok(())
+    run::check(copy.arg("-r").arg(run::workspace().join("tests/corpus")).arg(folder))
 }

@@ -56,9 +56,9 @@ const WORST: Duration = Duration::from_secs(300);
 /// The time to build a standard library.
 const STD: Duration = Duration::from_secs(120);
 
-/// Runs the step of `ci`. It installs what the first host needs, and checks that host. Then it checks
-/// hosts whose runner and linker are installed, until the step's time ends. Each commit has another
-/// order of these hosts, so that all of them run in turn.
+/// Runs the step of `ci`. It installs what the first host needs, and checks that host. Then it
+/// checks hosts whose runner and linker are installed, until the step's time ends. Each commit has
+/// another order of these hosts, so that all of them run in turn.
 pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);

@@ -3,7 +3,7 @@
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
-use crate::{apt, rust_kernels, tools};
+use crate::{apt, files, rust_kernels, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,8 +52,8 @@ impl Compiler {
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian has
-    /// one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
+    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian
+    /// has one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
     ///
     /// Cargo could build the library as a part of each build. But then every build inside a test
     /// would build it again. An installed library is built once and kept.
@@ -71,61 +71,37 @@ impl Compiler {
         eprintln!("xtask elsewhere: building the standard library for {target}");
         let folder = run::workspace().join("target/elsewhere/std");
         let source = folder.join("src");
-        write(&source.join("lib.rs"), "#![no_std]\n")?;
-        write(&folder.join("Cargo.toml"), EMPTY)?;
+        files::write(&source.join("lib.rs"), "#![no_std]\n")?;
+        files::write(&folder.join("Cargo.toml"), EMPTY)?;
         let mut cargo = run::cargo();
         self.lead(&mut cargo);
-        cargo.current_dir(&folder).env("RUSTC_BOOTSTRAP", "1").args([
-            "build",
-            "--quiet",
-            "--release",
-            "-Z",
-            "build-std=std,panic_unwind,panic_abort,test,proc_macro",
-            "--target",
-            target,
-            "--target-dir",
-            "target",
-        ]);
+        let build = "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
+                     --target-dir target --target";
+        cargo.current_dir(&folder).env("RUSTC_BOOTSTRAP", "1");
+        cargo.args(build.split_whitespace()).arg(target);
         run::check(&mut cargo)?;
-        let library = self.library(target);
-        // The library appears only when it is complete.
-        let new = library.with_extension(format!("new-{}", std::process::id()));
         let built = folder.join("target").join(target).join("release/deps");
-        for entry in fs::read_dir(&built).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let text = name.to_string_lossy();
-            if text.ends_with(".rlib") && !text.starts_with("libempty-") {
-                make_folder(&new)?;
-                fs::copy(entry.path(), new.join(&name))
-                    .map_err(|error| failed("write", &new, &error))?;
+        files::make(&self.library(target), |new| {
+            for file in files::list(&built)? {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                if name.ends_with(".rlib") && !name.starts_with("libempty-") {
+                    files::copy(&file, &new.join(&*name))?;
+                }
             }
-        }
-        put_in_place(&new, &library)?;
-        let _ = fs::remove_dir_all(folder.join("target"));
-        Ok(())
+            Ok(())
+        })?;
+        files::remove(&folder.join("target"))
     }
 
-    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so that
-    /// the system's lists and architectures stay as they are.
+    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so
+    /// that the system's lists and architectures stay as they are.
     fn fetch_std(&self, target: &str, architecture: &str) -> Result {
         let new = self.root.join(format!("std-{architecture}"));
-        let lists = new.with_extension("lists");
-        make_folder(&lists.join("partial"))?;
-        let options = [
-            format!("APT::Architectures={architecture}"),
-            format!("Dir::State::lists={}", lists.display()),
-            "Dir::Cache::pkgcache=".to_owned(),
-            "Dir::Cache::srcpkgcache=".to_owned(),
-        ];
-        let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option]).collect();
-        // Some sources of the system may lack this architecture, which apt reports as an error.
-        run::status(Command::new("apt-get").arg("-q").args(&options).arg("update"))?;
+        let architectures = format!("APT::Architectures={architecture}");
         let package = format!("{}:{architecture}", tools::RUST_STD);
-        apt::download(&[&options[..], &["download"]].concat(), &[&package], &new)?;
-        let _ = fs::remove_dir_all(&lists);
-        put_in_place(&new.join("usr/lib/rustlib").join(target).join("lib"), &self.library(target))?;
-        let _ = fs::remove_dir_all(&new);
-        Ok(())
+        apt::unpack_with(&[architectures], &[package], &new)?;
+        files::put(&new.join("usr/lib/rustlib").join(target).join("lib"), &self.library(target))?;
+        files::remove(&new)
     }
 }
 
@@ -177,12 +153,12 @@ fn make_wine(host: &Host, folder: &Path) -> Result {
     if library.is_file() {
         return Ok(());
     }
-    make_folder(&prefix)?;
+    files::create(&prefix)?;
     let mut boot = Command::new(tools::WINE_PROGRAM);
     boot.envs(host.environment(folder)).env_remove("DISPLAY").args(["wineboot", "-i"]);
     run::check(&mut boot)?;
     let source = folder.join("bcryptprimitives.c");
-    write(&source, RANDOM)?;
+    files::write(&source, RANDOM)?;
     let mut compile = Command::new(format!("{}gcc", host.compilers));
     compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
     run::check(&mut compile)
@@ -210,42 +186,20 @@ fn make_musl(folder: &Path) -> Result {
         return Ok(());
     }
     let _ = fs::remove_file(&script);
-    write(&source, FPRINTF_CHK)?;
+    files::write(&source, FPRINTF_CHK)?;
     let unpacked = musl.join("unwinder");
     apt::unpack(&[tools::UNWINDER], &unpacked)?;
     let unwind = musl.join("libunwind.a");
-    fs::copy(unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)
-        .map_err(|error| failed("write", &unwind, &error))?;
+    files::copy(&unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)?;
     let object = musl.join("fprintf_chk.o");
     let mut compile = Command::new(host::MUSL_CC);
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs link this file: it leads to the archive with the unwinder.
-    write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
-    write(
+    files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
+    files::write(
         &script,
         "#!/bin/sh\nexec g++ -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -nostdinc++ \"$@\"\n",
     )?;
     run::check(Command::new("chmod").arg("+x").arg(&script))
-}
-
-/// Moves a complete folder to its place, and creates the folder around it.
-fn put_in_place(new: &Path, place: &Path) -> Result {
-    make_folder(place)?;
-    let _ = fs::remove_dir_all(place);
-    fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
-}
-
-fn make_folder(folder: &Path) -> Result {
-    fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))
-}
-
-/// Writes a file, and creates its folder.
-pub fn write(path: &Path, text: &str) -> Result {
-    make_folder(path.parent().unwrap_or(path))?;
-    fs::write(path, text).map_err(|error| failed("write", path, &error))
-}
-
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }

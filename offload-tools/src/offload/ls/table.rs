@@ -280,8 +280,8 @@ fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
 }
 
 /// Returns a row as text, with the style `target` for its first column and the style `others` for
-/// the rest. On a terminal, wider text is shortened. Elsewhere it stays whole, and the row is as long
-/// as needed.
+/// the rest. On a terminal, wider text is shortened. Elsewhere it stays whole, and the row is as
+/// long as needed.
 fn line(
     row: &Row,
     widths: &[usize; COLUMNS.len()],

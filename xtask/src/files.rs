@@ -1,0 +1,66 @@
+//! Reads and writes whole files and folders; each error names the attempt and the path.
+
+use crate::run::{Failure, Result};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Returns the failure of an operation on a path, with the reason.
+pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
+}
+
+/// Returns the text of a file.
+pub fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| failed("read", path, &error))
+}
+
+/// Returns the paths in a folder.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Makes a folder, if it is missing.
+pub fn create(folder: &Path) -> Result {
+    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
+}
+
+/// Writes a file and its folder, unless the file is already the same: Cargo looks at times.
+pub fn write(path: &Path, text: &str) -> Result {
+    if fs::read_to_string(path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    create(path.parent().unwrap_or(path))?;
+    fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+/// Copies a file, and returns its size.
+pub fn copy(from: &Path, to: &Path) -> Result<u64> {
+    fs::copy(from, to).map_err(|error| failed("write", to, &error))
+}
+
+/// Removes a folder, if it exists.
+pub fn remove(folder: &Path) -> Result {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", folder, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Moves a complete folder to its place.
+pub fn put(new: &Path, place: &Path) -> Result {
+    create(place)?;
+    remove(place)?;
+    fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
+}
+
+/// Fills a new folder, which appears at its path only when it is complete.
+pub fn make(folder: &Path, fill: impl FnOnce(&Path) -> Result) -> Result {
+    let new = folder.with_extension(format!("new-{}", std::process::id()));
+    let result = create(&new).and_then(|()| fill(&new)).and_then(|()| put(&new, folder));
+    // After a failure, its own message is the helpful one.
+    let _ = fs::remove_dir_all(&new);
+    result
+}
