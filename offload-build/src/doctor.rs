@@ -8,11 +8,10 @@ use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
 use crate::compile::{rust, sdk};
 use crate::targets::{self, Gpus, Target};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::install::Installable;
-use crate::toolchain::compilers::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Rust, Tools};
-use crate::toolchain::error::ErrorKind;
+use crate::toolchain::compilers::{Clang, Cxx, Nvcc, Ptxas, Rocm, Rust, Tools};
 use crate::toolchain::exec::Launcher;
+use crate::toolchain::{Cargo, ErrorKind};
 use offload_format::target::{IntelArch, NvidiaCode};
 use std::fmt;
 use std::path::PathBuf;
@@ -97,12 +96,12 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         nvcc(&tools),
         rocm(&tools),
         rust(&tools),
-        cxx(&tools, &cargo),
+        cxx(&tools),
         launcher(&cargo),
     ];
-    let native = match targets::native_gpus(&cargo, &tools) {
+    let native = match targets::native_gpus(&tools) {
         Ok(Gpus::Found(targets)) => Ok(targets),
-        Ok(Gpus::None { trail, .. }) => Err(trail),
+        Ok(Gpus::None { log, .. }) => Err(log),
         Err(error) => Err(vec![error.to_string()]),
     };
     let verdicts = if targets.is_empty() {
@@ -110,7 +109,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     } else {
         let mut dev_tools = Tools::forgetful(&dev_cargo);
         dev_tools.prefer_clang(wanted_clang);
-        verdicts(targets, (&cargo, &tools), (&dev_cargo, &dev_tools))
+        verdicts(targets, &tools, &dev_tools)
     };
     Report { tools: found, native, verdicts }
 }
@@ -134,12 +133,12 @@ pub fn find_ptxas() -> Result<Assembler, String> {
     let cargo = Cargo::outside("", true);
     let tools = Tools::forgetful(&cargo);
     match tools.ptxas() {
-        Ok(Found::Tool(ptxas)) => Ok(Assembler {
+        Ok(Ok(ptxas)) => Ok(Assembler {
             path: ptxas.path.clone(),
             version: ptxas.version(),
             processors: tools.ptxas_architectures(ptxas),
         }),
-        Ok(Found::Missing(trail)) => Err(MissingTool::ptxas_alone(trail).to_string()),
+        Ok(Err(log)) => Err(MissingTool::ptxas_alone(log).to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -160,17 +159,12 @@ const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-
   export OCL_ICD_VENDORS="$HOME/ocl" LD_LIBRARY_PATH="$HOME/ocl/lib" OFFLOAD_DEVICE=opencl:0"#;
 
 /// Returns the result for each target, with the tools of a release build and of a dev build.
-fn verdicts(
-    targets: &[String],
-    (cargo, tools): (&Cargo, &Tools<'_>),
-    (dev_cargo, dev_tools): (&Cargo, &Tools<'_>),
-) -> Vec<Verdict> {
-    let trials = Trial::new(cargo, tools)
-        .and_then(|release| Ok((release, Trial::new(dev_cargo, dev_tools)?)));
+fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec<Verdict> {
+    let trials = Trial::new(tools).and_then(|release| Ok((release, Trial::new(dev_tools)?)));
     let verdict = |target: &String| {
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
-            Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
+            Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
                 // The first line is enough: other fields of the report contain the places that were
                 // searched.
@@ -207,14 +201,10 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that the tool is missing. `trail` describes the search in more detail than the list
-    /// of places, and replaces this list.
-    fn missing(self, trail: impl fmt::Display) -> Self {
-        Self { looked: trail.to_string(), ..self }
-    }
-
-    fn install(self, help: Option<String>) -> Self {
-        Self { install: help, ..self }
+    /// Records that the tool is missing. `log` describes the search in more detail than the list of
+    /// places, and replaces it.
+    fn missing(self, log: impl fmt::Display, install: Option<String>) -> Self {
+        Self { looked: log.to_string(), install, ..self }
     }
 
     fn unusable(self, why: impl fmt::Display) -> Self {
@@ -229,10 +219,10 @@ fn clang(tools: &Tools<'_>) -> Tool {
         Clang::PLACES,
     );
     let clang = match tools.clang() {
-        Ok(Found::Tool(clang)) => clang,
-        Ok(Found::Missing(trail)) => {
-            let help = MissingTool::clang(trail, tools.wanted_clang()).help();
-            return tool.missing(trail).install(help);
+        Ok(Ok(clang)) => clang,
+        Ok(Err(log)) => {
+            let help = MissingTool::clang(log, tools.wanted_clang()).help();
+            return tool.missing(log, help);
         }
         Err(error) => return tool.unusable(error),
     };
@@ -260,10 +250,10 @@ fn clang(tools: &Tools<'_>) -> Tool {
 fn ptxas(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("ptxas", "machine code for NVIDIA", Ptxas::PLACES);
     match tools.ptxas() {
-        Ok(Found::Tool(ptxas)) => {
+        Ok(Ok(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
             // ptxas assembles clang's output, so clang must know the targets, too.
-            if let Ok(Found::Tool(clang)) = tools.clang() {
+            if let Ok(Ok(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }
             Tool {
@@ -273,9 +263,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
                 ..tool
             }
         }
-        Ok(Found::Missing(trail)) => {
-            tool.missing(trail).install(MissingTool::ptxas(trail, None).help())
-        }
+        Ok(Err(log)) => tool.missing(log, MissingTool::ptxas(log, None).help()),
         Err(error) => tool.unusable(error),
     }
 }
@@ -284,13 +272,13 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
     let makes = "NVIDIA's images and launchers, where build.rs asks for Compiler::Nvcc";
     let tool = Tool::new("nvcc", makes, Nvcc::PLACES);
     match tools.nvcc() {
-        Ok(Found::Tool(nvcc)) => Tool {
+        Ok(Ok(nvcc)) => Tool {
             path: Some(nvcc.path.clone()),
             version: Some(nvcc.version.clone()),
             targets: in_order(tools.nvcc_architectures(nvcc)),
             ..tool
         },
-        Ok(Found::Missing(trail)) => tool.missing(trail),
+        Ok(Err(log)) => tool.missing(log, None),
         Err(error) => tool.unusable(error),
     }
 }
@@ -299,10 +287,10 @@ fn rocm(tools: &Tools<'_>) -> Tool {
     let makes = "headers and device libraries for Compiler::ClangRocm, and for sources with headers that only ROCm has";
     let tool = Tool::new("ROCm", makes, Rocm::PLACES);
     match tools.rocm() {
-        Found::Tool(rocm) => {
+        Ok(rocm) => {
             Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool }
         }
-        Found::Missing(trail) => tool.missing(trail),
+        Err(log) => tool.missing(log, None),
     }
 }
 
@@ -313,7 +301,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Ok(Ok(rust)) => rust,
         Ok(Err(missing)) => {
             let missing = MissingTool::rust(missing);
-            return tool.missing(missing.fact()).install(missing.help());
+            return tool.missing(missing.fact(), missing.help());
         }
         Err(error) => return tool.unusable(error),
     };
@@ -322,9 +310,9 @@ fn rust(tools: &Tools<'_>) -> Tool {
     let mut lld = None;
     if rust.lld().is_none() {
         let missing = match tools.clang() {
-            Ok(Found::Tool(clang)) if clang.lld.is_some() => None,
-            Ok(Found::Tool(clang)) => Some(MissingTool::lld(clang)),
-            Ok(Found::Missing(trail)) => Some(MissingTool::clang(trail, tools.wanted_clang())),
+            Ok(Ok(clang)) if clang.lld.is_some() => None,
+            Ok(Ok(clang)) => Some(MissingTool::lld(clang)),
+            Ok(Err(log)) => Some(MissingTool::clang(log, tools.wanted_clang())),
             Err(error) => {
                 lld = Some((error.to_string(), None));
                 None
@@ -337,7 +325,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         targets.extend(amd);
     }
     targets.extend(nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1)));
-    if let Ok(Found::Tool(ptxas)) = tools.ptxas() {
+    if let Ok(Ok(ptxas)) = tools.ptxas() {
         let known = tools.ptxas_architectures(ptxas);
         targets.extend(nvidia.into_iter().filter(|name| known.contains(name)));
     }
@@ -351,18 +339,18 @@ fn rust(tools: &Tools<'_>) -> Tool {
     }
 }
 
-fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
+fn cxx(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("C++ compiler", "the image for the CPU", Cxx::PLACES);
     match tools.cxx(false) {
         Ok(cxx) => Tool {
             path: Some(cxx.path),
             targets: vec!["cpu".to_owned()],
-            version: Some(cargo.target.clone()),
+            version: Some(tools.cargo.target.clone()),
             ..tool
         },
         Err(why) => {
-            let help = MissingTool::cxx(cargo, &why).help();
-            tool.unusable(why).install(help)
+            let install = MissingTool::cxx(tools.cargo, &why).help();
+            Tool { install, ..tool.unusable(why) }
         }
     }
 }
@@ -375,7 +363,7 @@ fn launcher(cargo: &Cargo) -> Tool {
     );
     match Launcher::from_env(cargo) {
         Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
-        Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set"),
+        Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set", None),
         Err(error) => tool.unusable(error),
     }
 }

@@ -77,18 +77,13 @@ mod pack;
 mod plan;
 mod request;
 mod targets;
-pub(crate) mod toolchain;
+mod toolchain;
 
-pub use build::{
-    Build, ResolvedTarget, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from,
-    try_embed_from,
-};
-pub use offload_pack::pack_index::Origin;
+pub use build::{Build, ResolvedTargets, StaticLibrary, ToolkitVersion, embed_from};
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
-pub use targets::TargetOrigin;
 #[doc(inline)]
-pub use toolchain::error::{Error, ErrorKind};
+pub use toolchain::error::Error;
 
 // The examples of the README are tests.
 #[cfg(doctest)]

@@ -2,10 +2,8 @@
 
 pub(crate) use crate::toolchain::files::{link_or_copy, record, remove, write_if_changed};
 
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
-use crate::toolchain::files::{starts_with, write_whole};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::files::{make_folder, starts_with, write_whole};
+use crate::toolchain::{Cargo, ContentHash, Error};
 use offload_format::layout::{Layout, Piece};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -107,7 +105,6 @@ const HEADERS: &[(&str, &str)] = &headers![
     "hip/hip_version.h"
 ];
 
-/// Whether this crate has a header of this name.
 pub(crate) fn has_header(name: &str) -> bool {
     HEADERS.iter().any(|(header, _)| *header == name)
 }
@@ -117,7 +114,7 @@ impl OutDir {
     /// need.
     pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let root = cargo.out_dir.join("offload");
-        fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
+        make_folder(&root)?;
         if lock(&root) {
             // If OUT_DIR is emptied, this file is missing, and Cargo runs the script again.
             cargo.watch(&root.join(LOCK));
@@ -131,17 +128,14 @@ impl OutDir {
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
-        let make = |folder: &Path| {
-            fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
-        };
-        make(&dir.work)?;
+        make_folder(&dir.work)?;
         let mut last = PathBuf::new();
         for (name, text) in HEADERS {
             let header = dir.include().join(name);
             if let Some(folder) = header.parent()
                 && folder != last
             {
-                make(folder)?;
+                make_folder(folder)?;
                 last = folder.to_owned();
             }
             write_if_changed(&header, text.as_bytes())?;
@@ -161,8 +155,7 @@ impl OutDir {
     /// Writes an empty header of this name, and returns its folder.
     pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = self.include().join("empty");
-        fs::create_dir_all(&folder)
-            .map_err(|error| Error::io("make the folder", &folder, error))?;
+        make_folder(&folder)?;
         write_if_changed(&folder.join(name), b"")?;
         Ok(folder)
     }

@@ -148,8 +148,10 @@ fn a_program_without_its_mode() {
     let mut named = bare(&["--json"]);
     let named = json(&run(named.env("OFFLOAD_PTXAS", &ptxas).env("OFFLOAD_CLANG", &clang)));
     let cure = format!("make it executable:\n  chmod +x '{}'", ptxas.display());
-    let problem =
-        format!("OFFLOAD_PTXAS names {}, which is not executable; {cure}", ptxas.display());
+    let problem = format!(
+        "OFFLOAD_PTXAS names {}, which cannot be used: it is not executable; {cure}",
+        ptxas.display()
+    );
     assert_eq!(tool(&named, "ptxas")["problem"], problem);
     let problem = "it is not executable; make it executable:\n  chmod +x ";
     assert_has(&tool(&named, "clang")["problem"], problem);

@@ -30,33 +30,18 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
-        self.request.own.file(source);
+        self.request.unnamed.file(source);
         self
     }
 
     /// Adds a crate of kernels in Rust: the folder of a package, which has a `Cargo.toml`.
     ///
-    /// The crate is compiled for each GPU of the list by the toolchain that its
-    /// `rust-toolchain.toml` names, or one in a folder around it that does not contain the program;
-    /// otherwise by rustup's `nightly`. `OFFLOAD_RUSTC` names another rustc. The toolchain needs
-    /// the component `rust-src`, because `core` is compiled, too. The compiler of the program may
-    /// be a stable one. A machine without the toolchain uses the prebuilt set of the package.
-    ///
-    /// The crate is a `no_std` library. A kernel is a function with `#[unsafe(no_mangle)]` and
-    /// `extern "gpu-kernel"`. Its parameters are numbers and pointers. The program calls it as a
-    /// function of `include_kernels!`, with the same names and types. Structs behind pointers need
-    /// `repr(C)`, and are passed by pointer only.
-    ///
-    /// For the target `cpu`, the compiler of the program compiles the crate, with
-    /// `--cfg offload_cpu`. The crate `offload-kernel` then has the functions that run grids, and
-    /// its macro `kernel!` makes kernels. Prebuilt sets have no images for the CPU.
-    ///
-    /// Cargo runs in the crate's folder, and compiles the crate with link-time optimization. Four
-    /// settings of `[profile.release]` in the crate's manifest, or in that of its workspace, count:
-    /// `opt-level`, `debug`, `debug-assertions` and `overflow-checks`.
-    /// [`opt_level`](Build::opt_level) and [`debug`](Build::debug) replace two of them. NVIDIA's
-    /// code has no debug information but lines. Flags of build.rs are flags of rustc:
-    /// `.flag("--cfg=fast")`. Of macros, only `OFFLOAD_CPU_STACK` can be defined.
+    /// The crate is a `no_std` library, which Cargo compiles for each target. Its kernels have
+    /// numbers and pointers as parameters, and the program calls them as functions of
+    /// `include_kernels!`. For GPUs, the toolchain is the one that the crate's
+    /// `rust-toolchain.toml` names, otherwise rustup's `nightly`, with the component `rust-src`;
+    /// `OFFLOAD_RUSTC` names another rustc. The program's own compiler makes the image for the CPU.
+    /// Flags of build.rs are flags of rustc. The guide's page `rust.md` has the rest.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -77,7 +62,7 @@ impl Build {
     ///     .compile("solve");
     /// ```
     pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
-        self.request.own.files(sources);
+        self.request.unnamed.files(sources);
         self
     }
 
@@ -292,12 +277,8 @@ impl Build {
     /// If all targets are AMD's, each module is a bundle that HIP's runtime can read since version
     /// 6.2. Otherwise each module is an offload binary of version 3.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .compress()
-    ///     .archs(["gfx90a", "gfx942", "gfx1100"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().compress();
     /// ```
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;

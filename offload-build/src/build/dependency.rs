@@ -2,11 +2,10 @@
 //! metadata for dependents. The build script of a package with a `links` key prints `key=value`.
 //! The build scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
 
-use super::reserved_name::ReservedName;
+use super::reserved_name::reserve;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use crate::targets::Product;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_pack::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,22 +34,9 @@ const KEY: &str = "offload_pack_";
 /// Ends the build script with the reason if there is no such pack.
 #[inline]
 pub fn embed_from(links: &str, pack: &str) {
-    Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
-}
-
-/// Like [`embed_from`], but returns an error instead of ending the build script.
-///
-/// Returns an error if no dependency has this `links` key, or if the dependency offers no pack of
-/// this name. Another pack of this name in this build script is also an error.
-///
-/// ```no_run
-/// if let Err(error) = offload_build::try_embed_from("kernels", "saxpy") {
-///     println!("cargo::error=saxpy: {error}");
-/// }
-/// ```
-#[inline]
-pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
-    Cargo::attempt(|cargo| take(links, pack, cargo))
+    Cargo::demand(&format!("the pack \"{pack}\""), |cargo| {
+        reserve(Product::Pack(pack), || take(links, pack, cargo))
+    });
 }
 
 /// Offers a pack to dependents, if this package has a `links` key.
@@ -62,7 +48,6 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 
 #[inline]
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
-    let reserved = ReservedName::of(Product::Pack(pack))?;
     let output = OutDir::open(cargo, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));
@@ -90,7 +75,6 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     }
     write_if_changed(&output.index(), text.as_bytes())?;
     offer(pack, &output, cargo);
-    reserved.keep();
     Ok(())
 }
 

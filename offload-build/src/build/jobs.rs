@@ -3,7 +3,7 @@
 
 use super::kernel_parameters::{Described, Descriptions};
 use super::missing_tool::{MissingTool, NotMade};
-use super::prebuilt::{Prebuilt, PrebuiltUse, StandIn};
+use super::prebuilt::{Prebuilt, PrebuiltUse};
 use super::run::Run;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
@@ -11,8 +11,7 @@ use crate::compile::inputs::Inputs;
 use crate::pack::image::{self, Image};
 use crate::plan::PlannedModule;
 use crate::targets::Target;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Error, ErrorKind, Seen};
 use offload_pack::pack_index::Origin;
 use std::path::Path;
 
@@ -27,7 +26,6 @@ pub(super) struct ModuleJob<'a> {
     descriptions: Descriptions,
 }
 
-/// An image that is still to be made.
 #[derive(Debug)]
 struct ImageJob<'a> {
     target: &'a Target,
@@ -47,7 +45,6 @@ pub(super) enum Source {
     Supplied(Image),
 }
 
-/// A module whose images were made.
 #[derive(Debug)]
 pub(super) struct MadeModule<'a> {
     pub(super) plan: &'a PlannedModule,
@@ -104,9 +101,9 @@ impl<'a> ModuleJob<'a> {
             let source = match run.decide(plan, target, prebuilt_use) {
                 Ok(source) => source,
                 Err(NotMade::MissingTool(missing)) => {
-                    match stand_in(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
-                        StandIn::Image(image) => Source::Prebuilt(image, missing.short),
-                        StandIn::Misfit(why) => {
+                    match prebuilt_image(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
+                        Ok(image) => Source::Prebuilt(image, missing.short),
+                        Err(why) => {
                             failures.push((target, missing, why));
                             continue;
                         }
@@ -130,18 +127,18 @@ impl<'a> ModuleJob<'a> {
 }
 
 /// Returns the prebuilt image for a target, or the reason why there is none.
-fn stand_in(
+fn prebuilt_image(
     run: &Run<'_>,
     plan: &PlannedModule,
     target: &Target,
     set: Option<&Prebuilt>,
     prebuilt_use: PrebuiltUse,
     folder: &Path,
-) -> Result<StandIn, Error> {
+) -> Result<Result<Image, String>, Error> {
     if let Some(set) = set {
         return set.image(target, &run.prebuilt_setting(plan));
     }
-    Ok(StandIn::Misfit(match prebuilt_use {
+    Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
         PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is set to make one".to_owned(),
         PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),

@@ -14,9 +14,7 @@ use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
 use crate::compile::with_entries::is_assembly;
 use crate::output::{OutDir, image_file_name, write_if_changed};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, Error, Seen, files};
 use offload_format::target::Vendor;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::Signatures;
@@ -36,7 +34,6 @@ pub(super) struct Descriptions {
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
-/// The signatures of a module's kernels.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     /// The descriptions that clang has read from the sources, for each kind of target.
@@ -65,7 +62,7 @@ impl Descriptions {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
         for &(vendor, compilation) in images {
-            if let Some((texts, kept)) = compilation.own_descriptions() {
+            if let Some((texts, kept)) = compilation.cpu_descriptions() {
                 this.of_cpu = Some((texts.to_vec(), kept));
             }
             if vendors.contains(&vendor) {
@@ -81,7 +78,9 @@ impl Descriptions {
     /// Adds the compilations whose steps must run.
     pub(super) fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
         for description in &self.by_clang {
-            description.add_stale(to);
+            if description.known.is_none() {
+                to.push(&description.compilation);
+            }
         }
     }
 
@@ -123,12 +122,12 @@ impl Descriptions {
         }
         let mut of_cpu = None;
         if let Some((texts, kept)) = self.of_cpu {
-            let own = own(run, module, &texts, &kept)?;
+            let described = described_by_cxx(run, module, &texts, &kept)?;
             if all.is_empty() && !texts.iter().any(|text| is_assembly(text)) {
                 let place = AS_CLANG_READS.to_owned();
-                all.push(signatures::Description { place, signatures: own.clone() });
+                all.push(signatures::Description { place, signatures: described.clone() });
             }
-            of_cpu = Some(own);
+            of_cpu = Some(described);
         }
         Ok(Described { by_clang: all, of_cpu })
     }
@@ -151,12 +150,6 @@ impl Description {
         match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
             None => AS_CLANG_READS.to_owned(),
-        }
-    }
-
-    fn add_stale<'d>(&'d self, to: &mut Vec<&'d Compilation>) {
-        if self.known.is_none() {
-            to.push(&self.compilation);
         }
     }
 
@@ -198,7 +191,7 @@ impl Description {
         for step in &self.compilation.steps {
             let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
             // Read bytes, not text: the names of sources in this file need not be UTF-8.
-            let text = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            let text = files::read(path)?;
             let text = String::from_utf8_lossy(&text);
             let found = signatures::read(&text, &source);
             if step.is_of_crate()
@@ -218,7 +211,12 @@ impl Description {
 /// an earlier one.
 ///
 /// Returns an error if it has compiled a source that it did not describe.
-fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Signatures, Error> {
+fn described_by_cxx(
+    run: &Run<'_>,
+    module: &str,
+    texts: &[PathBuf],
+    kept: &Path,
+) -> Result<Signatures, Error> {
     if let Some(known) = fs::read_to_string(kept).ok().and_then(|text| text.parse().ok()) {
         return Ok(known);
     }
@@ -247,7 +245,6 @@ fn own(run: &Run<'_>, module: &str, texts: &[PathBuf], kept: &Path) -> Result<Si
     Ok(found)
 }
 
-/// Returns a source of the package.
 fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
     fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
@@ -301,7 +298,6 @@ pub(super) fn of_absent(
     modules.into_iter().map(module).collect()
 }
 
-/// A module of a pack that is not built.
 #[derive(Debug)]
 pub(super) struct AbsentModule {
     pub(super) name: String,

@@ -13,7 +13,7 @@ use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
 use crate::request::Language;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Error, ErrorKind};
 use offload_format::host_object::Machine;
 use offload_pack::pack_index::Origin;
 use offload_pack::signature::Signatures;
@@ -21,7 +21,6 @@ use std::mem;
 use std::path::Path;
 
 impl Run<'_> {
-    /// Makes the pack.
     pub(crate) fn make_pack(
         &self,
         modules: &[PlannedModule],

@@ -2,10 +2,9 @@
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::install::Installable;
-use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, Trail};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::compilers::{Clang, NoRust, Nvcc, Ptxas, SearchLog};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_format::target::{NvidiaArch, similar};
 use std::fmt;
 use std::path::Path;
@@ -24,28 +23,28 @@ pub(crate) struct MissingTool {
 
 impl MissingTool {
     /// Returns the reason for a missing clang; the targets need at least this version.
-    pub(crate) fn clang(trail: &Trail, version: u32) -> Self {
-        Self::tool("clang", trail, Installable::Clang(version))
+    pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
+        Self::tool("clang", log, Installable::Clang(version))
     }
 
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
-    pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
+    pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
-        Self::tool("ptxas", trail, Installable::Ptxas { old, or_ptx: true })
+        Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
     /// Returns the reason for a missing ptxas outside a build, which cannot do without it.
-    pub(crate) fn ptxas_alone(trail: &Trail) -> Self {
-        Self::tool("ptxas", trail, Installable::Ptxas { old: false, or_ptx: false })
+    pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
+        Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
 
-    pub(crate) fn nvcc(trail: &Trail) -> Self {
-        Self::tool("nvcc", trail, Installable::Nvcc)
+    pub(crate) fn nvcc(log: &SearchLog) -> Self {
+        Self::tool("nvcc", log, Installable::Nvcc)
     }
 
-    pub(crate) fn rocm(trail: &Trail) -> Self {
-        Self::tool("ROCm", trail, Installable::Rocm)
+    pub(crate) fn rocm(log: &SearchLog) -> Self {
+        Self::tool("ROCm", log, Installable::Rocm)
     }
 
     /// Returns the reason if nvcc was found, but no host compiler for it.
@@ -58,7 +57,6 @@ impl MissingTool {
         )
     }
 
-    /// Returns the reason for a missing Rust compiler for GPUs.
     pub(crate) fn rust(NoRust { short, long, help }: NoRust) -> Self {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
@@ -78,7 +76,6 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
     }
 
-    /// Whether both reasons have the same text and the same help.
     fn is_same(&self, other: &Self) -> bool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
@@ -95,9 +92,9 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    fn tool(name: &str, trail: &Trail, wanted: Installable) -> Self {
-        let long = format!("no {name} was found ({trail})");
-        let help = trail.help().unwrap_or_else(|| wanted.help());
+    fn tool(name: &str, log: &SearchLog, wanted: Installable) -> Self {
+        let long = format!("no {name} was found ({log})");
+        let help = log.help().unwrap_or_else(|| wanted.help());
         Self {
             short: format!("no {name} was found"),
             long,
@@ -181,19 +178,16 @@ impl MissingTool {
         }
     }
 
-    /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
         let help = Ptxas::has_dropped(arch.number())
             .then(|| Installable::Ptxas { old: true, or_ptx: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 
-    /// Returns the full description of the missing tool.
     pub(crate) fn fact(&self) -> String {
         self.long.clone()
     }
 
-    /// Returns how to install the missing tool.
     pub(crate) fn help(&self) -> Option<String> {
         self.help.clone()
     }
@@ -217,7 +211,6 @@ impl MissingTool {
     }
 }
 
-/// The reason why an image is not made.
 #[derive(Debug)]
 pub(crate) enum NotMade {
     /// The compilers of this machine do not make the image; a prebuilt one may replace it.
@@ -238,6 +231,15 @@ impl From<Error> for NotMade {
     }
 }
 
+impl From<NotMade> for Error {
+    fn from(not_made: NotMade) -> Self {
+        match not_made {
+            NotMade::MissingTool(missing) => Error::new(missing.kind, missing.to_string()),
+            NotMade::Fatal(error) => error,
+        }
+    }
+}
+
 /// Prints the full reason and the help.
 impl fmt::Display for MissingTool {
     #[inline]
@@ -253,22 +255,22 @@ pub(crate) fn missing(
     set: Option<&Prebuilt>,
 ) -> Error {
     let mut groups: Vec<(Vec<&str>, &MissingTool, &str)> = Vec::new();
-    for (target, missing, no_stand_in) in failures {
+    for (target, missing, no_prebuilt) in failures {
         let target = target.as_str();
-        match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_stand_in) {
+        match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_prebuilt) {
             // Several modules can lack the image of one target.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
-            None => groups.push((vec![target], missing, no_stand_in)),
+            None => groups.push((vec![target], missing, no_prebuilt)),
         }
     }
     let mut message = String::new();
-    for (targets, missing, no_stand_in) in groups {
+    for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
         // If a compiler refuses a target, the target's name may be misspelt. The reason for a
         // missing prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
-            message += &format!("  and no prebuilt one: {no_stand_in}\n");
+            message += &format!("  and no prebuilt one: {no_prebuilt}\n");
         }
         if let Some(help) = &missing.help {
             message += &format!("  to compile it, {}\n", help.replace('\n', "\n  "));
@@ -321,7 +323,7 @@ mod tests {
     fn what_a_set_was_made_with() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
-        let said = |tools: &str| {
+        let advice = |tools: &str| {
             fs::write(
                 folder.join("add.manifest"),
                 format!("offload-prebuilt 1\n{tools}optimization 3\n"),
@@ -335,14 +337,14 @@ mod tests {
         let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
         let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
         assert_eq!(
-            said("compiler clang version 22\nptxas release 13.0\n"),
+            advice("compiler clang version 22\nptxas release 13.0\n"),
             made_with("clang version 22")
         );
-        assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
+        assert_eq!(advice("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
         assert_eq!(
-            said("compiler clang 22\nnvcc release 13.0\n"),
+            advice("compiler clang 22\nnvcc release 13.0\n"),
             made_with("clang 22, nvcc release 13.0")
         );
-        assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        assert_eq!(advice("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
     }
 }

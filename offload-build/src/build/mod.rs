@@ -31,22 +31,21 @@ mod static_library;
 mod surroundings;
 pub(crate) mod trial;
 
-pub use dependency::{embed_from, try_embed_from};
-pub use resolved::{ResolvedTarget, ResolvedTargets, ToolkitVersion};
+pub use dependency::embed_from;
+pub use resolved::{ResolvedTargets, ToolkitVersion};
 pub use static_library::StaticLibrary;
 
 use self::kernel_parameters::AbsentModule;
-use self::reserved_name::ReservedName;
+use self::reserved_name::reserve;
 use self::run::Run;
 use crate::compile::include_folders;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::plan::{self, PlannedModule};
 use crate::request::Request;
-use crate::targets::{self, Product, Resolved, Wanted};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Named, Tools};
-use crate::toolchain::error::Error;
+use crate::targets::{self, Product, RequestedTargets, Resolved};
+use crate::toolchain::compilers::{NamedTools, Tools};
+use crate::toolchain::{Cargo, Error};
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
@@ -65,7 +64,7 @@ use crate::toolchain::error::Error;
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Wanted,
+    archs: RequestedTargets,
 }
 
 impl Build {
@@ -169,16 +168,13 @@ impl Build {
 
     #[inline]
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
-        let reserved = ReservedName::of(Product::StaticLibrary(name))?;
-        let library = self.make_static(name, cargo)?;
-        reserved.keep();
-        Ok(library)
+        reserve(Product::StaticLibrary(name), || self.make_static(name, cargo))
     }
 
     #[inline]
     fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
-            return Ok(StaticLibrary::absent(name, true));
+            return Ok(StaticLibrary::absent(true));
         }
         let output = OutDir::create(cargo, name)?;
         let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
@@ -193,19 +189,18 @@ impl Build {
             cargo,
         )?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            return Ok(StaticLibrary::absent(name, false));
+            return Ok(StaticLibrary::absent(false));
         }
         for module in &modules {
             include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
         }
         static_library::make(
-            &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
+            &Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools),
             name,
             &modules,
         )
     }
 
-    /// Returns the targets of the build.
     fn targets(
         &self,
         cargo: &Cargo,
@@ -230,10 +225,9 @@ impl Build {
         }
     }
 
-    /// Returns the tools that build.rs names.
-    fn named(&self) -> Named<'_> {
+    fn named(&self) -> NamedTools<'_> {
         let path = Option::as_deref;
-        Named {
+        NamedTools {
             clang: path(&self.request.clang),
             ptxas: path(&self.request.ptxas),
             nvcc: path(&self.request.nvcc),
@@ -241,10 +235,7 @@ impl Build {
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
-        let reserved = ReservedName::of(Product::Pack(name))?;
-        let pack = self.make_pack(name, cargo)?;
-        reserved.keep();
-        Ok(pack)
+        reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
     /// Makes a pack without images; `why` is the reason. `modules` contains the name of each
@@ -302,7 +293,7 @@ impl Build {
             });
             return self.make_absent(name, &why, modules.collect(), &output, cargo);
         }
-        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools)
+        Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools)
             .make_pack(&modules, machine)
     }
 }

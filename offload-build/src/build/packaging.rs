@@ -1,12 +1,12 @@
 //! Checks the prebuilt images of a package during `cargo package`.
 
 use super::missing_tool;
-use super::prebuilt::{self, Prebuilt, PrebuiltUse, StandIn};
+use super::prebuilt::{self, Prebuilt, PrebuiltUse};
 use super::run::Run;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
 use crate::targets::Target;
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use offload_pack::signature::Signatures;
 use std::path::Path;
 
@@ -38,10 +38,7 @@ impl Run<'_> {
             }
             for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
                 let misfit = match &set {
-                    Some(set) => match set.image(target, &self.prebuilt_setting(module))? {
-                        StandIn::Image(_) => None,
-                        StandIn::Misfit(why) => Some(why),
-                    },
+                    Some(set) => set.image(target, &self.prebuilt_setting(module))?.err(),
                     None => {
                         let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
                         Some(format!("{} is not in the package", manifest.display()))

@@ -1,7 +1,7 @@
 //! Paths in prebuilt sets, which are the same on every machine.
 
 use crate::output::OutDir;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use std::path::PathBuf;
 
 /// The values that a set must match: the options of a module, and the locations of its inputs on

@@ -50,9 +50,7 @@ use crate::compile::inputs::{InputKind, Inputs};
 use crate::output::{image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
 use offload_pack::pack_index::Origin;
 use offload_pack::signature::Signatures;
 use std::cell::OnceCell;
@@ -60,7 +58,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The value of `OFFLOAD_PREBUILT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,
@@ -129,14 +126,6 @@ fn absolute_path(options: &str) -> Option<&str> {
         }
     }
     None
-}
-
-/// The result of a search in a prebuilt set for an image that cannot be compiled.
-#[derive(Debug)]
-pub(crate) enum StandIn {
-    Image(Image),
-    /// There is no image, for this reason.
-    Misfit(String),
 }
 
 /// Returns the start of the names of a module's files in the set. `prefix` is the module's name and
@@ -219,7 +208,6 @@ impl Prebuilt {
         Some(())
     }
 
-    /// Returns the compilers that made the images.
     pub(crate) fn compilers(&self) -> &[String] {
         &self.compilers
     }
@@ -331,37 +319,35 @@ impl Prebuilt {
         known.ok_or_else(|| format!("{} is not the file that {manifest} describes", path.display()))
     }
 
-    /// Whether the set has images.
     pub(crate) fn has_images(&self) -> bool {
         !self.images.is_empty()
     }
 
-    /// Returns the image for a target.
-    pub(crate) fn image(&self, target: &Target, setting: &Setting<'_>) -> Result<StandIn, Error> {
+    /// Returns the image for a target, or the reason why the set has none.
+    pub(crate) fn image(
+        &self,
+        target: &Target,
+        setting: &Setting<'_>,
+    ) -> Result<Result<Image, String>, Error> {
         if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(setting)) {
-            return Ok(StandIn::Misfit(misfit.clone()));
+            return Ok(Err(misfit.clone()));
         }
         let manifest = self.manifest.display();
         let Some((_, recorded, file)) =
             self.images.iter().find(|(found, _, _)| found == target.as_str())
         else {
-            return Ok(StandIn::Misfit(format!("{manifest} has no image for it")));
+            return Ok(Err(format!("{manifest} has no image for it")));
         };
         let path = self.folder.join(file);
+        let shown = path.display();
         match ContentHash::of_file(&path) {
-            Ok(hash) if hash == *recorded => {}
-            Ok(_) => {
-                return Ok(StandIn::Misfit(format!(
-                    "{} is not the file that {manifest} describes",
-                    path.display()
-                )));
+            Ok(hash) if hash == *recorded => {
+                setting.cargo.watch(&path);
+                Image::open(target, &path, hash, Origin::Prebuilt, setting.cargo).map(Ok)
             }
-            Err(error) => {
-                return Ok(StandIn::Misfit(format!("{} cannot be read: {error}", path.display())));
-            }
+            Ok(_) => Ok(Err(format!("{shown} is not the file that {manifest} describes"))),
+            Err(error) => Ok(Err(format!("{shown} cannot be read: {error}"))),
         }
-        setting.cargo.watch(&path);
-        Image::open(target, &path, *recorded, Origin::Prebuilt, setting.cargo).map(StandIn::Image)
     }
 }
 
@@ -406,7 +392,7 @@ pub(crate) fn update(
         return Err(refuse(path));
     }
     let earlier = Prebuilt::load(folder, stem).ok().flatten();
-    fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+    files::make_folder(folder)?;
     let mut text = format!("{FIRST_LINE}\n");
     // Writing to a string does not fail.
     for (word, made_with) in made_with {
@@ -457,8 +443,7 @@ pub(crate) fn update(
         let extension = image.path.extension().unwrap_or_default().to_string_lossy();
         let file = image_file_name(&format!("{stem}.{}", image.target), &extension);
         let path = folder.join(&file);
-        let bytes = fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
-        write_if_changed(&path, &bytes)?;
+        write_if_changed(&path, &files::read(&image.path)?)?;
         let _ = writeln!(text, "image {} {} {file}", image.target, image.hash);
         kept.push(file);
     }

@@ -3,24 +3,16 @@
 use super::Build;
 use crate::output::OutDir;
 use crate::request::Selector;
-use crate::targets::{Product, Target, TargetOrigin};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Found, Tools};
-use crate::toolchain::error::Error;
+use crate::targets::{Product, Target};
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::{Cargo, Error};
 
 /// The targets of a build, and whether it compiles anything; from
 /// [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
-    targets: Vec<ResolvedTarget>,
-    skipped: Option<&'static str>,
-}
-
-/// One target of a build.
-#[derive(Debug, Clone)]
-pub struct ResolvedTarget {
-    target: Target,
-    origin: TargetOrigin,
+    targets: Vec<Target>,
+    is_skipped: bool,
 }
 
 /// The CUDA toolkit of a build; from [`Build::toolkit_version`](crate::Build::toolkit_version).
@@ -74,25 +66,6 @@ impl Build {
         Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
 
-    /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
-    ///
-    /// Returns an error if the named nvcc cannot be used, or if variables name different toolkits.
-    ///
-    /// ```no_run
-    /// use offload_build::ToolkitVersion;
-    ///
-    /// let mut build = offload_build::Build::new();
-    /// match build.try_toolkit_version() {
-    ///     Ok(version) if version >= ToolkitVersion::Is(12, 8) => drop(build.arch("sm_120a")),
-    ///     Ok(_) => {}
-    ///     Err(error) => println!("cargo::warning=sm_120a is left out: {error}"),
-    /// }
-    /// ```
-    #[inline]
-    pub fn try_toolkit_version(&self) -> Result<ToolkitVersion, Error> {
-        Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
-    }
-
     /// Returns the targets of the build so far, without compiling anything.
     ///
     /// Use the result for `cfg` flags and for the choice of sources. [`Build::compile`] builds for
@@ -117,24 +90,6 @@ impl Build {
         Cargo::demand("the list of targets", |cargo| self.resolve_for(cargo))
     }
 
-    /// Like [`Build::resolve`], but returns an error instead of ending the build script.
-    ///
-    /// Returns an error if there is no target, if one is malformed, or if two cannot be built
-    /// together.
-    ///
-    /// ```no_run
-    /// let mut build = offload_build::Build::new();
-    /// build.file("kernels/gemm.cu").default_archs(["native"]);
-    /// match build.try_resolve() {
-    ///     Ok(resolved) => println!("cargo::warning=gemm has {} targets", resolved.targets().len()),
-    ///     Err(error) => println!("cargo::error=gemm: {error}"),
-    /// }
-    /// ```
-    #[inline]
-    pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
-        Cargo::attempt(|cargo| self.resolve_for(cargo))
-    }
-
     #[inline]
     fn toolkit_version_for(&self, cargo: &Cargo) -> Result<ToolkitVersion, Error> {
         if self.skips(cargo)?.is_some() {
@@ -142,7 +97,7 @@ impl Build {
         }
         let output = OutDir::open(cargo, "")?;
         let tools = Tools::new(cargo, output.probe_cache(), self.named());
-        let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(ToolkitVersion::Missing) };
+        let Ok(nvcc) = tools.nvcc()? else { return Ok(ToolkitVersion::Missing) };
         nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
         let (major, minor) = nvcc.release().unwrap_or_default();
         Ok(ToolkitVersion::Is(major, minor))
@@ -151,8 +106,8 @@ impl Build {
     #[inline]
     fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
-        let skipped = self.skips(cargo)?;
-        let found = if skipped.is_some() {
+        let is_skipped = self.skips(cargo)?.is_some();
+        let found = if is_skipped {
             // A list that a build would refuse is not an error if nothing is built.
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
@@ -160,26 +115,22 @@ impl Build {
             let tools = Tools::new(cargo, output.probe_cache(), self.named());
             Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };
-        let mut targets = Vec::new();
-        if let Some(found) = found {
-            let all = found.targets.into_iter().zip(found.origins);
-            targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
-        }
+        let mut targets = found.map(|found| found.targets).unwrap_or_default();
         let supports = &self.request.supports;
-        targets.retain(|it| {
-            supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target))
+        targets.retain(|target| {
+            supports.is_empty() || supports.iter().any(|selector| selector.selects(target))
         });
-        Ok(ResolvedTargets { targets, skipped })
+        Ok(ResolvedTargets { targets, is_skipped })
     }
 }
 
 impl ResolvedTargets {
-    /// Returns the targets in the order of the list, each once.
+    /// Returns the canonical names of the targets in the order of the list, each once.
     ///
     /// If the build is skipped, these are the targets that are known without running a tool:
     /// `native`, `all-major` and `all` add none.
-    pub fn targets(&self) -> &[ResolvedTarget] {
-        &self.targets
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().map(Target::as_str)
     }
 
     /// Returns whether a [selector](Build::supports) selects any of the targets.
@@ -193,28 +144,11 @@ impl ResolvedTargets {
         if let Err(error) = selector.check() {
             panic!("{error}");
         }
-        self.targets.iter().any(|it| selector.selects(&it.target))
+        self.targets.iter().any(|target| selector.selects(target))
     }
 
     /// Returns whether `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing.
     pub fn is_skipped(&self) -> bool {
-        self.skipped.is_some()
-    }
-
-    /// Returns why the build is skipped, if it is.
-    pub fn skip_reason(&self) -> Option<&str> {
-        self.skipped
-    }
-}
-
-impl ResolvedTarget {
-    /// Returns the canonical name.
-    pub fn name(&self) -> &str {
-        self.target.as_str()
-    }
-
-    /// Returns the place that lists the target.
-    pub fn origin(&self) -> &TargetOrigin {
-        &self.origin
+        self.is_skipped
     }
 }

@@ -7,11 +7,9 @@ use crate::compile::cache;
 use crate::output::OutDir;
 use crate::plan::PlannedModule;
 use crate::request::Request;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{self, How, Launcher, Printed, Sorted, StepKind};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, Error, Seen};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -41,7 +39,6 @@ impl<'a> Run<'a> {
         request: &'a Request,
         is_of_this_machine: bool,
         name: &'a str,
-        cargo: &'a Cargo,
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
@@ -49,7 +46,7 @@ impl<'a> Run<'a> {
             request,
             is_of_this_machine,
             name,
-            cargo,
+            cargo: tools.cargo,
             output,
             tools,
             seen: Seen::default(),
@@ -152,7 +149,6 @@ impl<'a> Run<'a> {
         Ok(Some(start))
     }
 
-    /// Returns the settings for running compilers, from build.rs and the environment.
     pub(super) fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
@@ -184,7 +180,7 @@ impl<'a> Run<'a> {
                 self.undescribed.borrow_mut().push((output.clone(), message.to_owned()));
                 continue;
             }
-            let Sorted { warnings, chatter } = exec::sort(text);
+            let Sorted { warnings, remarks } = exec::sort(text);
             for warning in warnings {
                 let message = exec::message(&warning);
                 if !shown.contains(&message) {
@@ -192,12 +188,12 @@ impl<'a> Run<'a> {
                     shown.push(message);
                 }
             }
-            if chatter.iter().any(|line| !line.trim().is_empty()) {
+            if remarks.iter().any(|line| !line.trim().is_empty()) {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
                 // The prefix `| ` keeps Cargo from reading a line as an instruction.
-                chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
+                remarks.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
     }

@@ -20,29 +20,21 @@ impl Build {
     ///
     /// [`Module::requires_kernel`](crate::Module::requires_kernel) does so for a module.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .requires_kernel("saxpy") // an error of the build if an #ifdef hides it
-    ///     .archs(["gfx90a", "sm_80"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().requires_kernel("saxpy"); // an error of the build if an #ifdef hides it
     /// ```
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
-        self.request.own.requires_kernel(name);
+        self.request.unnamed.requires_kernel(name);
         self
     }
 
     /// Demands this kernel in the images for the targets of a [selector](Build::supports).
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/quantize.cu")
-    ///     .requires_kernel_for(">=sm_89", "to_fp8")
-    ///     .archs(["sm_80", "sm_90"])
-    ///     .compile("quantize");
+    /// ```
+    /// offload_build::Build::new().requires_kernel_for(">=sm_89", "to_fp8");
     /// ```
     pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
-        self.request.own.requires_kernel_for(selector, name);
+        self.request.unnamed.requires_kernel_for(selector, name);
         self
     }
 
@@ -51,12 +43,8 @@ impl Build {
     /// ROCm's runtime reads version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic targets
     /// need version 6.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .code_object_version(5)
-    ///     .archs(["gfx90a"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().code_object_version(5);
     /// ```
     pub fn code_object_version(&mut self, version: u32) -> &mut Self {
         self.request.code_object_version = Some(version);
@@ -65,12 +53,8 @@ impl Build {
 
     /// Sets the clang to use, in place of `OFFLOAD_CLANG` and the usual places.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .clang("/opt/llvm-22/bin/clang")
-    ///     .archs(["gfx90a"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().clang("/opt/llvm-22/bin/clang");
     /// ```
     pub fn clang(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.request.clang = Some(path.as_ref().to_owned());
@@ -79,12 +63,8 @@ impl Build {
 
     /// Sets the ptxas to use, in place of `OFFLOAD_PTXAS` and the usual places.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .ptxas("/opt/cuda/bin/ptxas")
-    ///     .archs(["sm_80"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().ptxas("/opt/cuda/bin/ptxas");
     /// ```
     pub fn ptxas(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.request.ptxas = Some(path.as_ref().to_owned());
@@ -95,15 +75,8 @@ impl Build {
     ///
     /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
     ///
-    /// ```no_run
-    /// use offload_build::{Build, Compiler};
-    ///
-    /// Build::new()
-    ///     .file("kernels/gemm.cu")
-    ///     .compiler(Compiler::Nvcc)
-    ///     .nvcc("/opt/cuda/bin/nvcc")
-    ///     .archs(["sm_80"])
-    ///     .compile("gemm");
+    /// ```
+    /// offload_build::Build::new().nvcc("/opt/cuda/bin/nvcc");
     /// ```
     pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.request.nvcc = Some(path.as_ref().to_owned());
@@ -116,12 +89,8 @@ impl Build {
     /// Without this call, as many run as `cargo build -j` allows. Set a lower number for compilers
     /// that need much memory.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .modules(["kernels/flash_fwd.cu", "kernels/flash_bwd.cu"])
-    ///     .max_parallel(4)
-    ///     .archs(["sm_80", "sm_90"])
-    ///     .compile("flash");
+    /// ```
+    /// offload_build::Build::new().max_parallel(4);
     /// ```
     pub fn max_parallel(&mut self, most: usize) -> &mut Self {
         self.request.max_parallel = Some(most);
@@ -134,12 +103,8 @@ impl Build {
     /// compiler is missing comes from this set, as long as sources and options are the same. In a
     /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .file("kernels/saxpy.cu")
-    ///     .prebuilt("kernels/prebuilt")
-    ///     .archs(["gfx90a", "sm_80"])
-    ///     .compile("saxpy");
+    /// ```
+    /// offload_build::Build::new().prebuilt("kernels/prebuilt");
     /// ```
     pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.prebuilt = Some(folder.as_ref().to_owned());
@@ -171,12 +136,8 @@ impl Build {
     ///
     /// The build script of the package with the kernels calls this method:
     ///
-    /// ```no_run
-    /// offload_build::Build::new()
-    ///     .modules(["kernels/flash_fwd.cu", "kernels/flash_bwd.cu"])
-    ///     .large_pack_script()
-    ///     .archs(["sm_80", "sm_90"])
-    ///     .compile("flash");
+    /// ```
+    /// offload_build::Build::new().modules(["kernels/fwd.cu", "kernels/bwd.cu"]).large_pack_script();
     /// ```
     pub fn large_pack_script(&mut self) -> &mut Self {
         self.request.large_pack_script = true;
@@ -226,15 +187,8 @@ impl Build {
     /// Any other word is an error, and this call is an error for a pack. For AMD's GPUs this call
     /// has no effect.
     ///
-    /// ```no_run
-    /// use offload_build::{Build, Compiler};
-    ///
-    /// Build::new()
-    ///     .file("kernels/launch.cu")
-    ///     .compiler(Compiler::Nvcc)
-    ///     .cudart("shared")
-    ///     .archs(["sm_80"])
-    ///     .compile_static("launch");
+    /// ```
+    /// offload_build::Build::new().cudart("shared");
     /// ```
     pub fn cudart(&mut self, cudart: impl Into<String>) -> &mut Self {
         self.request.cudart = Some(cudart.into());

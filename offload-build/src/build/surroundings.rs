@@ -12,9 +12,8 @@
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
-use crate::toolchain::hash::ContentHash;
 use crate::toolchain::read_files::lookup::Lookup;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{ContentHash, Seen};
 use std::fmt::Write;
 use std::path::Path;
 

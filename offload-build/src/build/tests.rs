@@ -3,7 +3,7 @@
 use crate::Build;
 use crate::Module;
 use crate::targets::PARSED;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use std::fs;
 use std::path::PathBuf;
 
@@ -38,6 +38,6 @@ fn each_target_of_the_list_is_parsed_once() {
     }
     let before = PARSED.get();
     let pack = build.compile_for("parsed_once", &cargo_in(folder.to_owned())).unwrap();
-    assert_eq!((pack.name(), pack.images().count()), ("parsed_once", 30));
+    assert_eq!(pack.images().count(), 30);
     assert_eq!(PARSED.get() - before, 3);
 }

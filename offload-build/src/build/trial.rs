@@ -7,9 +7,8 @@ use super::run::Run;
 use super::{Build, plan};
 use crate::output::OutDir;
 use crate::targets::{Product, Target};
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Error;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
 use std::fs;
 
 const NAME: &str = "trial";
@@ -22,19 +21,19 @@ const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx
 pub(crate) struct Trial<'a> {
     build: Build,
     output: OutDir,
-    cargo: &'a Cargo,
     tools: &'a Tools<'a>,
 }
 
 impl<'a> Trial<'a> {
     /// Makes a trial, and writes the source of its kernel.
-    pub(crate) fn new(cargo: &'a Cargo, tools: &'a Tools<'a>) -> Result<Self, Error> {
+    pub(crate) fn new(tools: &'a Tools<'a>) -> Result<Self, Error> {
+        let cargo = tools.cargo;
         let output = OutDir::create(cargo, NAME)?;
         let source = cargo.out_dir.join("trial.cu");
         fs::write(&source, KERNEL).map_err(|error| Error::io("write", &source, error))?;
         let mut build = Build::new();
         build.file(source.display().to_string());
-        Ok(Self { build, output, cargo, tools })
+        Ok(Self { build, output, tools })
     }
 
     /// Builds the kernel for a target.
@@ -50,11 +49,11 @@ impl<'a> Trial<'a> {
                     Product::Pack(NAME),
                     modules,
                     std::slice::from_ref(target),
-                    self.cargo,
+                    self.tools.cargo,
                 )
             })
             .map_err(|error| error.to_string())?;
-        let run = Run::new(request, false, NAME, self.cargo, &self.output, self.tools);
+        let run = Run::new(request, false, NAME, &self.output, self.tools);
         let made = modules.iter().try_for_each(|module| run.make_only_images(module));
         made.map_err(|why| match why {
             NotMade::MissingTool(missing) => missing.reason(),
@@ -65,7 +64,7 @@ impl<'a> Trial<'a> {
     }
 
     fn without_paths(&self, text: &str) -> String {
-        let folder = self.cargo.out_dir.display().to_string();
+        let folder = self.tools.cargo.out_dir.display().to_string();
         text.lines().filter(|line| !line.contains(&folder)).collect::<Vec<_>>().join("\n")
     }
 }
@@ -74,6 +73,6 @@ impl Drop for Trial<'_> {
     fn drop(&mut self) {
         // Ignore an error: files that remain are small, and in the system's folder for temporary
         // files.
-        let _ = fs::remove_dir_all(&self.cargo.out_dir);
+        let _ = fs::remove_dir_all(&self.tools.cargo.out_dir);
     }
 }

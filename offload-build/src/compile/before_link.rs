@@ -34,7 +34,6 @@ pub(super) fn read(objects: &[PathBuf]) -> Vec<Vec<u8>> {
     objects.iter().map(|object| fs::read(object).unwrap_or_default()).collect()
 }
 
-/// Returns the global symbols of all objects.
 pub(super) fn symbols(objects: &[Vec<u8>]) -> Vec<GlobalSymbol<'_>> {
     let mut symbols = Vec::new();
     for object in objects {

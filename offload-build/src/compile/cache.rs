@@ -16,13 +16,10 @@ use super::Compilation;
 use super::inputs::{Collected, Input, InputKind, Inputs};
 use super::rust;
 use crate::output::{OutDir, image_file_name, record, remove};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{Depfile, DepfileBy};
-use crate::toolchain::hash::{ContentHash, Parts};
 use crate::toolchain::read_files::depfile;
 use crate::toolchain::read_files::lookup::Lookup;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -79,7 +76,7 @@ pub(crate) fn fresh(
             }
         }
     }
-    if compilation.own_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
+    if compilation.cpu_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
         return None;
     }
     // A device link has no inputs: it reads only objects, and their hashes are in its key.
@@ -90,7 +87,7 @@ pub(crate) fn fresh(
 /// Removes the image and its record before the steps run: if the run fails, no outdated image
 /// remains.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
-    if let Some((_, kept)) = compilation.own_descriptions() {
+    if let Some((_, kept)) = compilation.cpu_descriptions() {
         remove(&kept)?;
     }
     remove(&record_path(compilation, output))?;

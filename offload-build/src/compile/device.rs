@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// clang's options for LLVM IR with the names of parameters, and without optimization.
 const WITH_NAMES: &[&str] = &["-fno-discard-value-names", "-Xclang", "-disable-llvm-passes"];
 
-/// The options of clang that select a target.
 pub(super) struct Device {
     /// For sources in the CUDA or HIP dialect (`--offload-arch`).
     pub(super) offload: Line,
@@ -191,7 +190,6 @@ impl Compilations<'_> {
 }
 
 impl Device {
-    /// Returns clang's option for the debug information of a source.
     fn debug_option(&self, profile: &Profile) -> &'static [&'static str] {
         match profile.debug {
             DebugInfo::None => &[],

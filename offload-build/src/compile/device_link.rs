@@ -13,19 +13,17 @@
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
-use super::{Compilation, Described, tool_identities};
+use super::{Compilation, tool_identities};
 use crate::output::{OutDir, image_file_name};
 use crate::request::Options;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Clang, Cxx, Nvcc, identity};
 use crate::toolchain::exec::{NvccFlags, Step, StepKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash};
 use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The device link of one library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLink<'a> {
     /// The targets of all sources together.
@@ -53,7 +51,7 @@ impl DeviceLink<'_> {
             &[],
             self.cargo,
         ));
-        compilation.identities.push(identity(&nvcc.nvlink()));
+        compilation.identities.push(identity(&nvcc.program("nvlink")));
         compilation.identities.extend(ccbin.env_identities());
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         compilation
@@ -88,7 +86,7 @@ impl DeviceLink<'_> {
             .when(is_cross, &[&format!("--target={}", self.cargo.target)])
             .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
-            compilation.identities.push(identity(&toolkit.nvlink()));
+            compilation.identities.push(identity(&toolkit.program("nvlink")));
             // The path is passed twice: to the program that makes the fatbin, and to the program
             // that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
@@ -111,20 +109,9 @@ impl DeviceLink<'_> {
         Compilation {
             image: self.output.images.join(image_file_name(&stem, "o")),
             stem,
-            module: String::new(),
-            steps: Vec::new(),
             targets: self.targets.to_vec(),
-            part: None,
-            source_bytes: 0,
-            sources: Vec::new(),
-            named_files: Vec::new(),
-            include_folders: Vec::new(),
-            tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Compilation::default()
         }
     }
 }

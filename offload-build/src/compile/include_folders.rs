@@ -2,8 +2,7 @@
 //! message.
 
 use crate::plan::{PlannedModule, PlannedSource};
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::path::Path;
 
 /// Returns an error if a folder that build.rs names for these sources of a module is missing. Call

@@ -1,12 +1,9 @@
 //! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
 use crate::toolchain::files::{self, is_cache};
-use crate::toolchain::hash::{ContentHash, Parts};
 use crate::toolchain::read_files::lookup::{Lookup, name_in};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +31,6 @@ pub(crate) enum InputKind {
     Variable,
 }
 
-/// All inputs of an image.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<Input>,

@@ -4,10 +4,9 @@
 //! `offload/warp.h` has the warning for a mask that a call passes. A result that is converted to 32
 //! bits needs a warning of the compiler, which is not only about lanes: [`hides`] drops the others.
 
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Cxx;
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::Step;
+use crate::toolchain::{Cargo, Error};
 use offload_pack::checks::variables;
 use std::ffi::OsString;
 

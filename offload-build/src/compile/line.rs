@@ -2,17 +2,14 @@
 
 use std::ffi::OsString;
 
-/// The arguments of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line(Vec<OsString>);
 
 impl Line {
-    /// Returns a line with these words.
     pub(super) fn of(words: &[&str]) -> Self {
         Self::default().words(words)
     }
 
-    /// Adds words.
     pub(super) fn words(mut self, words: &[&str]) -> Self {
         for word in words {
             self.0.push(word.into());
@@ -20,18 +17,15 @@ impl Line {
         self
     }
 
-    /// Adds words if this is so.
     pub(super) fn when(self, is_so: bool, words: &[&str]) -> Self {
         if is_so { self.words(words) } else { self }
     }
 
-    /// Adds one word.
     pub(super) fn one(mut self, word: impl Into<OsString>) -> Self {
         self.0.push(word.into());
         self
     }
 
-    /// Adds other arguments.
     pub(super) fn all(mut self, others: impl IntoIterator<Item = OsString>) -> Self {
         for other in others {
             self.0.push(other);
@@ -39,13 +33,11 @@ impl Line {
         self
     }
 
-    /// Adds the arguments of another line.
     pub(super) fn line(mut self, other: &Self) -> Self {
         self.0.extend_from_slice(&other.0);
         self
     }
 
-    /// Returns the arguments.
     pub(super) fn done(self) -> Vec<OsString> {
         self.0
     }

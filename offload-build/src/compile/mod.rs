@@ -57,7 +57,7 @@ use crate::request::Language;
 use crate::targets::Target;
 use crate::toolchain::cargo::{self, Cargo};
 use crate::toolchain::compilers::{Identity, identity};
-use crate::toolchain::exec::{COUNTED, Holds, Step};
+use crate::toolchain::exec::{COUNTED, HEADER_FOLDERS, Step};
 use crate::toolchain::read_files::named_files::NamedFiles;
 use std::ffi::OsString;
 use std::fs;
@@ -65,7 +65,7 @@ use std::path::{Path, PathBuf};
 
 /// The steps that make one image or object, and what a later run compares. In each step, `after`
 /// contains the positions in `steps` of the steps that must end first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
     pub(crate) stem: String,
@@ -106,10 +106,9 @@ pub(crate) struct Compilation {
 enum Described {
     /// The steps that describe the parameters. Each step writes LLVM IR of one source.
     BySteps(Vec<Step>),
-    /// Another compilation of the same sources, which describes the parameters.
-    By(Box<Compilation>),
-    /// Another compilation, whose steps start before those that make the image.
-    First(Box<Compilation>),
+    /// Another compilation of the same sources, which describes the parameters, and an estimate of
+    /// its work. The step with the most work starts first.
+    By(Box<Compilation>, u64),
 }
 
 impl Default for Described {
@@ -155,9 +154,9 @@ impl<'a> Compilations<'a> {
             include_folders.extend_from_slice(&options.includes);
             include_folders.extend(named.include_folders);
         }
-        for (name, holds) in COUNTED {
+        for (at, name) in COUNTED.iter().enumerate() {
             let Some(value) = self.cargo.user_var(name) else { continue };
-            if holds == Holds::IncludeFolders {
+            if at < HEADER_FOLDERS {
                 include_folders.extend(cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));
@@ -173,23 +172,17 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             module: self.module.name.clone(),
-            steps: Vec::new(),
             targets: self.targets.to_vec(),
-            part: None,
             source_bytes: sources
                 .iter()
                 .filter_map(|it| fs::metadata(&it.path).ok())
                 .map(|it| it.len())
                 .sum(),
-            sources: Vec::new(),
             named_files,
             include_folders,
             tool_folders,
             identities,
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Compilation::default()
         }
     }
 
@@ -207,7 +200,6 @@ impl<'a> Compilations<'a> {
         ["-I".into(), self.output.include().into(), "-include".into(), header.into()]
     }
 
-    /// Returns the options that build.rs has for this source.
     fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
@@ -249,10 +241,8 @@ impl Compilation {
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         match &self.described {
             Described::BySteps(steps) => self.describing(steps),
-            Described::By(other) => other.of_signatures(),
-            // The step with the most work starts first.
-            Described::First(other) => {
-                other.of_signatures().map(|it| Self { source_bytes: FIRST, ..it })
+            Described::By(other, work) => {
+                other.of_signatures().map(|it| Self { source_bytes: *work, ..it })
             }
         }
     }
@@ -260,7 +250,7 @@ impl Compilation {
     /// Returns the files with what the compiler of the image has written about its kernels, once it
     /// has run, and the file that keeps what was read from them. Returns `None` for images whose
     /// compiler writes nothing.
-    pub(crate) fn own_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
+    pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
         let kept = self.image.with_extension("parameters");
         (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
@@ -272,7 +262,6 @@ impl Compilation {
             module: self.module.clone(),
             steps: steps.to_owned(),
             targets: self.targets.clone(),
-            part: None,
             // `source_bytes` is the estimate of the work. With 0, this compilation starts after
             // those of all images, which determine how long the build takes.
             source_bytes: 0,
@@ -283,23 +272,14 @@ impl Compilation {
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
-            lowers_ptx: false,
-            ordered: Vec::new(),
-            described: Described::default(),
-            checked: Vec::new(),
+            ..Self::default()
         })
     }
 
     /// Lets the other compilation, in which clang compiles the same sources, describe the kernels'
-    /// parameters.
-    pub(crate) fn described_by(&mut self, other: Self) {
-        self.described = Described::By(Box::new(other));
-    }
-
-    /// Lets clang describe the kernels' parameters before another compiler makes the image, which
-    /// may take minutes.
-    pub(crate) fn described_first_by(&mut self, other: Self) {
-        self.described = Described::First(Box::new(other));
+    /// parameters: before another compiler makes the image, which may take minutes, or afterwards.
+    pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
+        self.described = Described::By(Box::new(other), if is_first { FIRST } else { 0 });
     }
 
     /// Whether the compilation reads neither a source nor a file that a dependency file would list.
@@ -312,7 +292,6 @@ impl Compilation {
         self.steps.iter().any(Step::is_of_crate)
     }
 
-    /// Adds a step that runs after all earlier steps.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();
         self.steps.push(Step { after, ..step });
@@ -330,7 +309,7 @@ impl Compilation {
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let (mut identities, mut files) = (Vec::new(), Vec::new());
     for tool in tools {
-        identities.push(tool.said.clone());
+        identities.push(tool.version_text.clone());
         files.extend(&tool.files);
     }
     files.extend(of_sdk.iter().filter(|file| file.is_file()));
@@ -343,6 +322,6 @@ fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Ve
 
 /// Returns the folder of clang's own headers, if clang reports where it is installed.
 fn resource_folder(clang: &Identity) -> Option<PathBuf> {
-    let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
+    let folder = clang.version_text.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
-use super::profile::{DebugInfo, OwnFlags};
+use super::profile::{DebugInfo, FlagSettings};
 use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use crate::toolchain::compilers::{Cxx, Nvcc, identity};
@@ -47,7 +47,7 @@ impl Compilations<'_> {
             parts.push(part);
         }
         if parts.len() > 1 {
-            let nvlink = nvcc.nvlink();
+            let nvlink = nvcc.program("nvlink");
             compilation.identities.push(identity(&nvlink));
             let link = Line::default()
                 .one(format!("-arch={arch}"))
@@ -74,9 +74,9 @@ impl Compilations<'_> {
         for flags in &variables {
             words.extend(flags.others.split(' '));
         }
-        let of_variables = OwnFlags::of(&words);
-        let says_level = profile.own.level.or(of_variables.level).is_some();
-        let says_debug = profile.own.debug.or(of_variables.debug).is_some();
+        let of_variables = FlagSettings::of(&words);
+        let sets_level = profile.set_by_flags.level.or(of_variables.level).is_some();
+        let sets_debug = profile.set_by_flags.debug.or(of_variables.debug).is_some();
         // With debug information, nvcc writes the name of the folder into PTX and dependency files,
         // and does not quote it there.
         let debug = match profile.debug {
@@ -84,24 +84,24 @@ impl Compilations<'_> {
             debug => debug,
         };
         let of_devices: &[&str] = match debug {
-            _ if profile.own.device_debug.or(of_variables.device_debug).is_some() => &[],
+            _ if profile.set_by_flags.device_debug.or(of_variables.device_debug).is_some() => &[],
             DebugInfo::Full => &["-G"],
             DebugInfo::Lines => &["-lineinfo"],
             DebugInfo::None => &[],
         };
         let given = self.source_args(source);
-        let mut said = Vec::new();
+        let mut options = Vec::new();
         for arg in &given {
-            said.push(arg.to_string_lossy());
+            options.push(arg.to_string_lossy());
         }
         for word in words {
-            said.push(word.into());
+            options.push(word.into());
         }
         let mut list = Line::of(&["-ccbin"])
             .one(&ccbin.path)
-            .words(preprocessor(ccbin, &said))
-            .when(!says_level, &[&format!("-O{}", profile.level)])
-            .when(!says_debug && debug != DebugInfo::None, &["-g"])
+            .words(preprocessor(ccbin, &options))
+            .when(!sets_level, &[&format!("-O{}", profile.level)])
+            .when(!sets_debug && debug != DebugInfo::None, &["-g"])
             .words(of_devices)
             .done();
         for arg in given {
@@ -135,10 +135,10 @@ impl Compilations<'_> {
 }
 
 /// Returns the options with which cl.exe preprocesses as the standard says. Without them it does
-/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `said` are options that build.rs and
+/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` are options that build.rs and
 /// nvcc's variables give; they may ask for either way.
-fn preprocessor(ccbin: &Cxx, said: &[Cow<'_, str>]) -> &'static [&'static str] {
-    if ccbin.is_msvc() && !said.iter().any(|option| option.contains("Zc:preprocessor")) {
+fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str] {
+    if ccbin.is_msvc() && !options.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]
     } else {
         &[]
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn visual_studio_preprocesses_as_the_standard_says() {
-        let options = |name: &str, said: &[&'static str]| {
+        let options = |name: &str, options: &[&'static str]| {
             let (args, env) = (Vec::new(), Vec::new());
-            let identity = Identity { files: Vec::new(), said: String::new() };
+            let identity = Identity { files: Vec::new(), version_text: String::new() };
             let cxx = Cxx { path: name.into(), args, env, identity };
-            preprocessor(&cxx, &said.iter().copied().map(Cow::from).collect::<Vec<_>>())
+            preprocessor(&cxx, &options.iter().copied().map(Cow::from).collect::<Vec<_>>())
         };
         assert_eq!(options("bin/cl.exe", &["-O2"]), ["-Xcompiler", "/Zc:preprocessor"]);
         assert!(options("bin/cl.exe", &["-Xcompiler=/Zc:preprocessor-"]).is_empty());

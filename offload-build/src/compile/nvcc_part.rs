@@ -31,9 +31,8 @@ use crate::output::write_if_changed;
 use crate::plan::PlannedSource;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Cxx, Nvcc};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind};
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Error, Seen, files};
 use offload_format::image::{ElfSection, weaken};
 use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::section::SectionNames;
@@ -244,8 +243,7 @@ impl NvccPart {
             .map_err(|error| Error::io("remove the folder", folder, error))?;
         if self.makes == Makes::Object {
             // Two versions of a package may be in one program.
-            let read = |error| Error::io("read", image, error);
-            let mut bytes = fs::read(image).map_err(read)?;
+            let mut bytes = files::read(image)?;
             if weaken(&mut bytes, &self.symbol).is_some() {
                 fs::write(image, bytes).map_err(|error| Error::io("write", image, error))?;
             }
@@ -265,14 +263,14 @@ impl NvccPart {
 /// form than is known.
 #[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
-    let mut files = Vec::new();
+    let mut all = Vec::new();
     for Compilation { image, .. } in compilations {
-        files.push(fs::read(image).map_err(|error| Error::io("read", image, error))?);
+        all.push(files::read(image)?);
     }
     let id = |it: &Compilation| it.part.as_ref()?.id();
     let first = compilations.first().and_then(|it| id(it));
     let agree = first.is_some() && compilations.iter().all(|it| id(it) == first);
-    Ok(agree.then(|| join_files(&files)).flatten())
+    Ok(agree.then(|| join_files(&all)).flatten())
 }
 
 #[inline]

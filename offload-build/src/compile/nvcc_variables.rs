@@ -1,6 +1,6 @@
 //! The environment of every step that runs nvcc.
 
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::NvccFlags;
 use std::ffi::OsString;

@@ -27,7 +27,6 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation in which ptxas makes a cubin from a PTX source.
     pub(crate) fn cubin_of_ptx(
         &self,
         arch: NvidiaArch,
@@ -52,7 +51,7 @@ impl Compilations<'_> {
         flags: Vec<OsString>,
     ) {
         let sources = self.sources();
-        let Profile { mut debug, level, own } = self.profile(sources[0]);
+        let Profile { mut debug, level, set_by_flags } = self.profile(sources[0]);
         // With an option for debug information, ptxas warns if the PTX has none. Only PTX that
         // clang compiles from source code is sure to have it. A source that is already PTX or LLVM
         // IR may lack it.
@@ -62,9 +61,9 @@ impl Compilations<'_> {
         let is_debugged = debug == DebugInfo::Full && level == "0";
         let asked = sources[0].options.opt_level.or(self.module.options.opt_level);
         let level = asked.unwrap_or(if is_debugged { 0 } else { 3 });
-        let is_ours = |is_said: bool| flags.is_empty() || !is_said;
+        let is_ours = |is_set: bool| flags.is_empty() || !is_set;
         let debug_option: &[&str] = match debug {
-            _ if !is_ours(own.debug.or(own.device_debug).is_some()) => &[],
+            _ if !is_ours(set_by_flags.debug.or(set_by_flags.device_debug).is_some()) => &[],
             DebugInfo::Full if is_debugged => &["-g"],
             // For optimized code, ptxas supports no debug information except lines.
             DebugInfo::Full | DebugInfo::Lines => &["-lineinfo"],
@@ -72,7 +71,7 @@ impl Compilations<'_> {
         };
         let assemble = Line::default()
             .one(format!("-arch={arch}"))
-            .when(is_ours(own.level.is_some()), &[&format!("-O{level}")])
+            .when(is_ours(set_by_flags.level.is_some()), &[&format!("-O{level}")])
             .words(debug_option)
             .all(flags)
             .one(ptx);

@@ -15,9 +15,8 @@ use crate::plan::PlannedSource;
 use crate::request::Dialect;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Identity, Nvcc, identity};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{ContentHash, Error};
 use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::Path;
@@ -112,7 +111,7 @@ impl<'a> Compilations<'a> {
         let path = match fat_binary {
             FatBinary::Bundle(path) => path.to_owned(),
             FatBinary::By(toolkit) => {
-                let (path, program) = (self.work("fatbin"), toolkit.fatbinary());
+                let (path, program) = (self.work("fatbin"), toolkit.program("fatbinary"));
                 compilation.identities.push(identity(&program));
                 let create = images.iter().filter_map(image_option).fold(
                     Line::of(&["-64"]).one(format!("--create={}", path.display())),
@@ -213,7 +212,6 @@ pub(crate) enum FatBinary<'a> {
     By(&'a Nvcc),
 }
 
-/// Returns the identities of the programs that clang starts for this dialect.
 fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
     match dialect {
         Dialect::Cuda => vec![&clang.identity],
@@ -221,7 +219,6 @@ fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
     }
 }
 
-/// Returns the option of `fatbinary` for an image.
 #[inline]
 fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let arch = image.target.arch().nvidia()?;

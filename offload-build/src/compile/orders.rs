@@ -11,9 +11,8 @@
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
-use std::fs;
 
 const FOR_RUST: &str = "Use offload_kernel::Atomic in place of core's type: \
     Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
@@ -38,7 +37,7 @@ impl Compilation {
             if !path.is_file() {
                 continue;
             }
-            let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            let bytes = files::read(path)?;
             // Names of sources need not be UTF-8.
             let text = String::from_utf8_lossy(&bytes);
             if plain.is_empty() {

@@ -14,10 +14,9 @@ use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use offload_format::target::Vendor;
 
-/// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebugInfo {
     None,
@@ -31,12 +30,12 @@ pub(super) struct Profile {
     /// The level, as in `-O<level>`.
     pub(super) level: String,
     pub(super) debug: DebugInfo,
-    pub(super) own: OwnFlags,
+    pub(super) set_by_flags: FlagSettings,
 }
 
 /// Options that the flags of build.rs already set.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct OwnFlags {
+pub(super) struct FlagSettings {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
     /// The debug information that `-g` or a similar option requests. With clang and ptxas, the
@@ -46,9 +45,9 @@ pub(super) struct OwnFlags {
     pub(super) device_debug: Option<DebugInfo>,
 }
 
-impl OwnFlags {
+impl FlagSettings {
     pub(super) fn of(flags: &[&str]) -> Self {
-        let mut own = Self::default();
+        let mut set = Self::default();
         let mut before = "";
         for &flag in flags {
             // In `-Xptxas -O1`, the level applies only to ptxas, so it is not the level of the
@@ -59,15 +58,15 @@ impl OwnFlags {
                 continue;
             }
             if let Some(level) = level(flag) {
-                own.level = Some(level.to_owned());
+                set.level = Some(level.to_owned());
             }
             match flag {
-                "-G" | "--device-debug" => own.device_debug = Some(DebugInfo::Full),
-                "-lineinfo" | "--generate-line-info" => own.device_debug = Some(DebugInfo::Lines),
-                _ => own.debug = debug_info(flag).or(own.debug),
+                "-G" | "--device-debug" => set.device_debug = Some(DebugInfo::Full),
+                "-lineinfo" | "--generate-line-info" => set.device_debug = Some(DebugInfo::Lines),
+                _ => set.debug = debug_info(flag).or(set.debug),
             }
         }
-        own
+        set
     }
 }
 
@@ -91,7 +90,6 @@ fn debug_info(flag: &str) -> Option<DebugInfo> {
 }
 
 impl Compilations<'_> {
-    /// Returns the profile of a source for this target.
     pub(super) fn profile(&self, source: &PlannedSource) -> Profile {
         Profile::of(self.module, source, self.target(), self.cargo)
     }
@@ -115,7 +113,7 @@ impl Profile {
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
         let mut flags = module.options.flags_for(target);
         flags.append(&mut source.options.flags_for(target));
-        let own = OwnFlags::of(&flags);
+        let set_by_flags = FlagSettings::of(&flags);
         let asked_debug = source.options.debug.or(module.options.debug);
         let asked_level =
             source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
@@ -129,9 +127,9 @@ impl Profile {
                     | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)
             )
         );
-        let own_debug = match recipe {
-            Some(Recipe::Nvcc) => own.device_debug,
-            _ => own.debug.or(own.device_debug),
+        let debug = match recipe {
+            Some(Recipe::Nvcc) => set_by_flags.device_debug,
+            _ => set_by_flags.debug.or(set_by_flags.device_debug),
         };
         let is_nvidia = target.vendor() == Vendor::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
@@ -143,7 +141,8 @@ impl Profile {
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
-        let level = own.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
+        let level =
+            set_by_flags.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
         let default_debug = match asked_debug {
             Some(true) => DebugInfo::Full,
             Some(false) => DebugInfo::None,
@@ -154,7 +153,7 @@ impl Profile {
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };
-        Profile { level, debug: own_debug.unwrap_or(default_debug), own }
+        Profile { level, debug: debug.unwrap_or(default_debug), set_by_flags }
     }
 }
 
@@ -165,7 +164,7 @@ mod tests {
     #[test]
     fn flags_that_say_it_themselves() {
         let own = |flags: &str| {
-            let own = OwnFlags::of(&flags.split(' ').collect::<Vec<_>>());
+            let own = FlagSettings::of(&flags.split(' ').collect::<Vec<_>>());
             (own.level, own.debug, own.device_debug)
         };
         let level = |level: &str| Some(level.to_owned());

@@ -1,9 +1,8 @@
 //! The sanitizers of the C++ compiler, for images of the CPU that check kernels
 //! (`OFFLOAD_CPU_CHECK`).
 
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Cxx, ProbeCache, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::compilers::{Cxx, Tools};
+use crate::toolchain::{Error, ErrorKind};
 use offload_pack::checks::{Check, CheckedImage, variables};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,6 @@ pub(crate) struct Sanitizer {
 }
 
 impl Sanitizer {
-    /// Returns the compiler option that turns the sanitizer on.
     pub(crate) fn option(&self) -> &'static str {
         match self.check {
             // clang's `bounds` includes a check that ends the program without a report;
@@ -51,8 +49,8 @@ impl Sanitizer {
     /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
     ///
     /// Returns an error if the compiler or the host program's system lacks a sanitizer.
-    pub(crate) fn find(cxx: &Cxx, tools: &Tools<'_>, cargo: &Cargo) -> Result<Vec<Self>, Error> {
-        let Some(word) = cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
+    pub(crate) fn find(cxx: &Cxx, tools: &Tools<'_>) -> Result<Vec<Self>, Error> {
+        let Some(word) = tools.cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
         let checks = Check::requested(&word).ok_or_else(|| {
             Error::config(format!(
                 "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all \
@@ -62,12 +60,13 @@ impl Sanitizer {
         })?;
         let mut sanitizers = Vec::new();
         for check in checks {
-            sanitizers.push(Self::of(*check, cxx, tools.probes(), cargo)?);
+            sanitizers.push(Self::of(*check, cxx, tools)?);
         }
         Ok(sanitizers)
     }
 
-    fn of(check: Check, cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Self, Error> {
+    fn of(check: Check, cxx: &Cxx, tools: &Tools<'_>) -> Result<Self, Error> {
+        let (cargo, probes) = (tools.cargo, tools.probes());
         let needs = format!("{}={}", variables::CHECK, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
             return Err(Error::config(format!(
@@ -76,7 +75,8 @@ impl Sanitizer {
                 cargo.target
             )));
         }
-        let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
+        let version =
+            cxx.identity.version_text.lines().find_map(|line| line.split_once("clang version "));
         let is_clang = version.is_some();
         let (gcc, llvm) = match check {
             Check::Memory | Check::MemoryAndUndefined => ("asan", "asan"),

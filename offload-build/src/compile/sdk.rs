@@ -2,10 +2,9 @@
 
 use crate::output::OutDir;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::plain_path;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +24,6 @@ pub(crate) struct Sdk {
 }
 
 impl Sdk {
-    /// Returns the options for a CUDA toolkit.
     pub(crate) fn cuda(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
         let mut args = vec![OsString::from(format!("--cuda-path={}", toolkit.root.display()))];
         if !toolkit.root.join("include").join(CURAND).is_file() {
@@ -58,14 +56,8 @@ impl Sdk {
     }
 
     /// Returns ROCm's options for device code of one target.
-    pub(crate) fn rocm(
-        rocm: &Rocm,
-        clang: &Clang,
-        id: TargetId<'_>,
-        tools: &Tools<'_>,
-        cargo: &Cargo,
-    ) -> Self {
-        let mut sdk = Self::rocm_for_any(rocm, cargo);
+    pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Self {
+        let mut sdk = Self::rocm_for_any(rocm, tools.cargo);
         sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
         sdk
     }
@@ -77,9 +69,8 @@ impl Sdk {
         clang: &Clang,
         targets: &[Target],
         tools: &Tools<'_>,
-        cargo: &Cargo,
     ) -> Self {
-        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, cargo), None);
+        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, tools.cargo), None);
         for target in targets {
             if let OffloadArch::Amdgpu(id) = target.arch()
                 && let Some(define) = wavefront_define(clang, id, tools)

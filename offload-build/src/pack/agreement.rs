@@ -1,6 +1,6 @@
 //! Whether images have the parameters that a source declares.
 
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
 use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,

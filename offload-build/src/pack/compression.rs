@@ -7,8 +7,7 @@
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::pack::layout::{self, ModuleImages, PackLayout, PlacedModule};
-use crate::toolchain::error::Error;
-use crate::toolchain::hash::Parts;
+use crate::toolchain::{Error, Parts, files};
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
@@ -120,9 +119,7 @@ fn module_bytes(
     // Without this removal, a build that is interrupted below could leave the new container with
     // the old key.
     remove(&key_path)?;
-    let read = |image: &Image| {
-        fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))
-    };
+    let read = |image: &Image| files::read(&image.path);
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let images: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
     let made = match section {
@@ -147,8 +144,7 @@ fn module_bytes(
 mod tests {
     use super::*;
     use crate::targets::Target;
-    use crate::toolchain::cargo::Cargo;
-    use crate::toolchain::hash::ContentHash;
+    use crate::toolchain::{Cargo, ContentHash};
     use offload_pack::pack_index::{Origin, PackImageKind};
 
     /// Returns a module whose image has these bytes.

@@ -2,10 +2,9 @@
 
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use offload_format::section::DeviceSection;
 
-/// Refuses.
 pub(crate) fn compress<'a>(
     _: &'a [ModuleImages],
     _: DeviceSection,

@@ -2,9 +2,7 @@
 //! its records do programs need?
 
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
 use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
 use offload_pack::pack_index::{IndexKernel, Origin, PackImageKind};
@@ -24,7 +22,6 @@ pub(crate) struct Image {
     pub(crate) origin: Origin,
 }
 
-/// Returns the names of the kernels in an image for a GPU, in the order of the image.
 pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
     with_kernels(path, |kernels| kernels.map(|kernel| kernel.name.to_owned()).collect())
 }
@@ -35,7 +32,7 @@ pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
 }
 
 fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T, Error> {
-    let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+    let bytes = files::read(path)?;
     let kernels = Kernels::parse(&bytes).map_err(|error| {
         Error::new(
             ErrorKind::ToolFailed,
@@ -110,8 +107,8 @@ impl Image {
     ) -> Result<Self, Error> {
         let (kind, size) = read_header(target, path, origin, cargo)?;
         if kind.is_ptx() {
-            let text = fs::read_to_string(path)
-                .map_err(|error| Error::io("read the image", path, error))?;
+            let bytes = files::read(path)?;
+            let text = String::from_utf8_lossy(&bytes);
             let open = undefined(&text);
             if !open.is_empty() {
                 let message = format!(
@@ -122,7 +119,7 @@ impl Image {
             }
         }
         if !target.is_gpu() {
-            let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+            let bytes = files::read(path)?;
             // Files that cannot be read are left to the system's loader.
             if let Ok(Some(symbol)) = unique_symbol(&bytes) {
                 let message = format!(
@@ -140,7 +137,7 @@ impl Image {
     /// Replaces the version in the PTX file at `path` by the oldest one that has all of the text's
     /// instructions. Returns the reason if the version stays because the oldest is not known.
     pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
-        let mut text = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+        let mut text = files::read(path)?;
         // `open` reports an error in the header.
         let Ok(header) = PtxHeader::parse(&text) else { return Ok(None) };
         let oldest = match oldest_ptx_version(&text) {

@@ -9,8 +9,7 @@
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_pack::pack_index::{IndexImage, IndexKernel, Origin};
 use std::fs;
 

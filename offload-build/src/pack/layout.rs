@@ -1,7 +1,7 @@
 //! The bytes of a pack: the containers of its modules, one after another.
 
 use crate::pack::image::Image;
-use crate::toolchain::error::Error;
+use crate::toolchain::Error;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
@@ -22,7 +22,6 @@ pub(crate) struct ModuleImages {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// The layout of a pack's bytes.
 #[derive(Debug)]
 pub(crate) struct PackLayout<'a> {
     /// The layout of the pack; payload numbers are positions in `files`.

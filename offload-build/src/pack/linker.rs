@@ -11,9 +11,8 @@
 //! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
 
 use crate::request::Request;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::probe;
+use crate::toolchain::{Cargo, Error};
 use offload_format::host_object::Machine;
 use offload_format::section::ObjectFormat;
 use std::ffi::OsStr;
@@ -158,7 +157,6 @@ fn known(path: &str) -> Option<Linker> {
     }
 }
 
-/// Returns the linker that rustc uses by default.
 fn default(cargo: &Cargo) -> (Linker, String) {
     let rustc = cargo.rustc();
     let ask = |what: &[&str]| {

@@ -19,16 +19,14 @@ use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
-use crate::toolchain::hash::{ContentHash, Parts};
+use crate::toolchain::{Cargo, ContentHash, Error, Parts};
 use offload_format::archive;
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_format::target::Vendor;
 use offload_pack::expansion;
-use offload_pack::pack_index::{Index, IndexImage, IndexModule, Origin, PackIndex};
+use offload_pack::pack_index::{Index, IndexImage, IndexModule, PackIndex};
 use offload_pack::signature::Signatures;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +42,6 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Pack {
-    name: String,
     path: Option<PathBuf>,
     modules: Vec<PackedModule>,
 }
@@ -61,16 +58,9 @@ pub struct PackedModule {
 pub struct PackedImage {
     target: Target,
     path: PathBuf,
-    size: u64,
-    origin: Origin,
 }
 
 impl Pack {
-    /// Returns the name that build.rs gave.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the file with the embedded bytes: an offload bundle for each module if all targets
     /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled:
     /// `OFFLOAD_SKIP`, docs.rs, a host without packs, or
@@ -88,18 +78,6 @@ impl Pack {
     /// Returns the images of all modules; each module's images are in the order of the targets.
     pub fn images(&self) -> impl Iterator<Item = &PackedImage> {
         self.modules.iter().flat_map(|module| &module.images)
-    }
-
-    /// Returns the canonical names of the targets that have images, each once.
-    #[inline]
-    pub fn targets(&self) -> Vec<&str> {
-        let mut targets = Vec::new();
-        for image in self.images() {
-            if !targets.contains(&image.target()) {
-                targets.push(image.target());
-            }
-        }
-        targets
     }
 }
 
@@ -128,16 +106,6 @@ impl PackedImage {
         &self.path
     }
 
-    /// Returns the size of the image in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Returns the origin of the image: compiled, prebuilt, or supplied.
-    pub fn origin(&self) -> Origin {
-        self.origin
-    }
-
     /// Returns the names of the image's kernels, read from the image; C++ kernels have mangled
     /// names. The image for the CPU contains no names to read, so its list is empty.
     ///
@@ -162,7 +130,7 @@ pub(crate) fn write_absent(
     }
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
     describe(&index, output)?;
-    Ok(Pack { name: name.to_owned(), path: None, modules: packed })
+    Ok(Pack { path: None, modules: packed })
 }
 
 /// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
@@ -253,10 +221,12 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let mut index_modules = Vec::new();
+    let (mut index_modules, mut packed) = (Vec::new(), Vec::new());
     for PlacedModule { module, bundle, stream, images: placed } in placed {
-        let mut images = Vec::new();
+        let (mut images, mut packed_images) = (Vec::new(), Vec::new());
         for (image, offset) in placed {
+            let (target, path) = (image.target.clone(), image.path.clone());
+            packed_images.push(PackedImage { target, path });
             images.push(IndexImage {
                 target: image.target.to_string(),
                 offset,
@@ -272,6 +242,7 @@ pub(crate) fn write(
             Err(why) => (Signatures::default(), Some(why.clone())),
         };
         let name = module.name.clone();
+        packed.push(PackedModule { name: name.clone(), images: packed_images });
         index_modules.push(IndexModule {
             name,
             bundle,
@@ -294,21 +265,7 @@ pub(crate) fn write(
     describe(&index, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
-
-    let mut packed = Vec::new();
-    for module in modules {
-        let mut images = Vec::new();
-        for image in &module.images {
-            images.push(PackedImage {
-                target: image.target.clone(),
-                path: image.path.clone(),
-                size: image.size,
-                origin: image.origin,
-            });
-        }
-        packed.push(PackedModule { name: module.name.clone(), images });
-    }
-    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules: packed })
+    Ok(Pack { path: Some(output.pack()), modules: packed })
 }
 
 /// Returns the hash of section, structure and images: two packs with the same hash are equal.

@@ -5,10 +5,9 @@
 use super::supplied;
 use crate::request::Language;
 use crate::targets::Target;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Error, files};
 use offload_format::image::{Bitcode, PtxHeader};
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
-use std::fs;
 use std::path::Path;
 
 /// The targets that the bytes of a source name.
@@ -34,7 +33,7 @@ impl Constraints {
     /// Returns an error if the file cannot be read, if its contents are not of its language, or if
     /// it is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
-        let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
+        let bytes = || files::read(path);
         match language {
             Language::Cuda | Language::OpenCl | Language::C | Language::Rust => {
                 Ok(Constraints::Any)
@@ -124,7 +123,6 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     }
 }
 
-/// Returns the headers under `hip/` that lines of the text include.
 fn hip_headers(text: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     for line in String::from_utf8_lossy(text).lines() {

@@ -13,9 +13,8 @@ use crate::request::{
     Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
 use crate::targets::{self, Product, Target};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Rocm;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +74,6 @@ impl PlannedSource {
 }
 
 impl PlannedModule {
-    /// Returns the sources of the image for this target.
     pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
@@ -131,7 +129,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         })
     };
     let mut modules: Vec<(String, Module)> = Vec::new();
-    for module in [&request.own].into_iter().chain(&request.modules) {
+    for module in [&request.unnamed].into_iter().chain(&request.modules) {
         let mut kept = module.clone();
         kept.sources.retain(|source| !is_excluded(source));
         match (&module.name, module.sources.is_empty()) {

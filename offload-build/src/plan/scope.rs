@@ -2,12 +2,16 @@
 //! before the targets are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
-use crate::targets::{OnlyVendor, Product, Scope, Wanted};
+use crate::targets::{OnlyVendor, Product, RequestedTargets, Scope};
 use offload_format::target::Vendor;
 
 /// Returns the product, and its only vendor, if there is one.
-pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
-    let mut modules = vec![&request.own];
+pub(crate) fn scope<'a>(
+    request: &Request,
+    requested: &RequestedTargets,
+    product: Product<'a>,
+) -> Scope<'a> {
+    let mut modules = vec![&request.unnamed];
     modules.extend(&request.modules);
     let mut compilers = Vec::new();
     for module in &modules {
@@ -19,7 +23,7 @@ pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>
     let is_made = !matches!(product, Product::Unnamed);
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
-        .or_else(|| of_compilers(&modules, &compilers, wanted, product));
+        .or_else(|| of_compilers(&modules, &compilers, requested, product));
     // Targets of other vendors are an error only if a product is made and must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc }
@@ -35,7 +39,7 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let vendor = sole(&vendors(&request.supports))?;
     let example =
         request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
-    Some(OnlyVendor { vendor, reason, example, refuses_others: true })
+    Some(OnlyVendor { example, ..only(vendor, reason, true) })
 }
 
 /// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
@@ -54,14 +58,11 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
             }
         }
     }
-    let reason = "all of its sources are".to_owned();
-    let vendor = sole(&all)?;
-    Some(OnlyVendor {
-        vendor,
-        reason,
-        example: vendor.examples()[0].to_owned(),
-        refuses_others: true,
-    })
+    Some(only(sole(&all)?, "all of its sources are".to_owned(), true))
+}
+
+fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
+    OnlyVendor { vendor, reason, example: vendor.examples()[0].to_owned(), refuses_others }
 }
 
 /// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
@@ -70,7 +71,7 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
 fn of_compilers(
     modules: &[&Module],
     compilers: &[Compiler],
-    wanted: &Wanted,
+    requested: &RequestedTargets,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
     // CUDA's dialect is for every vendor, unless build.rs asks for NVIDIA's compiler.
@@ -79,7 +80,7 @@ fn of_compilers(
     let (first, has_others) =
         (compilers.iter().find(is_of_vendor), !compilers.iter().all(|it| is_of_vendor(&it)));
     let is_library = matches!(product, Product::StaticLibrary(_));
-    let lists_others = wanted.vendors().iter().any(|other| *other != vendor);
+    let lists_others = requested.vendors().iter().any(|other| *other != vendor);
     let is_cuda = |source: &Source| {
         source
             .language
@@ -87,15 +88,10 @@ fn of_compilers(
             .is_none_or(|language| language == Language::Cuda)
     };
     let is_all_cuda = modules.iter().all(|module| module.sources.iter().all(is_cuda));
-    let hints = is_library || wanted.has_default();
+    let hints = is_library || requested.has_default();
     let compiler = first.filter(|_| !has_others && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs selects {compiler}, and no compiler for AMD's GPUs");
-    Some(OnlyVendor {
-        vendor,
-        reason,
-        example: vendor.examples()[0].to_owned(),
-        refuses_others: is_library,
-    })
+    Some(only(vendor, reason, is_library))
 }
 
 /// Returns the vendors that any of these selectors may select; without selectors, all vendors.
@@ -119,23 +115,27 @@ fn sole(vendors: &[Vendor]) -> Option<Vendor> {
 mod tests {
     use super::*;
 
-    fn only(
+    fn only_vendor(
         product: Product<'_>,
         archs: &[&str],
         default: &[&str],
         change: impl FnOnce(&mut Request),
     ) -> Option<Vendor> {
         let mut request = Request::default();
-        request.own.file("a.cu");
+        request.unnamed.file("a.cu");
         change(&mut request);
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let wanted = Wanted { archs: list(archs), default: list(default), ..Wanted::default() };
-        scope(&request, &wanted, product).only.map(|only| only.vendor)
+        let requested = RequestedTargets {
+            archs: list(archs),
+            default: list(default),
+            ..RequestedTargets::default()
+        };
+        scope(&request, &requested, product).only.map(|only| only.vendor)
     }
 
     #[test]
     fn what_build_rs_says_of_vendors() {
-        let pack = |change: fn(&mut Request)| only(Product::Pack("p"), &[], &[], change);
+        let pack = |change: fn(&mut Request)| only_vendor(Product::Pack("p"), &[], &[], change);
         assert_eq!(pack(|_| {}), None);
         assert_eq!(
             pack(|request| request.supports.push(Selector::new(">=sm_80"))),
@@ -147,17 +147,19 @@ mod tests {
             pack(|request| request.supports.extend(["amd", "cpu"].map(Selector::new))),
             None
         );
-        let two = |request: &mut Request| request.own.sources.push("b.ptx".into());
+        let two = |request: &mut Request| request.unnamed.sources.push("b.ptx".into());
         assert_eq!(pack(two), None);
-        let ptx = |request: &mut Request| request.own.sources = vec!["a.ptx".into()];
+        let ptx = |request: &mut Request| request.unnamed.sources = vec!["a.ptx".into()];
         assert_eq!(pack(ptx), Some(Vendor::Nvidia));
-        assert_eq!(pack(|request| request.own.sources = vec!["a.s".into()]), Some(Vendor::Amd));
+        assert_eq!(pack(|request| request.unnamed.sources = vec!["a.s".into()]), Some(Vendor::Amd));
     }
 
     #[test]
     fn what_compilers_say_of_vendors() {
         let by = |product, archs: &[&str], default: &[&str], compilers: &[Compiler]| {
-            only(product, archs, default, |request| request.options.compilers.extend(compilers))
+            only_vendor(product, archs, default, |request| {
+                request.options.compilers.extend(compilers)
+            })
         };
         let (pack, library) = (Product::Pack("p"), Product::StaticLibrary("l"));
         let nvcc = &[Compiler::Nvcc];

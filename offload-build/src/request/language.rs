@@ -41,7 +41,6 @@ pub enum Language {
     Image,
 }
 
-/// The steps from a source to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
     /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
@@ -114,11 +113,17 @@ struct Row {
     extensions: &'static [&'static str],
     /// Whether the language has `#include` and macros.
     is_preprocessed: bool,
-    amd: Option<Recipe>,
-    nvidia: Option<Recipe>,
-    intel: Option<Recipe>,
-    cpu: Option<Recipe>,
+    /// The recipes for targets of AMD, NVIDIA and Intel, and for the CPU.
+    recipes: [Option<Recipe>; 4],
 }
+
+/// The recipes of the CUDA dialect and of HIP.
+const DIALECT: [Option<Recipe>; 4] = [
+    Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
+    Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
+    Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
+    Some(Recipe::Host),
+];
 
 // `-nostdlibinc` leaves out the headers of the host's C library, which are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
@@ -132,91 +137,80 @@ const TABLE: &[Row] = &[
         name: "CUDA dialect",
         extensions: &["cu"],
         is_preprocessed: true,
-        amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
-        nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
-        intel: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
-        cpu: Some(Recipe::Host),
+        recipes: DIALECT,
     },
     Row {
         language: Language::Hip,
         name: "HIP",
         extensions: &["hip"],
         is_preprocessed: true,
-        amd: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
-        nvidia: Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
-        intel: Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
-        cpu: Some(Recipe::Host),
+        recipes: DIALECT,
     },
     Row {
         language: Language::OpenCl,
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        amd: Some(Recipe::Direct("cl", &["-nogpulib"])),
-        nvidia: Some(Recipe::Direct("cl", &["-nogpulib"])),
-        // A launch passes the size of its blocks in a way that only the kernel header knows.
-        intel: None,
-        cpu: None,
+        // For Intel, a launch passes the size of its blocks in a way that only the kernel header
+        // knows.
+        recipes: [
+            Some(Recipe::Direct("cl", &["-nogpulib"])),
+            Some(Recipe::Direct("cl", &["-nogpulib"])),
+            None,
+            None,
+        ],
     },
     Row {
         language: Language::C,
         name: "C",
         extensions: &["c"],
         is_preprocessed: true,
-        amd: Some(Recipe::Direct("c", C_OPTIONS)),
-        nvidia: Some(Recipe::Direct("c", C_OPTIONS)),
-        intel: None,
-        cpu: None,
+        recipes: [
+            Some(Recipe::Direct("c", C_OPTIONS)),
+            Some(Recipe::Direct("c", C_OPTIONS)),
+            None,
+            None,
+        ],
     },
     Row {
         language: Language::LlvmIr,
         name: "LLVM IR",
         extensions: &["ll", "bc"],
         is_preprocessed: false,
-        amd: Some(Recipe::Direct("ir", IR_OPTIONS)),
-        nvidia: Some(Recipe::Direct("ir", IR_OPTIONS)),
-        intel: None,
-        cpu: None,
+        recipes: [
+            Some(Recipe::Direct("ir", IR_OPTIONS)),
+            Some(Recipe::Direct("ir", IR_OPTIONS)),
+            None,
+            None,
+        ],
     },
     Row {
         language: Language::Assembly,
         name: "AMD assembly",
         extensions: &["s"],
         is_preprocessed: false,
-        amd: Some(Recipe::Assemble),
-        nvidia: None,
-        intel: None,
-        cpu: None,
+        recipes: [Some(Recipe::Assemble), None, None, None],
     },
     Row {
         language: Language::Ptx,
         name: "PTX",
         extensions: &["ptx"],
         is_preprocessed: false,
-        amd: None,
-        nvidia: Some(Recipe::Ptx),
-        intel: None,
-        cpu: None,
+        recipes: [None, Some(Recipe::Ptx), None, None],
     },
     Row {
         language: Language::Rust,
         name: "a crate of kernels in Rust",
         extensions: &["toml"],
         is_preprocessed: false,
-        amd: Some(Recipe::Cargo),
-        nvidia: Some(Recipe::Cargo),
-        intel: None,
-        cpu: Some(Recipe::Cargo),
+        recipes: [Some(Recipe::Cargo), Some(Recipe::Cargo), None, Some(Recipe::Cargo)],
     },
     Row {
         language: Language::Image,
         name: "a file of images",
         extensions: &["hsaco", "co", "cubin", "spv", "fatbin", "hipfb", "bundle", "offload", "a"],
         is_preprocessed: false,
-        amd: Some(Recipe::Supplied),
-        nvidia: Some(Recipe::Supplied),
-        intel: Some(Recipe::Supplied),
-        cpu: None,
+        recipes: [Some(Recipe::Supplied), Some(Recipe::Supplied), Some(Recipe::Supplied), None],
     },
 ];
 
@@ -225,7 +219,6 @@ impl Language {
         TABLE.iter().find(|row| row.language == self).expect("every language has a row")
     }
 
-    /// Whether kernels can be C++ templates.
     pub(crate) fn has_templates(self) -> bool {
         matches!(self, Language::Cuda | Language::Hip)
     }
@@ -251,7 +244,6 @@ impl Language {
         })
     }
 
-    /// Returns the language's name in messages.
     pub(crate) fn name(self) -> &'static str {
         self.row().name
     }
@@ -263,12 +255,12 @@ impl Language {
     /// Returns the recipe for this kind of target with the compilers that build.rs requests; `None`
     /// if there is none.
     pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
-        let row = self.row();
+        let [amd, nvidia, intel, cpu] = self.row().recipes;
         let recipe = match vendor {
-            Vendor::Amd => row.amd,
-            Vendor::Nvidia => row.nvidia,
-            Vendor::Intel => row.intel,
-            Vendor::Cpu => row.cpu,
+            Vendor::Amd => amd,
+            Vendor::Nvidia => nvidia,
+            Vendor::Intel => intel,
+            Vendor::Cpu => cpu,
         };
         match (recipe?, Compiler::of(compilers, vendor)) {
             (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),

@@ -21,7 +21,7 @@ use crate::request::{
 ///     .archs(["gfx90a", "gfx942", "sm_80", "sm_90a", "cpu"])
 ///     .compile("kernels");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Module {
     /// The module's name; `None` for the module of the files that were added to the build itself,
     /// which has the name of the pack.
@@ -73,18 +73,7 @@ impl Module {
     ///     .compile("kernels");
     /// ```
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..Self::unnamed() }
-    }
-
-    pub(crate) fn unnamed() -> Self {
-        Self {
-            name: None,
-            sources: Vec::new(),
-            options: Options::default(),
-            supports: Vec::new(),
-            may_be_empty: false,
-            required: Vec::new(),
-        }
+        Self { name: Some(name.into()), ..Self::default() }
     }
 
     /// Adds a source: a path, or a [`Source`]. All sources of a module are linked.

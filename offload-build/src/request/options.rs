@@ -36,7 +36,6 @@ impl Options {
         self.flags.push((only.map(Selector::new), flag));
     }
 
-    /// Appends other options.
     pub(crate) fn append(&mut self, other: &Options) {
         self.includes.extend(other.includes.iter().cloned());
         self.inputs.extend(other.inputs.iter().cloned());
@@ -54,7 +53,6 @@ impl Options {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
 
-    /// Returns the options of build.rs for this target.
     pub(crate) fn flags_for(&self, target: &Target) -> Vec<&str> {
         let mut flags = Vec::new();
         for (only, flag) in &self.flags {
@@ -65,7 +63,6 @@ impl Options {
         flags
     }
 
-    /// Returns the options of build.rs that are for all targets.
     #[inline]
     pub(crate) fn flags_for_all(&self) -> Vec<&str> {
         let mut flags = Vec::new();
@@ -77,7 +74,6 @@ impl Options {
         flags
     }
 
-    /// Returns the macro definitions as compiler arguments.
     pub(crate) fn define_args(&self) -> Vec<String> {
         let mut args = Vec::new();
         for (name, value) in &self.defines {
@@ -121,10 +117,10 @@ impl fmt::Display for Options {
 }
 
 /// All settings of [`Build`](crate::Build) except the targets.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     /// The module of the files that build.rs adds to the build itself.
-    pub(crate) own: Module,
+    pub(crate) unnamed: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
     /// The compiler options for all modules.
@@ -151,28 +147,4 @@ pub(crate) struct Request {
     pub(crate) cudart: Option<String>,
     /// Whether the build prints the instructions with which Cargo links a static library.
     pub(crate) cargo_metadata: Option<bool>,
-}
-
-impl Default for Request {
-    fn default() -> Self {
-        Self {
-            own: Module::unnamed(),
-            modules: Vec::new(),
-            exclude: Vec::new(),
-            options: Options::default(),
-            supports: Vec::new(),
-            compressed: false,
-            may_be_empty: false,
-            code_object_version: None,
-            clang: None,
-            ptxas: None,
-            nvcc: None,
-            max_parallel: None,
-            prebuilt: None,
-            large_pack_script: false,
-            device_link: false,
-            cudart: None,
-            cargo_metadata: None,
-        }
-    }
 }

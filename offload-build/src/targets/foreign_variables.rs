@@ -19,8 +19,7 @@
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
 use super::target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::{NvidiaArch, NvidiaCode, Vendor};
 
 /// The program whose syntax a variable uses.
@@ -132,7 +131,6 @@ pub(super) fn items(
 }
 
 impl Words {
-    /// Returns the vendor whose GPUs variables in this syntax list.
     fn vendor(self) -> Option<Vendor> {
         let mut rows = VARIABLES.iter();
         let row = rows.find(|(_, variables, ..)| variables.iter().any(|(_, it)| *it == self))?;

@@ -3,7 +3,6 @@
 use offload_format::target::Vendor;
 use std::fmt;
 
-/// One item of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     /// A target's name that is not checked yet.
@@ -21,15 +20,11 @@ pub(super) enum Item {
     All,
 }
 
-/// The place that lists a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TargetOrigin {
-    /// A call in build.rs of [`Build::arch`](crate::Build::arch),
-    /// [`Build::archs`](crate::Build::archs) or
-    /// [`Build::archs_if_known`](crate::Build::archs_if_known).
+pub(super) enum TargetOrigin {
+    /// A call in build.rs of `arch`, `archs` or `archs_if_known`.
     BuildScript,
-    /// [`Build::default_archs`](crate::Build::default_archs).
+    /// A call of `default_archs` or `native_or`.
     Default,
     /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the variable of this name.
     OffloadArch(String),
@@ -47,7 +42,6 @@ impl fmt::Display for TargetOrigin {
     }
 }
 
-/// An item, and the place that lists it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,

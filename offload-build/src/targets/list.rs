@@ -4,14 +4,13 @@ use super::Target;
 use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::{Product, Scope};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::Vendor;
 
 /// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedTargets {
     pub(crate) archs: Vec<String>,
     /// Targets that are listed after `archs` if nvcc knows them.
     pub(crate) if_known: Vec<String>,
@@ -22,7 +21,7 @@ pub(crate) struct Wanted {
     pub(crate) native_or: Vec<String>,
 }
 
-impl Wanted {
+impl RequestedTargets {
     /// Returns the kinds of the targets that are named; words such as `native` and malformed names
     /// have none.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
@@ -42,7 +41,6 @@ impl Wanted {
         !self.default.is_empty() || !self.native_or.is_empty()
     }
 
-    /// Returns the items of the default of build.rs.
     fn default(&self) -> Vec<Listed> {
         let by = TargetOrigin::Default;
         let mut items = Vec::new();
@@ -61,7 +59,7 @@ impl Wanted {
 pub(super) fn items(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
-    wanted: &Wanted,
+    requested: &RequestedTargets,
     scope: &Scope<'_>,
 ) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
@@ -69,14 +67,15 @@ pub(super) fn items(
             listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())),
             format!("{variable} is an empty list"),
         )
-    } else if !wanted.archs.is_empty() || !wanted.if_known.is_empty() {
-        let mut items = listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript);
-        let if_known = wanted.if_known.iter().cloned().map(Item::IfKnown);
+    } else if !requested.archs.is_empty() || !requested.if_known.is_empty() {
+        let mut items =
+            listed(requested.archs.iter().map(String::as_str), &TargetOrigin::BuildScript);
+        let if_known = requested.if_known.iter().cloned().map(Item::IfKnown);
         items.extend(if_known.map(|item| Listed { item, by: TargetOrigin::BuildScript }));
         (items, String::new())
     } else {
-        let (items, none) = foreign_variables::items(cargo, wanted.has_default(), scope)?;
-        (if items.is_empty() { wanted.default() } else { items }, none)
+        let (items, none) = foreign_variables::items(cargo, requested.has_default(), scope)?;
+        (if items.is_empty() { requested.default() } else { items }, none)
     };
     if items.is_empty() { Err(self::none(&none, tools, scope)) } else { Ok(items) }
 }
@@ -96,7 +95,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     }
     let nvcc = tools
         .filter(|_| scope.by_nvcc)
-        .and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
+        .and_then(|tools| tools.nvcc().ok()?.ok().map(|nvcc| (tools, nvcc)));
     let known = nvcc.map_or(String::new(), |(tools, nvcc)| {
         let (path, known) = (nvcc.path.display(), tools.nvcc_architectures(nvcc).join(" "));
         format!(" {path} ({}) compiles for {known}.", nvcc.version)

@@ -15,26 +15,21 @@ mod scope;
 mod supported;
 mod target;
 
-pub(crate) use list::Wanted;
+pub(crate) use list::RequestedTargets;
 pub(crate) use native::Gpus;
 pub(crate) use offload_format::target::Target;
 pub(crate) use scope::{OnlyVendor, Product, Scope};
 pub(crate) use target::{first_clang, join};
 
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Found, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
-pub use item::TargetOrigin;
-use item::{Item, Listed};
+use crate::toolchain::compilers::Tools;
+use crate::toolchain::{Cargo, Error, ErrorKind};
+use item::{Item, Listed, TargetOrigin};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
 
-/// The targets of a build.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     /// The targets, each once, in the order given.
     pub(crate) targets: Vec<Target>,
-    /// The place that lists each target first.
-    pub(crate) origins: Vec<TargetOrigin>,
     /// Whether the list may differ on another machine: it contains the machine's own GPUs, or a
     /// foreign variable lists it.
     pub(crate) is_of_this_machine: bool,
@@ -49,13 +44,12 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
-    wanted: &Wanted,
+    requested: &RequestedTargets,
     code_object_version: Option<u32>,
     scope: &Scope<'_>,
 ) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
-    let mut origins = Vec::new();
-    let items = list::items(cargo, tools, wanted, scope)?;
+    let items = list::items(cargo, tools, requested, scope)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
     let of_this_machine = |listed: &Listed| {
         matches!(
@@ -64,8 +58,9 @@ pub(crate) fn resolve(
         )
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
+    let first_origin = items[0].by.clone();
     for Listed { item, by } in items {
-        for name in names(&item, &by, has_others, scope.vendor(), cargo, tools)? {
+        for name in names(&item, &by, has_others, scope.vendor(), tools)? {
             let target = check(&name, &by, code_object_version)?;
             if let Some(other) = targets
                 .iter()
@@ -75,7 +70,6 @@ pub(crate) fn resolve(
             }
             if !targets.contains(&target) {
                 targets.push(target);
-                origins.push(by.clone());
             }
         }
     }
@@ -86,14 +80,14 @@ pub(crate) fn resolve(
             scope,
         ));
     }
-    check_vendor(cargo, scope, &targets, &origins)?;
+    check_vendor(cargo, scope, &targets, &first_origin)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
                 ptx.as_str().trim_end_matches(['a', 'f'])
             ));
     }
-    Ok(Resolved { targets, origins, is_of_this_machine })
+    Ok(Resolved { targets, is_of_this_machine })
 }
 
 /// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
@@ -101,10 +95,9 @@ fn check_vendor(
     cargo: &Cargo,
     scope: &Scope<'_>,
     targets: &[Target],
-    origins: &[TargetOrigin],
+    origin: &TargetOrigin,
 ) -> Result<(), Error> {
-    let (Some(only), Some(TargetOrigin::OffloadArch(variable))) = (&scope.only, origins.first())
-    else {
+    let (Some(only), TargetOrigin::OffloadArch(variable)) = (&scope.only, origin) else {
         return Ok(());
     };
     if !only.refuses_others || targets.iter().any(|target| target.vendor() == only.vendor) {
@@ -115,7 +108,7 @@ fn check_vendor(
          Without {variable}, the list of build.rs counts.",
         join(targets),
         scope.sentence().unwrap_or_default(),
-        cargo.own_variable("OFFLOAD_ARCH"),
+        cargo.variable_of_package("OFFLOAD_ARCH"),
         example = only.example,
     )))
 }
@@ -135,21 +128,15 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// Returns the GPUs of this machine, which are the targets of `native`.
-pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
-    native::find(cargo, tools, None)
+pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
+    native::find(tools, None)
 }
 
 /// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error
 /// messages name `by` as the place of the list.
-pub(crate) fn of_item(
-    name: &str,
-    by: &str,
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<Vec<Target>, Error> {
+pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
-    let names = names(&list::ours(name), &by, false, None, cargo, Some(tools))?;
+    let names = names(&list::ours(name), &by, false, None, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
@@ -159,25 +146,24 @@ fn names(
     by: &TargetOrigin,
     has_others: bool,
     only: Option<Vendor>,
-    cargo: &Cargo,
     tools: Option<&Tools<'_>>,
 ) -> Result<Vec<String>, Error> {
     match (item, tools) {
         (Item::Arch(name), _) => Ok(vec![name.clone()]),
         (_, None) => Ok(Vec::new()),
         (Item::IfKnown(name), Some(tools)) => {
-            Ok(known_to_nvcc(name, by, cargo, tools)?.then(|| name.clone()).into_iter().collect())
+            Ok(known_to_nvcc(name, by, tools)?.then(|| name.clone()).into_iter().collect())
         }
         (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
-            native::targets_beside_others(cargo, tools)
+            native::targets_beside_others(tools)
         }
-        (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
+        (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
             // A wrong name is also an error on a machine with a GPU.
             for name in others {
                 check(name, by, None)?;
             }
-            native::targets_or(cargo, tools, only, others)
+            native::targets_or(tools, only, others)
         }
         (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
         (Item::All, Some(tools)) => supported::all(tools, by),
@@ -188,26 +174,19 @@ fn names(
 /// the reason if a target is left out.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
-fn known_to_nvcc(
-    name: &str,
-    by: &TargetOrigin,
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<bool, Error> {
+fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<bool, Error> {
+    let cargo = tools.cargo;
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
             "build.rs lists '{name}' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs. List it in .archs"
         )));
     };
-    let nvcc = match tools.nvcc()? {
-        Found::Tool(nvcc) => nvcc,
-        Found::Missing(_) => {
-            cargo.note(&format!(
-                "offload-build: without {name}, since no nvcc was found that could know it"
-            ));
-            return Ok(false);
-        }
+    let Ok(nvcc) = tools.nvcc()? else {
+        cargo.note(&format!(
+            "offload-build: without {name}, since no nvcc was found that could know it"
+        ));
+        return Ok(false);
     };
     // Another nvcc may know other targets, so Cargo runs the build script again if nvcc changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
@@ -219,7 +198,7 @@ fn known_to_nvcc(
         );
         Error::new(ErrorKind::ToolNotFound, message)
     })?;
-    let refusal = tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+    let refusal = nvcc.refusal(&arch.to_string(), &ccbin, tools.probes());
     if refusal.is_some() {
         cargo.note(&format!(
             "offload-build: without {name}, which {} ({}) does not know",

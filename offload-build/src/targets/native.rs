@@ -13,10 +13,9 @@
 
 use super::item::TargetOrigin;
 use super::target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers::{Found, Tools};
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::compilers::Tools;
 use crate::toolchain::exec::{NvccFlags, numbered, probe, program};
+use crate::toolchain::{Cargo, Error, ErrorKind};
 use offload_format::target::Vendor;
 use std::ffi::OsStr;
 use std::fs;
@@ -32,14 +31,13 @@ const CARDS: &str = "/sys/class/drm";
 ///
 /// Returns an error if there is no GPU: no other target replaces `native`.
 pub(super) fn targets(
-    cargo: &Cargo,
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
     by: &TargetOrigin,
 ) -> Result<Vec<String>, Error> {
-    let trail = match find(cargo, tools, vendor)? {
+    let log = match find(tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
-        Gpus::None { trail, .. } => trail,
+        Gpus::None { log, .. } => log,
     };
     let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
     let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
@@ -47,8 +45,8 @@ pub(super) fn targets(
         "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
          Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
          built where there is none: .native_or([\"{example}\"]){}",
-        trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
-        flags_with_gpus(cargo)
+        log.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
+        flags_with_gpus(tools.cargo)
     );
     Err(Error::new(ErrorKind::Config, message))
 }
@@ -72,14 +70,11 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
 
 /// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other
 /// targets of the list are built.
-pub(super) fn targets_beside_others(
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, None)? {
+pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+    match find(tools, None)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
-            cargo.warn_once(&format!(
+            tools.cargo.warn_once(&format!(
                 "no GPU found for 'native': building only for the other targets of the default of build.rs{}",
                 beside(other)
             ));
@@ -91,17 +86,16 @@ pub(super) fn targets_beside_others(
 /// Returns the targets of the machine's GPUs of this vendor, or of all vendors. If the machine has
 /// no such GPU, warns and returns the other targets.
 pub(super) fn targets_or(
-    cargo: &Cargo,
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
     others: &[String],
 ) -> Result<Vec<String>, Error> {
-    match find(cargo, tools, vendor)? {
+    match find(tools, vendor)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
             let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
             let (whose, targets) = (search.map_or("", |row| row.1), others.join(", "));
-            cargo.warn_once(&format!(
+            tools.cargo.warn_once(&format!(
                 "no {whose}GPU found on this machine: building for {targets}{}",
                 beside(other)
             ));
@@ -115,7 +109,6 @@ fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| format!(" ('native' never means Intel's: {other})"))
 }
 
-/// The GPUs of a machine.
 #[derive(Debug)]
 pub(crate) enum Gpus {
     /// The targets of the GPUs, each once.
@@ -123,7 +116,7 @@ pub(crate) enum Gpus {
     /// No GPU has a target of its own.
     None {
         /// Each line names a program or a folder and its answer, for messages.
-        trail: Vec<String>,
+        log: Vec<String>,
         /// The GPU that has the same target as others, and that target, in words.
         other: Option<String>,
     },
@@ -138,17 +131,10 @@ const SEARCHES: [VendorSearch; 3] = [
     (Vendor::Intel, "Intel ", "spirv64", |search| search.intel(Path::new(CARDS))),
 ];
 
-/// Detects the GPUs of this vendor, or of all vendors.
-pub(super) fn find(
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-    vendor: Option<Vendor>,
-) -> Result<Gpus, Error> {
-    let beside_clang = match tools.clang()? {
-        Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
-        Found::Missing(_) => None,
-    };
-    let mut search = Search { cargo, beside_clang, trail: Vec::new(), other: None };
+pub(super) fn find(tools: &Tools<'_>, vendor: Option<Vendor>) -> Result<Gpus, Error> {
+    let clang = tools.clang()?.ok();
+    let beside_clang = clang.and_then(|clang| clang.path.parent()).map(Path::to_owned);
+    let mut search = Search { cargo: tools.cargo, beside_clang, log: Vec::new(), other: None };
     let mut targets = Vec::new();
     for (of, .., find) in SEARCHES {
         if vendor.is_none_or(|vendor| vendor == of) {
@@ -157,8 +143,8 @@ pub(super) fn find(
     }
     if targets.is_empty() {
         // A driver may be installed before the next build, so Cargo watches the search path.
-        cargo.watch_search_path();
-        return Ok(Gpus::None { trail: search.trail, other: search.other });
+        tools.cargo.watch_search_path();
+        return Ok(Gpus::None { log: search.log, other: search.other });
     }
     Ok(Gpus::Found(targets))
 }
@@ -166,7 +152,7 @@ pub(super) fn find(
 struct Search<'a> {
     cargo: &'a Cargo,
     beside_clang: Option<PathBuf>,
-    trail: Vec<String>,
+    log: Vec<String>,
     other: Option<String>,
 }
 
@@ -206,7 +192,7 @@ impl Search<'_> {
         }
         let found = devices(topology);
         if found.is_empty() {
-            self.trail.push(if topology.is_dir() {
+            self.log.push(if topology.is_dir() {
                 format!("AMD: {} lists no GPU", topology.display())
             } else {
                 format!("AMD: no {}", topology.display())
@@ -215,7 +201,7 @@ impl Search<'_> {
         found
     }
 
-    /// Adds to the trail whether Linux' list has a GPU of Intel. No target is one of it alone.
+    /// Adds to the log whether Linux' list has a GPU of Intel. No target is one of it alone.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
@@ -223,7 +209,7 @@ impl Search<'_> {
                 card.display()
             )
         });
-        self.trail.push(match &self.other {
+        self.log.push(match &self.other {
             Some(card) => format!("Intel: {card}"),
             None => format!("Intel: no GPU in {}", cards.display()),
         });
@@ -231,7 +217,7 @@ impl Search<'_> {
     }
 
     /// Returns the program of this name in clang's folder, in `PATH`, or in one of these folders;
-    /// otherwise returns a line for the trail.
+    /// otherwise returns a line for the log.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());
@@ -253,7 +239,7 @@ impl Search<'_> {
         let program = match program {
             Ok(program) => program,
             Err(missing) => {
-                self.trail.push(missing);
+                self.log.push(missing);
                 return Vec::new();
             }
         };
@@ -268,18 +254,18 @@ impl Search<'_> {
                         found.push(item);
                     }
                 }
-                let said = text + &answer.stderr;
-                let said = said.lines().map(str::trim).find(|line| !line.is_empty());
-                match (answer.status.success(), said) {
+                let line = text + &answer.stderr;
+                let line = line.lines().map(str::trim).find(|line| !line.is_empty());
+                match (answer.status.success(), line) {
                     (true, None) => "names none".to_owned(),
-                    (true, Some(said)) => format!("says '{said}'"),
+                    (true, Some(line)) => format!("says '{line}'"),
                     (false, None) => format!("ended with {}", answer.status),
-                    (false, Some(said)) => format!("ended with {}: {said}", answer.status),
+                    (false, Some(line)) => format!("ended with {}: {line}", answer.status),
                 }
             }
         };
         if found.is_empty() {
-            self.trail.push(format!("{} {answer}", program.display()));
+            self.log.push(format!("{} {answer}", program.display()));
         }
         found
     }
@@ -354,9 +340,9 @@ mod tests {
             (Cargo::outside("x86_64-unknown-linux-gnu", true), folder.join("card2"));
         let answer = || {
             let mut search =
-                Search { cargo: &cargo, beside_clang: None, trail: Vec::new(), other: None };
+                Search { cargo: &cargo, beside_clang: None, log: Vec::new(), other: None };
             assert!(search.intel(folder).is_empty());
-            (search.trail.pop().unwrap(), beside(search.other))
+            (search.log.pop().unwrap(), beside(search.other))
         };
         assert_eq!(answer(), (format!("Intel: no GPU in {}", folder.display()), String::new()));
         fs::create_dir_all(card.join("device")).unwrap();

@@ -12,7 +12,6 @@ pub(crate) enum Product<'a> {
     Unnamed,
 }
 
-/// Prints the name in messages.
 impl fmt::Display for Product<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,7 +44,6 @@ pub(crate) struct OnlyVendor {
 }
 
 impl Scope<'_> {
-    /// Returns the vendor, if the product is for one vendor only.
     pub(super) fn vendor(&self) -> Option<Vendor> {
         self.only.as_ref().map(|only| only.vendor)
     }

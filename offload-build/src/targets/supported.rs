@@ -8,7 +8,7 @@
 use super::item::TargetOrigin;
 use super::target;
 use crate::toolchain::compilers::Tools;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
 /// Returns the first architecture of each major number, and PTX of the last.
@@ -16,7 +16,6 @@ pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<Stri
     Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
 
-/// Returns every architecture, and PTX of the last.
 pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&known(tools, "all", by)?))
 }
@@ -31,10 +30,8 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
         );
         Error::new(ErrorKind::ToolNotFound, message)
     };
-    let clang =
-        tools.clang()?.or_missing(|trail| missing(format!("no clang was found ({trail})")))?;
-    let ptxas =
-        tools.ptxas()?.or_missing(|trail| missing(format!("no ptxas was found ({trail})")))?;
+    let clang = tools.clang()?.map_err(|log| missing(format!("no clang was found ({log})")))?;
+    let ptxas = tools.ptxas()?.map_err(|log| missing(format!("no ptxas was found ({log})")))?;
     let mut archs: Vec<NvidiaArch> = Vec::new();
     for arch in tools.ptxas_architectures(ptxas).iter().filter_map(|name| target::nvidia(name)) {
         let place = archs.partition_point(|other| other.number() < arch.number());

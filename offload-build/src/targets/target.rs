@@ -7,7 +7,6 @@ pub(crate) fn first_clang(targets: &[Target]) -> u32 {
     targets.iter().filter_map(|target| target.arch().first_clang()).fold(OLDEST_CLANG, u32::max)
 }
 
-/// Returns the names of targets, with commas between them.
 pub(crate) fn join(targets: &[Target]) -> String {
     targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -22,7 +22,7 @@ const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
 /// instructions that it reads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Cargo {
     pub out_dir: PathBuf,
     /// The package's folder, which is also the working folder.
@@ -127,26 +127,17 @@ impl Cargo {
     /// `OUT_DIR` is a folder for temporary files, which this function does not create.
     #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
-        let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
         Self {
             out_dir: env::temp_dir().join(format!("offload-{}-{profile}", std::process::id())),
             manifest_dir: env::current_dir().unwrap_or_default(),
-            package: text(),
-            version: text(),
             target: triple.to_owned(),
-            target_arch: text(),
-            target_os: text(),
-            target_pointer_width: text(),
-            target_endian: text(),
             host: triple.to_owned(),
             opt_level: if is_release { "3" } else { "0" }.to_owned(),
             debug: !is_release,
             debug_level: if is_release { "0" } else { "2" }.to_owned(),
-            has_links: false,
             is_silent: true,
-            told: RefCell::default(),
-            considered: RefCell::default(),
+            ..Self::default()
         }
     }
 
@@ -211,17 +202,14 @@ impl Cargo {
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Returns the linker that Cargo's configuration names for the host program.
     pub fn linker(&self) -> Option<String> {
         env::var("RUSTC_LINKER").ok()
     }
 
-    /// Returns the rustc that Cargo runs.
     pub fn rustc(&self) -> OsString {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
-    /// Returns the Cargo that runs this build script.
     pub fn program(&self) -> OsString {
         env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
     }
@@ -251,14 +239,14 @@ impl Cargo {
     }
 
     /// Returns `<name>_<package>`, the variable that applies only to this package.
-    pub fn own_variable(&self, name: &str) -> String {
+    pub fn variable_of_package(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
 
     /// Returns the value of `<name>_<package>`, otherwise of `<name>`, with the name of the
     /// variable that is set.
     pub fn package_var(&self, name: &str) -> Option<(String, String)> {
-        let own = self.own_variable(name);
+        let own = self.variable_of_package(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
@@ -313,7 +301,6 @@ impl Cargo {
         }
     }
 
-    /// Whether [`Cargo::watch_folder`] watches a folder.
     pub fn can_watch(&self, folder: &Path) -> bool {
         let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return false };
         let target = self.target_folder();
@@ -364,7 +351,6 @@ impl Cargo {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
 
-    /// Adds a folder in which the linker looks for libraries.
     pub fn link_search(&self, folder: &Path) {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
@@ -386,7 +372,6 @@ impl Cargo {
             && folder.is_some_and(|it| it.ends_with("package"))
     }
 
-    /// Sets metadata for the build scripts of dependents.
     pub fn metadata(&self, key: &str, value: &str) {
         self.tell(format!("metadata={key}={value}"));
     }
@@ -415,7 +400,6 @@ impl Cargo {
         self.tell(format!("rustc-link-lib={library}"));
     }
 
-    /// Prints a warning for the user.
     pub fn warn(&self, line: &str) {
         self.note(&format!("cargo::warning={line}"));
     }

@@ -11,9 +11,7 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The kinds of [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// Invalid configuration in build.rs or an environment variable.
     Config,
@@ -36,45 +34,37 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    #[doc(hidden)]
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), source: None }
     }
 
-    /// Returns the error for an invalid configuration.
-    #[doc(hidden)]
-    pub fn config(message: impl Into<String>) -> Self {
+    pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Config, message)
     }
 
-    #[doc(hidden)]
-    pub fn io(what: &str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
         let message = format!("could not {what} {}", path.display());
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
     /// Adds the help on a separate line after the message.
-    #[doc(hidden)]
-    pub fn with_help(mut self, help: &str) -> Self {
+    pub(crate) fn with_help(mut self, help: &str) -> Self {
         self.message.push('\n');
         self.message.push_str(help);
         self
     }
 
     /// Adds the message of another error after an empty line.
-    #[doc(hidden)]
-    pub fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         self.with_help(&format!("\n{other}"))
     }
 
-    /// Returns the kind of this failure.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         self.kind
     }
 
     /// Prints the error of a build script that was to make `what`, and ends the script.
-    #[doc(hidden)]
-    pub fn report(&self, what: &str) -> ! {
+    pub(crate) fn report(&self, what: &str) -> ! {
         let mut text = format!("error: offload-build could not make {what}\n{self}");
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {

@@ -31,12 +31,10 @@ impl ContentHash {
         hash.finish()
     }
 
-    /// Returns the hash of a file's bytes.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         Self::of_bytes(File::open(path)?)
     }
 
-    /// Returns the hash of all bytes of a reader.
     pub fn of_bytes(mut file: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; BLOCKS * BLOCK];
         let mut hasher = SipHasher13::new();
@@ -64,7 +62,6 @@ impl ContentHash {
         }
     }
 
-    /// Parses the output of `Display`.
     pub fn parse(text: &str) -> Option<Self> {
         (text.len() == 32).then_some(())?;
         u128::from_str_radix(text, 16).ok().map(Self)

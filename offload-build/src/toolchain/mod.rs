@@ -8,3 +8,8 @@ pub mod exec;
 pub mod files;
 pub mod hash;
 pub mod read_files;
+
+pub use cargo::Cargo;
+pub use error::{Error, ErrorKind};
+pub use hash::{ContentHash, Parts};
+pub use read_files::seen::Seen;

@@ -93,7 +93,7 @@ fn targets_that_nvcc_knows_are_built() {
     println!("cargo::warning=recent {{}}", build.toolkit_version() >= offload_build::ToolkitVersion::Is(12, 8));
     println!("cargo::warning=skipped {{}}", build.is_skipped());
     for target in build.resolve().targets() {{
-        println!("cargo::warning=target {{}}", target.name());
+        println!("cargo::warning=target {{}}", target);
     }}
     let pack = build.compile("pack");
     for image in pack.images() {{

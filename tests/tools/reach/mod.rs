@@ -158,7 +158,11 @@ fn ptx_that_no_driver_has_compiled() {
         .current_dir(&folder)
         .env("OFFLOAD_PTXAS", "none"));
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("OFFLOAD_PTXAS names none, which is not a file"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("OFFLOAD_PTXAS names none, which cannot be used: there is no such file"),
+        "{ran:?}"
+    );
 }
 
 /// The advice has the commands that install ptxas, and no advice for builds.

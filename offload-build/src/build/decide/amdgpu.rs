@@ -9,7 +9,6 @@ use crate::request::Headers;
 use offload_format::target::TargetId;
 
 impl Run<'_> {
-    /// Decides how to make a code object, with clang and lld.
     pub(super) fn by_clang_for_amd(
         &self,
         needed: &Needed<'_>,
@@ -18,18 +17,15 @@ impl Run<'_> {
         let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
             None => (Sdk::default(), self.clang()?),
             Some(_) => {
-                let rocm = self.tools.rocm().or_missing(MissingTool::rocm)?;
+                let rocm = self.tools.rocm().map_err(MissingTool::rocm)?;
                 // Prefer ROCm's own clang, since ROCm's headers were written for it.
                 let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
-                (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
+                (Sdk::rocm(rocm, clang, id, self.tools), clang)
             }
         };
         if clang.lld.is_none() {
             return Err(MissingTool::lld(clang).into());
         }
-        let source =
-            self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
-        self.check_with_clang(needed, clang, &source)?;
-        Ok(source)
+        self.by_clang(needed, clang, self.compilations(needed, &sdk).amdgpu(id, clang))
     }
 }

@@ -7,11 +7,8 @@ use super::Needed;
 use crate::compile::sdk::Sdk;
 
 impl Run<'_> {
-    /// Decides how to make SPIR-V, with clang.
     pub(super) fn by_clang_for_intel(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let (sdk, clang) = (Sdk::default(), self.clang()?);
-        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).spirv(clang))?;
-        self.check_with_clang(needed, clang, &source)?;
-        Ok(source)
+        self.by_clang(needed, clang, self.compilations(needed, &sdk).spirv(clang))
     }
 }

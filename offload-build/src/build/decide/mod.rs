@@ -19,12 +19,10 @@ use crate::plan::{PlannedModule, PlannedSource, supplied};
 use crate::request::{Headers, Language, Recipe};
 use crate::targets::Target;
 use crate::toolchain::compilers::Clang;
-use crate::toolchain::error::Error;
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{ContentHash, Error, files};
 use offload_format::target::OffloadArch;
 use offload_pack::checks::variables;
 use offload_pack::pack_index::Origin;
-use std::fs;
 use std::path::Path;
 use std::slice;
 
@@ -95,7 +93,7 @@ impl Run<'_> {
         let cxx = self.tools.cxx(is_checked);
         let mut cxx = cxx.map_err(|why| MissingTool::cxx(self.cargo, &why))?;
         lanes::set_for_cpu(&mut cxx, self.cargo)?;
-        let sanitizers = Sanitizer::find(&cxx, self.tools, self.cargo)?;
+        let sanitizers = Sanitizer::find(&cxx, self.tools)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
         // If there are images for GPUs, their compilers determine what is known.
@@ -104,21 +102,27 @@ impl Run<'_> {
             && let Ok(clang) = self.clang()
             && clang.path != cxx.path
         {
-            compilation.described_by(compilations.cpu_described(&cxx, clang));
+            compilation.described_by(compilations.cpu_described(&cxx, clang), false);
         }
         Ok(self.fresh_or_stale(needed, compilation)?)
     }
 
     fn compilations<'a>(&'a self, needed: &Needed<'a>, sdk: &'a Sdk) -> Compilations<'a> {
-        Compilations {
-            module: needed.module,
-            targets: slice::from_ref(needed.target),
-            file_name: needed.target.as_str(),
-            code_object_version: self.request.code_object_version,
-            sdk,
-            output: self.output,
-            cargo: self.cargo,
-        }
+        let target = needed.target;
+        self.compilations_for(needed.module, slice::from_ref(target), target.as_str(), sdk)
+    }
+
+    /// Returns what compiles a module for these targets, into files with this part of their names.
+    pub(super) fn compilations_for<'a>(
+        &'a self,
+        module: &'a PlannedModule,
+        targets: &'a [Target],
+        file_name: &'a str,
+        sdk: &'a Sdk,
+    ) -> Compilations<'a> {
+        let code_object_version = self.request.code_object_version;
+        let (output, cargo) = (self.output, self.cargo);
+        Compilations { module, targets, file_name, code_object_version, sdk, output, cargo }
     }
 
     /// Returns the image of an earlier run, or the way to compile it now.
@@ -140,31 +144,33 @@ impl Run<'_> {
     /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         let wanted = self.tools.wanted_clang();
-        Ok(self.tools.clang()?.or_missing(|trail| MissingTool::clang(trail, wanted))?)
+        Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, wanted))?)
     }
 
-    /// Checks, before any step runs, whether clang's driver accepts the command for these sources.
-    fn check_with_clang(
+    /// Returns the image of an earlier run, or the way to compile it now, if clang's driver accepts
+    /// the command for these sources: it is asked before any step runs.
+    fn by_clang(
         &self,
         needed: &Needed<'_>,
         clang: &Clang,
-        source: &Source,
-    ) -> Result<(), MissingTool> {
-        let Source::Compile(compilation) = source else { return Ok(()) };
+        compilation: Compilation,
+    ) -> Result<Source, NotMade> {
+        let source = self.fresh_or_stale(needed, compilation)?;
+        let Source::Compile(compilation) = &source else { return Ok(source) };
         let (first, path) = (needed.sources[0], clang.path.display());
         // The probe uses the command of one module; modules with the same command share the result.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
-            return Err(MissingTool::clang_refusal(clang, needed.target, &text));
+            return Err(MissingTool::clang_refusal(clang, needed.target, &text).into());
         }
-        if let Some(source) = needed.sources.iter().find(|source| source.language == Language::C)
+        if let Some(of_c) = needed.sources.iter().find(|source| source.language == Language::C)
             && let Some(why) =
                 self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
         {
-            return Err(MissingTool::header(clang, &source.path, &why));
+            return Err(MissingTool::header(clang, &of_c.path, &why).into());
         }
-        Ok(())
+        Ok(source)
     }
 
     /// Returns the image that a source contains, if it need not be compiled.
@@ -188,8 +194,7 @@ impl Run<'_> {
         }
         let mut bytes = match recipe {
             Some(Recipe::Supplied) => supplied::image(&source.path, target)?,
-            Some(Recipe::Ptx) if target.is_ptx() => fs::read(&source.path)
-                .map_err(|error| Error::io("read the source", &source.path, error))?,
+            Some(Recipe::Ptx) if target.is_ptx() => files::read(&source.path)?,
             _ => return Ok(None),
         };
         let extension = target.arch().extension();

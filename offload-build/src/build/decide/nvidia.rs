@@ -18,29 +18,25 @@ impl Run<'_> {
         arch: NvidiaArch,
     ) -> Result<Source, NotMade> {
         let sdk = match needed.with_headers(Headers::Cuda) {
-            Some(_) => Sdk::cuda(self.tools.nvcc()?.or_missing(MissingTool::nvcc)?, self.output)?,
+            Some(_) => Sdk::cuda(self.tools.nvcc()?.map_err(MissingTool::nvcc)?, self.output)?,
             None => Sdk::default(),
         };
         let compilations = self.compilations(needed, &sdk);
         if arch.code == NvidiaCode::Ptx {
             let clang = self.clang()?;
-            let source = self.fresh_or_stale(needed, compilations.ptx(arch, clang))?;
-            self.check_with_clang(needed, clang, &source)?;
-            return Ok(source);
+            return self.by_clang(needed, clang, compilations.ptx(arch, clang));
         }
         let ptxas = self
             .tools
             .ptxas_for(&arch.to_string(), arch.number())?
-            .map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
+            .map_err(|log| MissingTool::ptxas(log, Some(arch)))?;
         let source = match needed.alone() {
             Some(ptx) => {
                 self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
             }
             None => {
                 let clang = self.clang()?;
-                let source = self.fresh_or_stale(needed, compilations.cubin(arch, clang, ptxas))?;
-                self.check_with_clang(needed, clang, &source)?;
-                source
+                self.by_clang(needed, clang, compilations.cubin(arch, clang, ptxas))?
             }
         };
         self.check_with_ptxas(ptxas, arch, &source)?;
@@ -49,7 +45,7 @@ impl Run<'_> {
 
     /// Decides how to make machine code or PTX, with nvcc.
     pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
-        let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        let nvcc = self.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         // nvcc needs a host compiler to read the source. The output contains no host code, so the
         // building machine's compiler is enough.
         let ccbin =
@@ -59,10 +55,10 @@ impl Run<'_> {
         if needed.module.options.clang_signatures == Some(true) {
             let sdk = Sdk::of_nvcc(nvcc, self.output)?;
             let described = self.compilations(needed, &sdk).ptx(arch, self.clang()?);
-            compilation.described_first_by(described);
+            compilation.described_by(described, true);
         }
         let source = self.fresh_or_stale(needed, compilation)?;
-        let ask = || self.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+        let ask = || nvcc.refusal(&arch.to_string(), &ccbin, self.tools.probes());
         match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
             Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
             None => Ok(source),

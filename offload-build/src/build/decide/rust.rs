@@ -8,9 +8,8 @@ use super::Needed;
 use crate::compile::STACK_SIZE;
 use crate::compile::rust::{self, Crate, Lld, Package, triple};
 use crate::compile::sdk::Sdk;
-use crate::toolchain::compilers::Rust;
-use crate::toolchain::error::Error;
-use crate::toolchain::exec;
+use crate::toolchain::compilers::{Identity, Rust};
+use crate::toolchain::{Error, exec};
 use offload_format::target::NvidiaCode;
 use std::path::Path;
 
@@ -45,7 +44,7 @@ impl Run<'_> {
         let rust = &if needed.target.is_gpu() {
             self.tools.rust(&package.channel)?.map_err(MissingTool::rust)?
         } else {
-            self.tools.own_rust()?
+            Rust::of_program(self.cargo, self.tools.probes())?
         };
         if package.lock.is_none() {
             // All targets need the file, and it is an input of each image.
@@ -69,7 +68,7 @@ impl Run<'_> {
             let mut ptxas = None;
             if !needed.target.is_ptx() {
                 let found = self.tools.ptxas_for(&arch.to_string(), arch.number())?;
-                ptxas = Some(found.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?);
+                ptxas = Some(found.map_err(|log| MissingTool::ptxas(log, Some(arch)))?);
             }
             let source = self.fresh_or_stale(needed, compilations.rust_nvidia(of, arch, ptxas))?;
             if let Some(ptxas) = ptxas {
@@ -89,7 +88,6 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Reads the package of a crate of kernels.
     pub(in crate::build) fn crate_of(&self, manifest: &Path) -> Result<Package, Error> {
         Package::read(manifest, &self.cargo.manifest_dir)
     }
@@ -103,7 +101,7 @@ impl Run<'_> {
                 (clang.lld.clone().ok_or_else(|| MissingTool::lld(clang))?, &[])
             }
         };
-        let identity = self.tools.identity_of(&program);
+        let identity = Identity::of_file(&program, self.tools.probes());
         Ok(Lld { program, first, identity })
     }
 }

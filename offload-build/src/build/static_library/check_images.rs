@@ -8,14 +8,13 @@ use crate::build::run::Run;
 use crate::compile::Compilation;
 use crate::pack::image;
 use crate::targets::Target;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Error, files};
 use offload_format::bundle::Bundle;
 use offload_format::image::ElfSection;
 use offload_format::nv_fatbin::NvFatbin;
 use offload_format::offload_binary::OffloadBinary;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::Origin;
-use std::fs;
 
 /// Checks that a new object or image has device code for its targets and for no others. Linked
 /// device code may lack a target: NVIDIA's drivers link PTX.
@@ -29,7 +28,7 @@ pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Erro
         let target = &compilation.targets[0];
         return image::read_header(target, path, Origin::Compiled, run.cargo).map(drop);
     }
-    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let bytes = files::read(path)?;
     let asked: Vec<String> = compilation.targets.iter().map(ToString::to_string).collect();
     let found = images(&bytes);
     let is_link = compilation.reads_only_objects();

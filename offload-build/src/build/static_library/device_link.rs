@@ -12,9 +12,8 @@ use crate::plan::PlannedModule;
 use crate::request::Compiler;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc};
-use crate::toolchain::error::Error;
 use crate::toolchain::exec::{NvccFlags, gpu_option};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{ContentHash, Error};
 use offload_format::target::Vendor;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +98,6 @@ fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
     Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc
 }
 
-/// Returns the clang that compiles for the GPUs of this vendor.
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
@@ -107,7 +105,7 @@ fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
         // changes.
         return run.clang();
     }
-    let own = run.tools.rocm().tool().and_then(|rocm| run.tools.rocm_clang(rocm));
+    let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));
     own.map_or_else(|| run.clang(), Ok)
 }
 
@@ -151,9 +149,7 @@ impl DeviceLinker<'_> {
             all.push(linked.done());
             return Ok(all);
         }
-        let Ok(clang) = clang(run, self.vendor) else {
-            unreachable!("it has compiled the objects")
-        };
+        let clang = clang(run, self.vendor)?;
         let mut linked = LibraryFile::new(link.by_clang(clang, toolkit));
         objects::make(run, vec![&mut linked], &retain_entries)?;
         Ok(vec![linked.done()])

@@ -4,14 +4,12 @@
 use super::StaticLibrary;
 use crate::build::run::Run;
 use crate::request::Request;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Nvcc, library_folders};
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use offload_format::target::Vendor;
 use std::fs;
 use std::path::PathBuf;
 
-/// The way in which CUDA's runtime is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cudart {
     Static,
@@ -60,8 +58,7 @@ impl LinkLines {
                 lines.add_cuda(toolkit, run.request.device_link, cudart, cargo);
             }
             _ => {
-                let rocm =
-                    run.tools.rocm().tool().expect("the objects were compiled with its headers");
+                let rocm = run.tools.rocm().expect("the objects were compiled with its headers");
                 lines.folders.extend(rocm.library_folder(&cargo.target_arch));
                 lines.libraries.push("dylib=amdhip64".to_owned());
             }
@@ -115,7 +112,6 @@ impl LinkLines {
         self.folders.extend(folders);
     }
 
-    /// Passes the folders and libraries on to Cargo.
     #[inline]
     pub(super) fn tell(&self, cargo: &Cargo) {
         self.folders.iter().for_each(|folder| cargo.link_search(folder));

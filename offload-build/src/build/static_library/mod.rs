@@ -19,14 +19,11 @@ use self::link::{Cudart, LinkLines};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::PrebuiltUse;
 use super::run::Run;
-use crate::output::{OutDir, record};
+use crate::output::record;
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::Target;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::compilers;
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::{ContentHash, Parts};
+use crate::toolchain::{ContentHash, Error, ErrorKind, Parts, compilers};
 use offload_format::target::Vendor;
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +32,6 @@ use std::path::{Path, PathBuf};
 /// The result of [`Build::compile_static`](crate::Build::compile_static): a static library.
 #[derive(Debug, Clone)]
 pub struct StaticLibrary {
-    name: String,
     path: Option<PathBuf>,
     targets: Vec<String>,
     is_skipped: bool,
@@ -43,11 +39,6 @@ pub struct StaticLibrary {
 }
 
 impl StaticLibrary {
-    /// Returns the name that build.rs gave.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the library's path. Returns `None` if nothing was compiled. This is so if the build
     /// is [skipped](StaticLibrary::is_skipped), or if
     /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
@@ -69,16 +60,9 @@ impl StaticLibrary {
         self.is_skipped
     }
 
-    /// Makes a static library that is not built.
     #[inline]
-    pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
-        Self {
-            name: name.to_owned(),
-            path: None,
-            targets: Vec::new(),
-            is_skipped,
-            link: LinkLines::default(),
-        }
+    pub(crate) fn absent(is_skipped: bool) -> Self {
+        Self { path: None, targets: Vec::new(), is_skipped, link: LinkLines::default() }
     }
 }
 
@@ -120,7 +104,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
             module.name.as_deref().unwrap_or_default()
         )));
     }
-    if let Some(kernel) = request.own.required.first() {
+    if let Some(kernel) = request.unnamed.required.first() {
         return Err(Error::config(format!(
             "the kernel {} of a static library cannot be required: the library's own host code launches it",
             kernel.name
@@ -200,29 +184,17 @@ pub(crate) fn make(
     if !failures.is_empty() {
         return Err(missing_tool::missing(&failures, None));
     }
-    let mut objects = match objects::make_all(run, vendor, jobs) {
-        Ok(objects) => objects,
-        Err(NotMade::Fatal(error)) => return Err(error),
-        Err(NotMade::MissingTool(missing)) => {
-            unreachable!("it has compiled the devices' parts: {missing}")
-        }
-    };
+    let mut objects = objects::make_all(run, vendor, jobs)?;
     if run.request.device_link {
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
-    let path = write_archive(name, &objects, run.output, run.cargo)?;
+    let path = write_archive(name, &objects, run)?;
     let link = LinkLines::of(run, name, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
     }
-    Ok(StaticLibrary {
-        name: name.to_owned(),
-        path: Some(path),
-        targets: names,
-        is_skipped: false,
-        link,
-    })
+    Ok(StaticLibrary { path: Some(path), targets: names, is_skipped: false, link })
 }
 
 /// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
@@ -262,7 +234,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
             return Err(Error::config(format!(
                 "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
                  package, or OFFLOAD_SKIP=1 if you only want to check it",
-                run.cargo.own_variable("OFFLOAD_PREBUILT")
+                run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }
         PrebuiltUse::Never
@@ -277,8 +249,7 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
 fn write_archive(
     name: &str,
     objects: &[(PathBuf, ContentHash)],
-    output: &OutDir,
-    cargo: &Cargo,
+    Run { output, cargo, .. }: &Run<'_>,
 ) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record_path = output.work.join("members.record");

@@ -19,9 +19,7 @@ use crate::plan::PlannedModule;
 use crate::request::{Compiler, Dialect, Recipe};
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm};
-use crate::toolchain::error::{Error, ErrorKind};
-use crate::toolchain::hash::ContentHash;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{ContentHash, Error, ErrorKind, Seen};
 use offload_format::target::Vendor;
 use offload_pack::pack_index::Origin;
 use std::io;
@@ -59,17 +57,10 @@ pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
     /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
-    whole: Whole,
-}
-
-/// The way to the whole object.
-#[derive(Debug)]
-enum Whole {
-    /// One compilation makes the whole object. If there are parts, nvcc has made them, the first of
-    /// them is an object, and the compilation is needed only if they do not fit together.
-    Compiled(Box<LibraryFile>),
-    /// A compilation of the host's part, which depends on the images of all targets.
-    Host,
+    /// The compilation of the whole object. If there are parts, nvcc has made them, the first of
+    /// them is an object, and the compilation is needed only if they do not fit together. `None` if
+    /// clang compiles the host's part, which depends on the images of all targets.
+    whole: Option<Box<LibraryFile>>,
 }
 
 /// Returns the steps that make the object of a source.
@@ -91,28 +82,29 @@ pub(super) fn plan<'a>(
     let all = file_name(&module.targets);
     let is_by_nvcc = Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc;
     if is_by_nvcc {
-        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         let sdk = Sdk::default();
-        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        let compilations = run.compilations_for(module, &module.targets, &all, &sdk);
         return by_nvcc(run, module, &compilations, toolkit);
     }
     let compiler = LaunchCompiler::of(run, vendor)?;
     if run.request.device_link {
         let sdk = compiler.sdk(run, &module.targets)?;
-        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        let compilations = run.compilations_for(module, &module.targets, &all, &sdk);
         let compilation = compilations.relocatable_object(compiler.dialect, compiler.clang)?;
-        let whole = Whole::Compiled(Box::new(LibraryFile::new(compilation)));
+        let whole = Some(Box::new(LibraryFile::new(compilation)));
         return Ok(ObjectJob { module, parts: Vec::new(), whole });
     }
     let mut parts = Vec::new();
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
         let sdk = compiler.sdk(run, targets)?;
-        let compilation = compilations(run, module, targets, &name, &sdk)
+        let compilation = run
+            .compilations_for(module, targets, &name, &sdk)
             .device_code(compiler.dialect, compiler.clang)?;
         parts.push(LibraryFile::new(compilation));
     }
-    Ok(ObjectJob { module, parts, whole: Whole::Host })
+    Ok(ObjectJob { module, parts, whole: None })
 }
 
 /// Returns the steps that compile the host's part of a source, once the device code for its targets
@@ -132,54 +124,35 @@ fn host(
     let compiler = LaunchCompiler::of(run, vendor)?;
     let sdk = compiler.sdk(run, &module.targets)?;
     let name = file_name(&module.targets);
-    let compilations = compilations(run, module, &module.targets, &name, &sdk);
-    if let Some(toolkit) = compiler.toolkit {
-        return Ok(compilations.host_object(
-            compiler.dialect,
-            compiler.clang,
-            &images,
-            FatBinary::By(toolkit),
-        )?);
-    }
-    let (mut bundled, mut files) = (Vec::new(), Vec::new());
-    for it in &images {
-        bundled.push(Image::open(it.target, it.path, it.hash, Origin::Compiled, run.cargo)?);
-        files.push(it.path.to_owned());
-    }
+    let compilations = run.compilations_for(module, &module.targets, &name, &sdk);
     let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
-    write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
-    Ok(compilations.host_object(
-        compiler.dialect,
-        compiler.clang,
-        &images,
-        FatBinary::Bundle(&path),
-    )?)
-}
-
-fn compilations<'a>(
-    run: &Run<'a>,
-    module: &'a PlannedModule,
-    targets: &'a [Target],
-    file_name: &'a str,
-    sdk: &'a Sdk,
-) -> Compilations<'a> {
-    Compilations {
-        module,
-        targets,
-        file_name,
-        code_object_version: run.request.code_object_version,
-        sdk,
-        output: run.output,
-        cargo: run.cargo,
-    }
+    let fat_binary = match compiler.headers {
+        SdkOf::Nvidia(toolkit) => FatBinary::By(toolkit),
+        SdkOf::Amd(_) => {
+            let (mut bundled, mut files) = (Vec::new(), Vec::new());
+            for it in &images {
+                let origin = Origin::Compiled;
+                bundled.push(Image::open(it.target, it.path, it.hash, origin, run.cargo)?);
+                files.push(it.path.to_owned());
+            }
+            write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
+            FatBinary::Bundle(&path)
+        }
+    };
+    Ok(compilations.host_object(compiler.dialect, compiler.clang, &images, fat_binary)?)
 }
 
 /// clang, its dialect for the GPUs of one vendor, and the SDK whose headers it uses.
 struct LaunchCompiler<'a> {
     dialect: Dialect,
     clang: &'a Clang,
-    rocm: Option<&'a Rocm>,
-    toolkit: Option<&'a Nvcc>,
+    headers: SdkOf<'a>,
+}
+
+/// The SDK of a vendor with launches.
+enum SdkOf<'a> {
+    Amd(&'a Rocm),
+    Nvidia(&'a Nvcc),
 }
 
 impl<'a> LaunchCompiler<'a> {
@@ -187,23 +160,21 @@ impl<'a> LaunchCompiler<'a> {
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
         // Each vendor's SDK is searched for in its own way.
         if vendor == Vendor::Amd {
-            let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
+            let rocm = run.tools.rocm().map_err(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
-            return Ok(Self { dialect: Dialect::Hip, clang, rocm: Some(rocm), toolkit: None });
+            return Ok(Self { dialect: Dialect::Hip, clang, headers: SdkOf::Amd(rocm) });
         }
-        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-        Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
+        let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
+        let headers = SdkOf::Nvidia(toolkit);
+        Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, headers })
     }
 
     /// Returns clang's options for the vendor's headers when it compiles for these targets.
     #[inline]
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
-        match (self.rocm, self.toolkit) {
-            (Some(rocm), _) => {
-                Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools, run.cargo))
-            }
-            (None, Some(toolkit)) => Sdk::cuda(toolkit, run.output),
-            (None, None) => Ok(Sdk::default()),
+        match self.headers {
+            SdkOf::Amd(rocm) => Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools)),
+            SdkOf::Nvidia(toolkit) => Sdk::cuda(toolkit, run.output),
         }
     }
 }
@@ -240,12 +211,12 @@ fn by_nvcc<'a>(
     for (index, target) in all.targets.iter().enumerate() {
         let is_made = parts.get(index).map_or(is_whole_fresh, |it| is_fresh(&it.compilation));
         let Some(arch) = target.arch().nvidia().filter(|_| !is_made) else { continue };
-        let ask = || run.tools.nvcc_refusal(nvcc, &arch.to_string(), &ccbin);
+        let ask = || nvcc.refusal(&arch.to_string(), &ccbin, run.tools.probes());
         if let Some(text) = run.ask(format!("nvcc {arch}"), ask) {
             return Err(MissingTool::refusal(&nvcc.path, &text).into());
         }
     }
-    let whole = Whole::Compiled(Box::new(LibraryFile::new(whole)));
+    let whole = Some(Box::new(LibraryFile::new(whole)));
     Ok(ObjectJob { module, parts, whole })
 }
 
@@ -277,9 +248,9 @@ pub(super) fn make_all(
     let mut objects = Vec::new();
     for ObjectJob { module, parts, whole } in jobs {
         objects.push(match whole {
-            Whole::Compiled(whole) if parts.is_empty() => *whole,
-            Whole::Compiled(whole) => joined(parts, *whole)?,
-            Whole::Host => LibraryFile::new(host(run, module, vendor, &parts)?),
+            Some(whole) if parts.is_empty() => *whole,
+            Some(whole) => joined(parts, *whole)?,
+            None => LibraryFile::new(host(run, module, vendor, &parts)?),
         });
     }
     let mut missing = Vec::new();

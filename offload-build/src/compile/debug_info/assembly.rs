@@ -54,7 +54,6 @@ pub struct Parameter {
 /// function and an instance of a template cannot be in one.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
-/// An entry of debug information.
 #[derive(Debug, Default)]
 struct Entry<'a> {
     id: Id,
@@ -137,7 +136,6 @@ fn symbols(text: &str) -> HashMap<&str, &str> {
     symbols
 }
 
-/// Returns all entries of a text, in order.
 fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     // Positions of entries whose parent has not ended.
@@ -202,7 +200,6 @@ impl<'a> Entries<'a> {
         children
     }
 
-    /// Returns the kernel that an entry defines.
     fn kernel(&self, entry: &Entry<'a>) -> Option<Function> {
         if entry.tag != "subprogram" {
             return None;

@@ -105,7 +105,6 @@ fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>
     })
 }
 
-/// Returns the names of the kernels that metadata lists.
 fn annotated<'ir>(metadata: &Metadata<'ir>) -> Vec<&'ir str> {
     let mut annotated = Vec::new();
     for node in metadata.named("nvvm.annotations") {

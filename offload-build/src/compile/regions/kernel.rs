@@ -93,7 +93,6 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Splits blocks into segments.
     fn split(&mut self, function: &str) -> Result<(), String> {
         // The parameter is number 0, so the first block is number 1, and has no label.
         let (mut label, mut is_header) = (1, false);
@@ -152,7 +151,6 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends a segment at a wait.
     fn end_region(&mut self, label: usize, kind: &str) {
         self.count += 1;
         let (wait, segment) = (self.count, self.waits.len());

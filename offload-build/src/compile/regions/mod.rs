@@ -54,7 +54,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
             continue;
         }
         let name = name.trim_matches('"');
-        let regions = match module.wait_elsewhere(text) {
+        let regions = match module.wait_outside(text) {
             Some(why) => Err(why),
             None => kernel::regions(name, text),
         };
@@ -78,7 +78,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
 
 impl Module<'_> {
     /// Returns why a kernel may reach a wait outside its instructions.
-    fn wait_elsewhere(&self, kernel: &str) -> Option<String> {
+    fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {

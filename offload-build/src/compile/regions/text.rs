@@ -83,14 +83,12 @@ impl Line {
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
     }
 
-    /// Marks the values that the instruction uses.
     pub(super) fn mark_used(&self, used: &mut [bool]) {
         for &value in &self.uses {
             used[value] = true;
         }
     }
 
-    /// Returns the type of the value that the instruction defines.
     pub(super) fn result_type(&self) -> Result<&str, String> {
         let ty = result_type(operation(&self.text));
         if ty.is_empty() {
@@ -100,7 +98,6 @@ impl Line {
     }
 }
 
-/// Whether a text contains one of these parts.
 pub(super) fn has(text: &str, others: &[&str]) -> bool {
     for other in others {
         if text.find(other).is_some() {
@@ -110,12 +107,10 @@ pub(super) fn has(text: &str, others: &[&str]) -> bool {
     false
 }
 
-/// Returns a word of a text, by its number.
 pub(super) fn word(text: &str, number: usize) -> &str {
     text.split(' ').nth(number).unwrap_or_default()
 }
 
-/// Returns a text with replaced parts.
 pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
     let mut text = text.to_owned();
     for (from, to) in by {
@@ -155,7 +150,6 @@ pub(super) fn global_names(text: &str) -> Vec<&str> {
     names
 }
 
-/// Whether a function calls through a pointer.
 pub(super) fn calls_pointer(text: &str) -> bool {
     for (_, end) in names_after(text, b'%') {
         if text[end..].starts_with('(') {

@@ -5,10 +5,8 @@ use super::super::inputs::{Collected, InputKind};
 use super::manifest::Manifest;
 use super::{from_program, manifests_of};
 use crate::output::OutDir;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Error;
 use crate::toolchain::read_files::of_cargo::OfCargo;
-use crate::toolchain::read_files::seen::Seen;
+use crate::toolchain::{Cargo, Error, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 

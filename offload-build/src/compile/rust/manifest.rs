@@ -4,7 +4,6 @@
 //! which Cargo then reports. The crate `toml` would be 85,000 lines of LLVM IR in every build
 //! script, also in those without kernels in Rust.
 
-/// The values of a manifest.
 #[derive(Debug)]
 pub(super) struct Manifest {
     /// Dotted keys with their texts, in the order of the file. A list has a row for each text in
@@ -26,7 +25,6 @@ impl Manifest {
         self.list(key).into_iter().next()
     }
 
-    /// Returns the texts in a list of the manifest.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
         let mut texts = Vec::new();
         for (name, text) in &self.rows {

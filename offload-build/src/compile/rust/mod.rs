@@ -25,10 +25,9 @@ use package::{from_program, manifests_of};
 
 use super::line::Line;
 use super::{Compilation, Compilations, Described};
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Identity, Ptxas, Rust};
 use crate::toolchain::exec::{DepfileBy, Step, StepKind};
-use crate::toolchain::hash::ContentHash;
+use crate::toolchain::{Cargo, ContentHash};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use std::ffi::OsString;
 use std::fs;
@@ -47,7 +46,6 @@ pub(crate) struct Crate<'a> {
     pub(crate) rust: &'a Rust,
 }
 
-/// The linker of AMD's code objects.
 #[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
@@ -68,7 +66,6 @@ struct Recipe<'a> {
 }
 
 impl Compilations<'_> {
-    /// Returns the compilation that makes a code object.
     pub(crate) fn rust_code_object(
         &self,
         of: Crate<'_>,
@@ -180,7 +177,6 @@ impl Compilations<'_> {
         self.step(StepKind::Cargo, of, recipe, line, output)
     }
 
-    /// Returns the flags of rustc for all crates.
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
         // rustc takes the last of several options: flags of build.rs do not weaken checks.
@@ -320,7 +316,6 @@ fn without_network(line: Line, of: Crate<'_>) -> Line {
         .words(&["--config", &format!("source.offload-std.directory=\"{folder}\"")])
 }
 
-/// Returns the triple of a vendor's target in rustc.
 pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
 }

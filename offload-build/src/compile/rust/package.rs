@@ -1,9 +1,8 @@
 //! The package of a crate of kernels: what a build must know of it before Cargo reads it.
 
 use super::manifest::Manifest;
-use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Rust;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Cargo, Error};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -234,7 +234,6 @@ impl<'ir> Types<'ir> {
         list
     }
 
-    /// Returns the scalar type of a node; `None` for other types.
     fn scalar(&self, id: Id, node: Node<'ir>) -> Option<Scalar> {
         let is_size = || {
             let is_rusts = || matches!(node.string("name").as_deref(), Some("usize" | "isize"));
@@ -393,15 +392,18 @@ impl<'ir> Types<'ir> {
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
             let Members { fields, align: natural } = self.fields(node, &owner);
-            let said = node.number("align").map(|bits| bits / 8).max(natural);
+            let declared = node.number("align").map(|bits| bits / 8).max(natural);
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
-            let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
+            let declared =
+                declared.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let stored = self.stored.get(&id);
             let align = match stored.map(|stored| stored.align) {
-                Some(Align::AtMost(most)) => Some(said.map_or(most, |said| said.min(most))),
+                Some(Align::AtMost(most)) => {
+                    Some(declared.map_or(most, |declared| declared.min(most)))
+                }
                 Some(Align::Exactly(align)) => Some(align),
-                None => said,
+                None => declared,
             };
             let align = align.filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
@@ -452,7 +454,7 @@ impl<'ir> Types<'ir> {
         let mut bits: Option<(u64, u64)> = None;
         for member in self.members(node) {
             let offset = member.number("offset").unwrap_or(0);
-            let said = member.number("align").map(|bits| bits / 8);
+            let declared = member.number("align").map(|bits| bits / 8);
             let Some(base) = member.reference("baseType") else { continue };
             if member.tag() == "inheritance" && self.empty(base, Empty::Base, DEEPEST).is_some() {
                 continue;
@@ -464,7 +466,7 @@ impl<'ir> Types<'ir> {
                 .unwrap_or_else(|| fallback.to_owned());
             let ty = self.convert(base, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
-            align = align.max(said).max(of_type);
+            align = align.max(declared).max(of_type);
             if member.has_flag("DIFlagBitField") {
                 let end = (offset + member.number("size").unwrap_or(0)).div_ceil(8);
                 let run = bits.get_or_insert((offset / 8, end));
@@ -530,13 +532,11 @@ fn is_static(member: Node<'_>) -> bool {
     member.tag() == "variable" || member.has_flag("DIFlagStaticMember")
 }
 
-/// Returns the field for bytes that contain bit-fields.
 fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
     let of = Box::new(Type::Scalar(Scalar::U8));
     Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
 }
 
-/// Returns the scalar type of a node; `None` for other types.
 fn scalar(node: Node<'_>) -> Option<Scalar> {
     let bits = node.number("size")?;
     match node.encoding() {

@@ -12,7 +12,7 @@
 //! | an enumeration | programs have no constants for its values |
 
 use super::merge;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::Cargo;
 use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };

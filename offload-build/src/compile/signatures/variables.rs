@@ -15,7 +15,6 @@ use crate::compile::debug_info::metadata::{Id, Metadata, Node, reference, string
 use offload_pack::signature::{Obstacle, Variable, identifier};
 use std::collections::HashSet;
 
-/// A variable that LLVM IR defines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Defined {
     symbol: String,

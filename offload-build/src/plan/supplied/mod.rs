@@ -3,12 +3,12 @@
 mod walk;
 
 use crate::targets::Target;
-use crate::toolchain::error::Error;
+use crate::toolchain::{Error, files};
 use offload_format::image::{ImageHeader, ImageKind};
 use offload_format::spirv::SpirvModule;
 use offload_format::target::IntelArch;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -115,7 +115,6 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 const HOST_FILE: &str =
     "an ELF file for a CPU ('cargo offload extract' extracts device code from one)";
 
-/// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
     /// A part that is not an image, described in words.
@@ -123,7 +122,7 @@ enum Part<'a> {
 }
 
 fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
-    let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
+    let bytes = files::read(path)?;
     walk::walk(&bytes, visit).map_err(|reason| {
         Error::config(format!(
             "the source {} cannot be split into images: {reason}",

@@ -3,15 +3,14 @@
 use super::identity::Identity;
 use super::install;
 use super::probe_cache::ProbeCache;
-use super::search::{Found, Trail, unusable};
+use super::search::{Found, SearchLog, named};
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::Error;
-use crate::toolchain::exec::{self, Step, probe, program};
+use crate::toolchain::exec::{Step, probe, program};
 use offload_format::target::OLDEST_CLANG;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A clang that was found.
 #[derive(Debug, Clone)]
 pub struct Clang {
     pub path: PathBuf,
@@ -45,13 +44,13 @@ impl Clang {
         wanted: u32,
     ) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
-            return Self::named(cargo, probes, path, "Build::clang").map(Found::Tool);
+            return Self::named(cargo, probes, path, "Build::clang").map(Ok);
         }
         if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
-            return Self::named(cargo, probes, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+            return Self::named(cargo, probes, Path::new(&path), "OFFLOAD_CLANG").map(Ok);
         }
-        let mut trail = Trail::default();
-        trail.not_set("OFFLOAD_CLANG");
+        let mut log = SearchLog::default();
+        log.not_set("OFFLOAD_CLANG");
         let search_path = cargo.search_path();
         let mut paths: Vec<PathBuf> = Vec::new();
         for folder in &search_path {
@@ -68,13 +67,12 @@ impl Clang {
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
         let (mut older, mut without_lld) = (None, None);
         for path in paths {
-            if !exec::is_executable(&path) {
-                trail.note_not_executable(&path);
+            if !log.is_executable(&path) {
                 continue;
             }
             match Self::start(&path, probes) {
                 Ok(clang) if clang.is_older_than(*first) => {
-                    trail.note(format!(
+                    log.note(format!(
                         "{} is older than {first} ({})",
                         path.display(),
                         clang.version
@@ -82,49 +80,43 @@ impl Clang {
                 }
                 Ok(clang) if clang.lld.is_some() => {
                     if !clang.is_older_than(wanted) {
-                        return Ok(Found::Tool(clang));
+                        return Ok(Ok(clang));
                     }
                     older = older.or(Some(clang));
                 }
                 Ok(clang) => without_lld = without_lld.or(Some(clang)),
-                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
+                Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
         // clang, lld or a newer clang is missing, and may be installed before the next build.
         cargo.watch_search_path();
         if let Some(clang) = older {
-            return Ok(Found::Tool(clang));
+            return Ok(Ok(clang));
         }
         if let Some(clang) = without_lld {
             if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
                 cargo.watch(folder);
             }
-            return Ok(Found::Tool(clang));
+            return Ok(Ok(clang));
         }
-        trail.note(format!("no clang or clang-{first} to clang-{last} in PATH"));
-        trail.note("none in /usr/lib/llvm-*/bin");
-        trail.note("none in $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin");
-        Ok(Found::Missing(trail))
+        log.note(format!("no clang or clang-{first} to clang-{last} in PATH"));
+        log.note("none in /usr/lib/llvm-*/bin");
+        log.note("none in $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin");
+        Ok(Err(log))
     }
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = exec::named(name, cargo).ok_or_else(|| exec::NO_FILE.to_owned());
-        let found = found.and_then(|path| {
-            if exec::is_executable(&path) {
-                Ok(path)
-            } else {
-                Err(format!("it is not executable; {}", install::make_executable(&path)))
-            }
-        });
-        let found = found.and_then(|path| Self::start(&path, probes)).and_then(|clang| {
+        named(by, name, cargo, |path| {
+            let clang = Self::start(path, probes)?;
             if clang.is_older_than(OLDEST_CLANG) {
                 let help = install::Installable::Clang(OLDEST_CLANG).help();
-                Err(format!("it is {}, older than clang {OLDEST_CLANG}; {help}", clang.version))
-            } else {
-                Ok(clang)
+                return Err(format!(
+                    "it is {}, older than clang {OLDEST_CLANG}; {help}",
+                    clang.version
+                ));
             }
-        });
-        found.map_err(|why| unusable(by, name, &why))
+            Ok(clang)
+        })
     }
 
     pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
@@ -153,7 +145,6 @@ impl Clang {
         })
     }
 
-    /// Returns the tools that make a code object: clang and lld.
     pub fn with_lld(&self) -> Vec<&Identity> {
         [&self.identity].into_iter().chain(&self.lld_identity).collect()
     }

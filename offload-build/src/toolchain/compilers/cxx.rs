@@ -186,7 +186,7 @@ impl Cxx {
 
     /// Returns a text that changes with the compiler, also if its file starts a different program.
     fn known_by(&self) -> String {
-        identity(&self.path) + &self.identity.said
+        identity(&self.path) + &self.identity.version_text
     }
 
     /// Returns the compiler's variables, for the rebuild key.
@@ -194,9 +194,8 @@ impl Cxx {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
-    /// Whether the compiler is GCC's.
     pub fn is_gcc(&self) -> bool {
-        self.identity.said.contains("Free Software Foundation")
+        self.identity.version_text.contains("Free Software Foundation")
     }
 
     /// Whether the compiler accepts GNU's options, according to its name.

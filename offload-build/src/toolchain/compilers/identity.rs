@@ -11,34 +11,36 @@ pub struct Identity {
     /// The tool's file, then the file of the program that it starts. Another version of the tool
     /// changes at least one of these files.
     pub files: Vec<PathBuf>,
-    pub said: String,
+    pub version_text: String,
 }
 
 impl Identity {
     /// Returns the identity of a tool; the output of `--version` counts only if the tool is a
     /// [wrapper](is_wrapper).
-    pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
-        let said = if is_wrapper(tool) {
+    pub fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
+        let version_text = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()
         } else {
             String::new()
         };
-        Self { files: vec![tool.to_owned()], said }
+        Self { files: vec![tool.to_owned()], version_text }
     }
 
     /// Returns the identity of nvcc. The file `tool` may only start nvcc. nvcc itself is in the
     /// folder `root` of the toolkit, which nvcc reports.
-    pub(super) fn of_nvcc(tool: &Path, root: &Path, said: String) -> Self {
+    pub(super) fn of_nvcc(tool: &Path, root: &Path, version_text: String) -> Self {
         let real = root.join("bin").join("nvcc");
-        Self::new(tool, [real], said)
+        Self::new(tool, [real], version_text)
     }
 
     /// Returns the identity of clang or a C++ compiler, which reports its installation in
     /// `--version` or `-print-prog-name=cc1plus`.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
-        let said = probes.ask(tool, &["--version"]).unwrap_or_default();
-        let folder =
-            said.lines().find_map(|line| line.strip_prefix("InstalledDir: ")).map(Path::new);
+        let version_text = probes.ask(tool, &["--version"]).unwrap_or_default();
+        let folder = version_text
+            .lines()
+            .find_map(|line| line.strip_prefix("InstalledDir: "))
+            .map(Path::new);
         let name = tool.file_name().unwrap_or_default();
         let mut real: Vec<PathBuf> = Vec::new();
         match folder {
@@ -48,16 +50,16 @@ impl Identity {
                 real.push(answer.trim().into());
             }
         }
-        Self::new(tool, real, said)
+        Self::new(tool, real, version_text)
     }
 
-    fn new(tool: &Path, real: impl IntoIterator<Item = PathBuf>, said: String) -> Self {
+    fn new(tool: &Path, real: impl IntoIterator<Item = PathBuf>, version_text: String) -> Self {
         let mut files = vec![tool.to_owned()];
         for file in real {
             if file.is_absolute() && file.is_file() && !files.contains(&file) {
                 files.push(file);
             }
         }
-        Self { files, said }
+        Self { files, version_text }
     }
 }

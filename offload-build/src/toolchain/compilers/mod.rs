@@ -21,7 +21,7 @@ pub use program::identity;
 pub use ptxas::Ptxas;
 pub use rocm::Rocm;
 pub use rust::{NoRust, Rust};
-pub use search::{Found, Trail};
+pub use search::{Found, SearchLog};
 
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::Error;
@@ -33,9 +33,9 @@ use std::path::{Path, PathBuf};
 /// The GPU compilers; the search for each starts when the first target needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
-    cargo: &'a Cargo,
+    pub cargo: &'a Cargo,
     probes: ProbeCache,
-    named: Named<'a>,
+    named: NamedTools<'a>,
     /// The version of clang that knows all targets, according to the tables.
     wanted_clang: u32,
     clang: OnceCell<Found<Clang>>,
@@ -46,9 +46,8 @@ pub struct Tools<'a> {
     hip_clang: OnceCell<Option<Clang>>,
 }
 
-/// The tools that build.rs names.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct NamedTools<'a> {
     pub clang: Option<&'a Path>,
     pub ptxas: Option<&'a Path>,
     pub nvcc: Option<&'a Path>,
@@ -57,17 +56,17 @@ pub struct Named<'a> {
 impl<'a> Tools<'a> {
     /// Returns the tools that `named` or the environment names. The file `probe_cache` has answers
     /// of tools in earlier runs.
-    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: Named<'a>) -> Self {
+    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
         Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
     }
 
     /// Returns the tools that the environment names, without cached answers of earlier runs.
     pub fn forgetful(cargo: &'a Cargo) -> Self {
-        let named = Named { clang: None, ptxas: None, nvcc: None };
+        let named = NamedTools { clang: None, ptxas: None, nvcc: None };
         Self::with_probes(cargo, ProbeCache::forgetful(), named)
     }
 
-    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
+    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: NamedTools<'a>) -> Self {
         let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
         let wanted_clang = offload_format::target::OLDEST_CLANG;
         Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
@@ -77,20 +76,20 @@ impl<'a> Tools<'a> {
     /// found an older clang; the next call of [`Tools::clang`] then searches again.
     pub fn prefer_clang(&mut self, version: u32) {
         self.wanted_clang = version;
-        if let Some(Found::Tool(clang)) = self.clang.get()
+        if let Some(Ok(clang)) = self.clang.get()
             && clang.is_older_than(version)
         {
             self.clang = OnceCell::new();
         }
     }
 
-    pub fn clang(&self) -> Result<&Found<Clang>, Error> {
+    pub fn clang(&self) -> Result<Result<&Clang, &SearchLog>, Error> {
         once(&self.clang, || {
             Clang::find(self.cargo, &self.probes, self.named.clang, self.wanted_clang)
         })
     }
 
-    pub fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
+    pub fn ptxas(&self) -> Result<Result<&Ptxas, &SearchLog>, Error> {
         once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
     }
 
@@ -98,11 +97,11 @@ impl<'a> Tools<'a> {
     /// found has dropped it, returns the ptxas of CUDA 12 in the folder of our install commands, if
     /// it is installed.
     ///
-    /// Returns the trail of the search for a current ptxas if there is none.
-    pub fn ptxas_for(&self, arch: &str, number: u32) -> Result<Result<&Ptxas, &Trail>, Error> {
+    /// Returns the log of the search for a current ptxas if there is none.
+    pub fn ptxas_for(&self, arch: &str, number: u32) -> Result<Result<&Ptxas, &SearchLog>, Error> {
         let ptxas = match self.ptxas()? {
-            Found::Tool(ptxas) => ptxas,
-            Found::Missing(trail) => return Ok(Err(trail)),
+            Ok(ptxas) => ptxas,
+            missing => return Ok(missing),
         };
         let is_named = self.named.ptxas.is_some() || self.cargo.user_var("OFFLOAD_PTXAS").is_some();
         if is_named || !Ptxas::has_dropped(number) || ptxas.refusal(arch).is_none() {
@@ -112,7 +111,6 @@ impl<'a> Tools<'a> {
         Ok(Ok(old.as_ref().unwrap_or(ptxas)))
     }
 
-    /// Returns the answers of tools.
     pub fn probes(&self) -> &ProbeCache {
         &self.probes
     }
@@ -122,14 +120,14 @@ impl<'a> Tools<'a> {
         self.wanted_clang
     }
 
-    pub fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
+    pub fn nvcc(&self) -> Result<Result<&Nvcc, &SearchLog>, Error> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
     /// Returns the installation with HIP's headers and libraries, which the first call searches
     /// for.
-    pub fn rocm(&self) -> &Found<Rocm> {
-        self.rocm.get_or_init(|| Rocm::find(self.cargo))
+    pub fn rocm(&self) -> Result<&Rocm, &SearchLog> {
+        self.rocm.get_or_init(|| Rocm::find(self.cargo)).as_ref()
     }
 
     /// Returns the clang that hipcc starts, if it has lld, unless another clang is named: ROCm's
@@ -146,18 +144,6 @@ impl<'a> Tools<'a> {
         Rust::find(self.cargo, &self.probes, channel)
     }
 
-    /// Returns the Rust toolchain of the program.
-    pub fn own_rust(&self) -> Result<Rust, Error> {
-        Rust::of_program(self.cargo, &self.probes)
-    }
-
-    /// Returns the identity of a program, with the output of `--version` if it may start another
-    /// one.
-    pub fn identity_of(&self, program: &Path) -> Identity {
-        Identity::of_file(program, &self.probes)
-    }
-
-    /// Whether clang defines this macro for an AMD processor.
     pub fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
         let mcpu = format!("-mcpu={processor}");
         let args =
@@ -186,7 +172,7 @@ impl<'a> Tools<'a> {
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
         if cfg!(target_os = "linux")
             && !is_checked
-            && let Ok(Found::Tool(clang)) = self.clang()
+            && let Ok(Ok(clang)) = self.clang()
             && let Some(found) = Cxx::of_clang(clang, self.cargo, &self.probes)
         {
             return Ok(found);
@@ -200,13 +186,6 @@ impl<'a> Tools<'a> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
 
-    /// Returns nvcc's message if it refuses an architecture (`sm_80`, `compute_80`), otherwise
-    /// `None`.
-    pub fn nvcc_refusal(&self, nvcc: &Nvcc, arch: &str, ccbin: &Cxx) -> Option<String> {
-        nvcc.refusal(arch, ccbin, &self.probes)
-    }
-
-    /// Whether clang's driver knows an NVIDIA architecture.
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
         // clang reads an empty source: until clang 18, -### ends as if there were no errors.
@@ -283,25 +262,26 @@ impl<'a> Tools<'a> {
     /// Returns the clang, if this build needed one; it may be ROCm's clang.
     pub fn used_clang(&self) -> Option<&Clang> {
         let own = || self.hip_clang.get().and_then(Option::as_ref);
-        self.clang.get().and_then(Found::tool).or_else(own)
+        self.clang.get().and_then(|it| it.as_ref().ok()).or_else(own)
     }
 
-    /// Returns the nvcc, if this build needed one.
     pub fn used_nvcc(&self) -> Option<&Nvcc> {
-        self.nvcc.get().and_then(Found::tool)
+        self.nvcc.get()?.as_ref().ok()
     }
 
-    /// Returns the ptxas, if this build needed one.
     pub fn used_ptxas(&self) -> impl Iterator<Item = &Ptxas> {
-        let current = self.ptxas.get().and_then(Found::tool);
+        let current = self.ptxas.get().and_then(|it| it.as_ref().ok());
         current.into_iter().chain(self.old_ptxas.get().and_then(Option::as_ref))
     }
 }
 
 /// Returns the value of the cell, which `find` computes if the cell is empty.
-fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+fn once<T>(
+    cell: &OnceCell<Found<T>>,
+    find: impl FnOnce() -> Result<Found<T>, Error>,
+) -> Result<Result<&T, &SearchLog>, Error> {
     match cell.get() {
-        Some(found) => Ok(found),
-        None => find().map(|found| cell.get_or_init(|| found)),
+        Some(found) => Ok(found.as_ref()),
+        None => find().map(|found| cell.get_or_init(|| found).as_ref()),
     }
 }

@@ -5,15 +5,14 @@ use super::identity::Identity;
 use super::install::{self, ByPip};
 use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
-use super::search::{Found, Trail, unusable};
+use super::search::{Found, SearchLog, named};
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::Error;
-use crate::toolchain::exec::{self, NO_INPUT, NvccFlags, numbered, probe, program};
+use crate::toolchain::exec::{NO_INPUT, NvccFlags, numbered, probe, program};
 use crate::toolchain::hash::ContentHash;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// An nvcc that was found.
 #[derive(Debug, Clone)]
 pub struct Nvcc {
     pub path: PathBuf,
@@ -25,8 +24,7 @@ pub struct Nvcc {
 }
 
 /// The variables in which users name their CUDA installation.
-pub(super) const ROOTS: [&str; 4] =
-    ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 /// The value of a variable by which users say that there is no nvcc for this build, as with sppark.
 const OFF: &str = "off";
@@ -49,68 +47,54 @@ impl Nvcc {
         probes: &ProbeCache,
         explicit: Option<&Path>,
     ) -> Result<Found<Self>, Error> {
+        let start = |path: &Path| Self::start(path, probes);
         if let Some(path) = explicit {
-            return Self::named(cargo, probes, path, "Build::nvcc").map(Found::Tool);
+            return named("Build::nvcc", path, cargo, start).map(Ok);
         }
-        let mut trail = Trail::default();
-        let mut named: Vec<(String, Self)> = Vec::new();
+        let mut log = SearchLog::default();
+        let mut by_variables: Vec<(String, Self)> = Vec::new();
         let underscores = cargo.target.replace('-', "_");
         for variable in
             [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"]
         {
             match cargo.user_var(variable) {
                 Some(value) if value == OFF => {
-                    let mut trail = Trail::default();
-                    trail.note(format!("{variable} is `{OFF}`"));
-                    return Ok(Found::Missing(trail));
+                    let mut log = SearchLog::default();
+                    log.note(format!("{variable} is `{OFF}`"));
+                    return Ok(Err(log));
                 }
                 Some(value) => {
-                    let found = Self::named(cargo, probes, Path::new(&value), variable)?;
-                    named.push((format!("{variable}={value}"), found));
+                    let found = named(variable, Path::new(&value), cargo, start)?;
+                    by_variables.push((format!("{variable}={value}"), found));
                 }
-                None if variable == "NVCC" => trail.not_set("NVCC"),
-                None if variable == "CUDACXX" => trail.not_set("CUDACXX"),
+                None if variable == "NVCC" => log.not_set("NVCC"),
+                None if variable == "CUDACXX" => log.not_set("CUDACXX"),
                 None => {}
             }
         }
-        for variable in ROOTS {
-            let Some(value) = cargo.user_var(variable) else {
-                trail.not_set(variable);
-                continue;
-            };
-            match program(&Path::new(&value).join("bin"), "nvcc")
-                .map(|path| Self::start(&path, probes))
-            {
-                Some(Ok(found)) => named.push((format!("{variable}={value}"), found)),
-                Some(Err(why)) => {
-                    trail.note(format!("{variable}={value} has one that cannot be used ({why})"))
-                }
-                None => trail.note(format!("no bin/nvcc in {variable}={value}")),
+        for (variable, path) in in_roots("nvcc", cargo, &mut log) {
+            match start(&path) {
+                Ok(found) => by_variables.push((variable, found)),
+                Err(why) => log.note(format!("{variable} has one that cannot be used ({why})")),
             }
         }
-        if let Some((first, others)) = named.split_first() {
+        if let Some((first, others)) = by_variables.split_first() {
             // Headers and libraries of one toolkit with the compiler of another cause obscure
             // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
-                None => Ok(Found::Tool(first.1.clone())),
+                None => Ok(Ok(first.1.clone())),
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        for folder in folders(cargo, BY_PIP) {
-            let Some(path) = program(&folder, "nvcc") else { continue };
-            match Self::start(&path, probes) {
-                Ok(found) => return Ok(Found::Tool(found)),
-                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
+        for path in in_folders("nvcc", cargo, BY_PIP) {
+            match start(&path) {
+                Ok(found) => return Ok(Ok(found)),
+                Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
         cargo.watch_search_path();
-        note_folders(&mut trail);
-        Ok(Found::Missing(trail))
-    }
-
-    fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = exec::named(name, cargo).ok_or_else(|| exec::NO_FILE.to_owned());
-        found.and_then(|path| Self::start(&path, probes)).map_err(|why| unusable(by, name, &why))
+        note_folders(&mut log);
+        Ok(Err(log))
     }
 
     fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
@@ -166,15 +150,9 @@ impl Nvcc {
         ))
     }
 
-    /// Returns the linker of relocatable cubins.
-    pub fn nvlink(&self) -> PathBuf {
-        program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
-    }
-
-    /// Returns the program that puts images into a fat binary.
-    #[inline]
-    pub fn fatbinary(&self) -> PathBuf {
-        program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
+    /// Returns a program of the toolkit, such as `nvlink`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        program(&self.root.join("bin"), name).unwrap_or_else(|| name.into())
     }
 
     /// Returns the folders with CUDA's runtime as a static library for the program's target: of the
@@ -256,10 +234,11 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     known.map(PathBuf::from).unwrap_or_else(|| {
         let answer = probe(path, &["--dryrun", "-E", "-x", "cu", NO_INPUT].map(OsStr::new), &[]);
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
-        let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
-        let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
+        let reported =
+            text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
+        let reported = reported.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
         let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let top = said.unwrap_or_else(|| {
+        let top = reported.unwrap_or_else(|| {
             program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned()
         });
         probes.put(question, &top.to_string_lossy());
@@ -279,31 +258,52 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the folders where a toolkit's programs are searched if no variable names one: those of
-/// `PATH`, then those of installers, pip and conda.
-pub(super) fn folders(cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
+/// Returns the programs of this name in `bin` of the toolkits that variables name, each with the
+/// variable and its value.
+pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    for variable in ROOTS {
+        let Some(value) = cargo.user_var(variable) else {
+            log.not_set(variable);
+            continue;
+        };
+        let named = format!("{variable}={value}");
+        match program(&Path::new(&value).join("bin"), name) {
+            Some(path) => found.push((named, path)),
+            None => log.note(format!("no bin/{name} in {named}")),
+        }
+    }
+    found
+}
+
+/// Returns the programs of this name where toolkits are if no variable names one: in the folders of
+/// `PATH`, then in those of installers, pip and conda.
+pub(super) fn in_folders(name: &str, cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
         folders.push(root.join("bin"));
     }
     folders.extend(by_pip.iter().filter_map(|tools| tools.programs(cargo)));
-    folders
+    let mut programs = Vec::new();
+    for folder in folders {
+        programs.extend(program(&folder, name));
+    }
+    programs
 }
 
-/// Adds the folders that [`folders`] returns to the trail, for the message when no folder contains
-/// the program.
-pub(super) fn note_folders(trail: &mut Trail) {
-    trail.note("none in PATH");
+/// Notes the folders of [`in_folders`], for the message when none of them contains the program.
+pub(super) fn note_folders(log: &mut SearchLog) {
+    log.note("none in PATH");
     let mut places = Vec::new();
     for root in installed() {
         places.push(root.join("bin").display().to_string());
     }
-    trail.note(format!(
+    log.note(format!(
         "none in {}",
         if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }
     ));
-    trail.note("none among Python's packages (nvidia/cu13/bin)");
-    trail.note(format!("none in {}", install::place()));
+    log.note("none among Python's packages (nvidia/cu13/bin)");
+    log.note(format!("none in {}", install::place()));
 }
 
 /// The usual folders of toolkits, for messages.

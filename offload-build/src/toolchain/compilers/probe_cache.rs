@@ -27,13 +27,12 @@ impl ProbeCache {
         let cache = Self { path: Some(path), known: RefCell::default() };
         for (question, answer) in lines {
             if let Some(question) = ContentHash::parse(&question) {
-                cache.take_down(question, answer);
+                cache.insert(question, answer);
             }
         }
         cache
     }
 
-    /// Returns an empty cache that no file stores.
     pub fn forgetful() -> Self {
         Self { path: None, known: RefCell::default() }
     }
@@ -67,7 +66,7 @@ impl ProbeCache {
         Some(known[at].1.clone())
     }
 
-    fn take_down(&self, question: ContentHash, answer: String) {
+    fn insert(&self, question: ContentHash, answer: String) {
         let mut known = self.known.borrow_mut();
         match known.binary_search_by_key(&question, |(question, _)| *question) {
             Ok(at) => known[at].1 = answer,
@@ -76,7 +75,7 @@ impl ProbeCache {
     }
 
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
-        self.take_down(question, answer.to_owned());
+        self.insert(question, answer.to_owned());
         let known = self.known.borrow();
         // An error is ignored: without the file, the next run asks the tools again.
         let _ = self.path.as_ref().map(|path| {

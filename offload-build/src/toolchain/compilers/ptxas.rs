@@ -1,13 +1,12 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
 use super::identity::Identity;
-use super::install;
-use super::install::ByPip;
-use super::nvcc::{ROOTS, folders, note_folders};
+use super::install::{self, ByPip};
+use super::nvcc::{in_folders, in_roots, note_folders};
 use super::probe_cache::ProbeCache;
-use super::search::{Found, Trail};
+use super::search::{Found, SearchLog, named};
 use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::error::Error;
 use crate::toolchain::exec::{self, NO_INPUT, probe, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// The folders of tools that our install commands make.
 const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
-/// A ptxas that was found.
 #[derive(Debug, Clone)]
 pub struct Ptxas {
     pub path: PathBuf,
@@ -34,49 +32,28 @@ impl Ptxas {
         probes: &ProbeCache,
         explicit: Option<&Path>,
     ) -> Result<Found<Self>, Error> {
-        let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
-        let named = named
-            .or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
-        if let Some((name, by)) = named {
-            let path = exec::named(&name, cargo).ok_or_else(|| {
-                let message = format!("{by} names {}, which is not a file", name.display());
-                Error::new(ErrorKind::ToolNotFound, message)
-            })?;
-            if !exec::is_executable(&path) {
-                let help = install::make_executable(&path);
-                let message =
-                    format!("{by} names {}, which is not executable; {help}", path.display());
-                return Err(Error::new(ErrorKind::ToolNotFound, message));
-            }
-            return Ok(Found::Tool(Self::new(path, probes)));
+        let start = |path: &Path| Ok(Self::new(path.to_owned(), probes));
+        if let Some(path) = explicit {
+            return named("Build::ptxas", path, cargo, start).map(Ok);
         }
-        let mut trail = Trail::default();
-        trail.not_set("OFFLOAD_PTXAS");
-        for root in ROOTS {
-            let Some(value) = cargo.user_var(root) else {
-                trail.not_set(root);
-                continue;
-            };
-            match program(&Path::new(&value).join("bin"), "ptxas") {
-                Some(path) if exec::is_executable(&path) => {
-                    return Ok(Found::Tool(Self::new(path, probes)));
-                }
-                Some(path) => trail.note_not_executable(&path),
-                None => trail.note(format!("no bin/ptxas in {root}={value}")),
+        if let Some(path) = cargo.user_var("OFFLOAD_PTXAS") {
+            return named("OFFLOAD_PTXAS", Path::new(&path), cargo, start).map(Ok);
+        }
+        let mut log = SearchLog::default();
+        log.not_set("OFFLOAD_PTXAS");
+        for (_, path) in in_roots("ptxas", cargo, &mut log) {
+            if log.is_executable(&path) {
+                return Ok(Ok(Self::new(path, probes)));
             }
         }
-        for folder in folders(cargo, BY_PIP) {
-            match program(&folder, "ptxas") {
-                Some(path) if exec::is_executable(&path) => {
-                    return Ok(Found::Tool(Self::new(path, probes)));
-                }
-                Some(path) => trail.note_not_executable(&path),
-                None => {}
+        for path in in_folders("ptxas", cargo, BY_PIP) {
+            if log.is_executable(&path) {
+                return Ok(Ok(Self::new(path, probes)));
             }
         }
         cargo.watch_search_path();
-        note_folders(&mut trail);
-        Ok(Found::Missing(trail))
+        note_folders(&mut log);
+        Ok(Err(log))
     }
 
     /// Returns the ptxas of CUDA 12 in the folder of our install commands, if it is installed.
@@ -106,7 +83,6 @@ impl Ptxas {
         }
     }
 
-    /// Returns the line of `--version` that has the version.
     pub fn version(&self) -> String {
         let answer = probe(&self.path, &["--version".as_ref()], &[]);
         let text = answer.map(|answer| answer.stdout).unwrap_or_default();

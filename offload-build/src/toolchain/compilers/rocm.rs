@@ -1,12 +1,11 @@
 //! ROCm: HIP's headers, AMD's libraries for devices, and perhaps ROCm's own clang.
 
-use super::search::{Found, Trail};
+use super::search::{Found, SearchLog};
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::exec::{numbered, program};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A ROCm installation that was found.
 #[derive(Debug, Clone)]
 pub struct Rocm {
     /// The folder that has `include/hip`.
@@ -36,17 +35,17 @@ impl Rocm {
     /// `HIP_PATH` or `ROCM_HOME` names; that of a `hipcc` in `PATH`; `/opt/rocm`; the newest
     /// `/opt/rocm-*`; `/usr` (Debian's packages).
     pub fn find(cargo: &Cargo) -> Found<Self> {
-        let mut trail = Trail::default();
+        let mut log = SearchLog::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();
         match cargo.user_var("HIPCC") {
             Some(value) => roots
                 .extend(above_bin(Path::new(&value)).map(|root| (format!("HIPCC={value}"), root))),
-            None => trail.not_set("HIPCC"),
+            None => log.not_set("HIPCC"),
         }
         for name in ROOTS {
             match cargo.user_var(name) {
                 Some(value) => roots.push((format!("{name}={value}"), value.into())),
-                None => trail.not_set(name),
+                None => log.not_set(name),
             }
         }
         let hipcc = cargo.search_path().into_iter().find_map(|folder| program(&folder, "hipcc"));
@@ -59,21 +58,20 @@ impl Rocm {
         roots.extend(usual.into_iter().map(|root| (root.display().to_string(), root)));
         for (named, root) in roots {
             if !root.join(HEADER).is_file() {
-                trail.note(format!("no {HEADER} in {named}"));
+                log.note(format!("no {HEADER} in {named}"));
                 continue;
             }
             match device_libraries(&root, cargo) {
-                Some(folder) => return Found::Tool(Self::new(root, folder, cargo)),
+                Some(folder) => return Ok(Self::new(root, folder, cargo)),
                 None => {
-                    trail.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
+                    log.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
                 }
             }
         }
         cargo.watch_search_path();
-        Found::Missing(trail)
+        Err(log)
     }
 
-    /// Whether a variable names an installation.
     pub fn is_named(cargo: &Cargo) -> bool {
         let mut is_named = cargo.user_var("HIPCC").is_some();
         for name in ROOTS {
@@ -135,19 +133,9 @@ fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
 
 /// Returns the major version of the clang that wrote this bitcode, which contains its name.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
-    const BEFORE: &[u8] = b"clang version ";
-    let mut rest = bitcode;
-    while !rest.starts_with(BEFORE) {
-        rest = rest.get(1..)?;
-    }
-    let mut version = None;
-    for byte in rest[BEFORE.len()..].iter().take(3) {
-        if !byte.is_ascii_digit() {
-            break;
-        }
-        version = Some(version.unwrap_or(0) * 10 + u32::from(byte - b'0'));
-    }
-    version
+    let text = String::from_utf8_lossy(bitcode);
+    let (_, version) = text.split_once("clang version ")?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 fn above_bin(program: &Path) -> Option<PathBuf> {

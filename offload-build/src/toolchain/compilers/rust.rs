@@ -11,7 +11,6 @@ use crate::toolchain::hash::Parts;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A Rust toolchain that was found.
 #[derive(Debug, Clone)]
 pub struct Rust {
     pub cargo: PathBuf,
@@ -26,7 +25,6 @@ pub struct Rust {
     pub identity: Identity,
 }
 
-/// The reason why there is no Rust compiler for GPUs.
 #[derive(Debug)]
 pub struct NoRust {
     /// The reason in half a line.
@@ -99,10 +97,11 @@ impl Rust {
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
         };
-        let field =
-            |name: &str| answer.said.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
+        let field = |name: &str| {
+            answer.version_text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("")
+        };
         let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
-        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
             let short = format!("rustc {release} is not a nightly");
@@ -111,7 +110,7 @@ impl Rust {
         }
         let rust = Self {
             cargo: program,
-            identity: Identity { files: vec![answer.real], said: answer.said },
+            identity: Identity { files: vec![answer.real], version_text: answer.version_text },
             rustc,
             env,
             version,
@@ -154,7 +153,7 @@ impl Rust {
         // The program that was asked may be rustup's, which could start another toolchain for the
         // crate of kernels.
         let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
-        let version = answer.said.lines().next().unwrap_or_default().to_owned();
+        let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         Ok(Self {
             cargo: cargo.program().into(),
             rustc,
@@ -162,11 +161,10 @@ impl Rust {
             version,
             sysroot: answer.sysroot,
             host: cargo.host.clone(),
-            identity: Identity { files: vec![answer.real], said: answer.said },
+            identity: Identity { files: vec![answer.real], version_text: answer.version_text },
         })
     }
 
-    /// Returns the folder with the sources of `core`.
     pub fn sources(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib/src/rust/library")
     }
@@ -227,7 +225,6 @@ impl Rust {
     }
 }
 
-/// Returns the second number of a version.
 fn minor(version: &str) -> Option<u32> {
     version.split('.').nth(1)?.parse().ok()
 }
@@ -257,10 +254,9 @@ fn watch_rustup(cargo: &Cargo) {
     }
 }
 
-/// The answers of a rustc.
 struct Answer {
     /// The output of `-vV`.
-    said: String,
+    version_text: String,
     sysroot: PathBuf,
     /// The compiler itself: the program that was asked may only start it.
     real: PathBuf,
@@ -280,9 +276,9 @@ fn ask(
     let question = question.finish();
     if let Some(known) = probes.get(question)
         && let Some((real, rest)) = known.split_once('\n')
-        && let Some((sysroot, said)) = rest.split_once('\n')
+        && let Some((sysroot, version_text)) = rest.split_once('\n')
     {
-        let answer = Answer::new(said.to_owned(), sysroot);
+        let answer = Answer::new(version_text.to_owned(), sysroot);
         if identity(&answer.real) == real {
             return Ok(answer);
         }
@@ -295,15 +291,20 @@ fn ask(
         run(&["-vV"].map(OsStr::new))?,
         run(&["--print", "sysroot"].map(OsStr::new))?.trim(),
     );
-    let text = format!("{}\n{}\n{}", identity(&answer.real), answer.sysroot.display(), answer.said);
+    let text = format!(
+        "{}\n{}\n{}",
+        identity(&answer.real),
+        answer.sysroot.display(),
+        answer.version_text
+    );
     probes.put(question, &text);
     Ok(answer)
 }
 
 impl Answer {
-    fn new(said: String, sysroot: &str) -> Self {
+    fn new(version_text: String, sysroot: &str) -> Self {
         let sysroot = PathBuf::from(sysroot);
         let real = sysroot.join("bin").join(format!("rustc{}", std::env::consts::EXE_SUFFIX));
-        Self { said, sysroot, real }
+        Self { version_text, sysroot, real }
     }
 }

@@ -1,20 +1,25 @@
-//! The result of a search for a tool, and the places where it looked.
+//! The places where a search for a tool looked, and tools that users name.
 
 use super::install;
+use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::{Error, ErrorKind};
+use crate::toolchain::exec;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// A tool, or the places of the search if it is missing.
+pub type Found<T> = Result<T, SearchLog>;
+
 /// The places of the search for a tool, in order, for the message if the tool is missing.
 #[derive(Debug, Clone, Default)]
-pub struct Trail {
+pub struct SearchLog {
     unset: Vec<&'static str>,
     places: Vec<String>,
     /// The first program that exists but is not executable.
     not_executable: Option<PathBuf>,
 }
 
-impl Trail {
+impl SearchLog {
     /// Notes a variable that could have named the tool, but is not set.
     pub fn not_set(&mut self, variable: &'static str) {
         self.unset.push(variable);
@@ -25,20 +30,23 @@ impl Trail {
         self.places.push(place.into());
     }
 
-    /// Notes a file with the tool's name that is not executable.
-    pub fn note_not_executable(&mut self, program: &Path) {
-        self.note(format!("{} is not executable", program.display()));
-        self.not_executable.get_or_insert_with(|| program.to_owned());
+    /// Returns whether a file with the tool's name is executable, and notes it if it is not.
+    pub fn is_executable(&mut self, program: &Path) -> bool {
+        let is_executable = exec::is_executable(program);
+        if !is_executable {
+            self.note(format!("{} is not executable", program.display()));
+            self.not_executable.get_or_insert_with(|| program.to_owned());
+        }
+        is_executable
     }
 
-    /// Returns the help for making a program executable, if the search found one that is not;
-    /// otherwise `None`.
+    /// Returns the help for making a program executable, if the search found one that is not.
     pub fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
 }
 
-impl fmt::Display for Trail {
+impl fmt::Display for SearchLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((last, others)) = self.unset.split_last() {
             if others.is_empty() {
@@ -51,35 +59,26 @@ impl fmt::Display for Trail {
     }
 }
 
-/// The result of a search.
-#[derive(Debug, Clone)]
-pub enum Found<T> {
-    Tool(T),
-    /// The tool is missing; the trail has the places of the search.
-    Missing(Trail),
+/// Starts the tool that the user names in `by`.
+///
+/// Returns an error if there is no such file, or if it cannot be used.
+pub(super) fn named<T>(
+    by: &str,
+    name: &Path,
+    cargo: &Cargo,
+    start: impl FnOnce(&Path) -> Result<T, String>,
+) -> Result<T, Error> {
+    let found = executable(name, cargo).and_then(|path| start(&path));
+    found.map_err(|why| {
+        let message = format!("{by} names {}, which cannot be used: {why}", name.display());
+        Error::new(ErrorKind::ToolNotFound, message)
+    })
 }
 
-impl<T> Found<T> {
-    /// Returns the tool.
-    ///
-    /// Returns an error, made from the trail, if the tool is missing.
-    pub fn or_missing<E>(&self, missing: impl FnOnce(&Trail) -> E) -> Result<&T, E> {
-        match self {
-            Found::Tool(tool) => Ok(tool),
-            Found::Missing(trail) => Err(missing(trail)),
-        }
+fn executable(name: &Path, cargo: &Cargo) -> Result<PathBuf, String> {
+    match exec::named(name, cargo) {
+        Some(path) if exec::is_executable(&path) => Ok(path),
+        Some(path) => Err(format!("it is not executable; {}", install::make_executable(&path))),
+        None => Err("there is no such file; correct the path, or remove it: the build then searches for one".to_owned()),
     }
-
-    pub fn tool(&self) -> Option<&T> {
-        match self {
-            Found::Tool(tool) => Some(tool),
-            Found::Missing(_) => None,
-        }
-    }
-}
-
-/// Returns the error for a tool that the user names in `by`, and that cannot be used.
-pub(super) fn unusable(by: &str, name: &Path, why: &str) -> Error {
-    let message = format!("{by} names {}, which cannot be used: {why}", name.display());
-    Error::new(ErrorKind::ToolNotFound, message)
 }

@@ -23,10 +23,6 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The reason why a program that the user names cannot be used, if [`named`] returns `None`.
-pub const NO_FILE: &str =
-    "there is no such file; correct the path, or remove it: the build then searches for one";
-
 /// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`;
 /// other paths are relative to the package's folder. On Windows `.exe` may be left out.
 pub fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {

@@ -23,14 +23,6 @@ pub struct Launcher {
 
 const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
 
-/// Combinations that are known to fail: launcher, kind of step, compiler, and the consequence.
-const BROKEN: [(&str, StepKind, &str, &str); 1] = [(
-    "sccache",
-    StepKind::Nvcc,
-    "nvcc",
-    "sccache 0.16 reports success for 'nvcc -cubin' but writes no file, and fails for 'nvcc -c'",
-)];
-
 impl Launcher {
     /// The name of the variable that names the launcher.
     pub const PLACES: &'static str = VARIABLE;
@@ -66,39 +58,25 @@ impl Launcher {
         is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
     }
 
-    /// Looks for a step that the launcher would break.
-    ///
-    /// Returns an error with the reason for the first such step.
-    pub fn check<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Result<(), Error> {
-        let broken = |step: &Step| {
-            let known =
-                BROKEN.iter().find(|(launcher, kind, ..)| self.is(launcher) && step.kind == *kind);
-            known.map(|(_, _, compiler, why)| {
-                Error::config(format!(
-                    "{VARIABLE} is '{}', which breaks {compiler}: {why}.\n\
-                     Unset it for this build, or have clang compile these sources.",
-                    self.text
-                ))
-            })
-        };
-        steps.find_map(broken).map_or(Ok(()), Err)
+    /// Returns an error if the launcher would break one of these steps.
+    pub fn check(&self, steps: &[Step]) -> Result<(), Error> {
+        if self.is("sccache") && steps.iter().any(|step| step.kind == StepKind::Nvcc) {
+            return Err(Error::config(format!(
+                "{VARIABLE} is '{}', which breaks nvcc: sccache 0.16 reports success for 'nvcc -cubin' but writes \
+                 no file, and fails for 'nvcc -c'.\n\
+                 Unset it for this build, or have clang compile these sources.",
+                self.text
+            )));
+        }
+        Ok(())
     }
 
     /// Returns the step with a command that runs through the launcher. If the launcher cannot help
     /// with this kind of step, returns the step unchanged.
     pub fn launch(&self, step: &Step) -> Step {
-        match step.kind {
-            StepKind::Compile => {}
-            StepKind::Assemble if self.is("sccache") => {}
-            StepKind::Assemble
-            | StepKind::Generate
-            | StepKind::Link
-            | StepKind::Cargo
-            | StepKind::Nvcc
-            | StepKind::Scan
-            | StepKind::Describe { .. } => {
-                return step.clone();
-            }
+        let is_assembled = step.kind == StepKind::Assemble && self.is("sccache");
+        if step.kind != StepKind::Compile && !is_assembled {
+            return step.clone();
         }
         let mut args = self.args.clone();
         args.push(step.program.clone().into());
@@ -210,9 +188,9 @@ mod tests {
     fn nvcc_and_sccache() {
         let launcher =
             Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
-        assert!(launcher.check([step(StepKind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
+        assert!(launcher.check(&[step(StepKind::Compile, "clang -c a.cu -o a.bc")]).is_ok());
         let nvcc = step(StepKind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
-        let error = launcher.check([nvcc].iter()).unwrap_err().to_string();
+        let error = launcher.check(&[nvcc]).unwrap_err().to_string();
         assert!(
             error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "),
             "{error}"

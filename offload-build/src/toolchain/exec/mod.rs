@@ -1,11 +1,11 @@
 //! Processes: which ones run, how many at a time, through which compiler launcher, and the meaning
 //! of their exit status.
 
-mod chatter;
 mod find;
 mod jobserver;
 mod launcher;
 mod probe;
+mod remarks;
 mod schedule;
 mod shell;
 mod status;
@@ -13,12 +13,12 @@ mod step;
 mod variables;
 mod words;
 
-pub use chatter::{Sorted, message, sort};
-pub use find::{NO_FILE, NO_INPUT, is_executable, named, numbered, program};
+pub use find::{NO_INPUT, is_executable, named, numbered, program};
 pub use launcher::Launcher;
 pub use probe::probe;
+pub use remarks::{Sorted, message, sort};
 pub use schedule::{How, Printed, run};
 pub use shell::{plain_path, through_nvcc};
 pub use step::{Depfile, DepfileBy, Step, StepKind};
-pub use variables::{COUNTED, Holds, NvccFlags, gpu_option};
+pub use variables::{COUNTED, HEADER_FOLDERS, NvccFlags, gpu_option};
 pub use words::words;

@@ -90,7 +90,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// each module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
-        launcher.check(steps.iter())?;
+        launcher.check(steps)?;
     }
     let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
     let most = match jobserver {
@@ -175,7 +175,6 @@ impl State<'_> {
         next
     }
 
-    /// Keeps the first error of a module.
     fn fail(&mut self, module: usize, error: Error) {
         if !self.failed.contains(&module) {
             self.failed.push(module);

@@ -1,6 +1,6 @@
 //! The exit status of a tool, in words.
 
-use super::chatter;
+use super::remarks;
 use super::step::Step;
 use crate::toolchain::error::{Error, ErrorKind};
 use std::fs;
@@ -21,7 +21,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
     if let Some(hides) = step.hides {
-        text = chatter::without(text, hides);
+        text = remarks::without(text, hides);
     }
     if let Some(folder) = &step.folder {
         // rustc names files from there, and the program has a folder `src`, too.
@@ -52,7 +52,6 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// Returns advice for what a compiler has printed.
 fn help(text: &str) -> Option<&'static str> {
     let has_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
     let row = HELP.iter().find(|(refusals, lines, _)| has_any(refusals) && has_any(lines))?;
@@ -132,8 +131,9 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
     }
-    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
-    if let Some((_, call)) = said.and_then(|said| said.split_once(UNKNOWN_FUNCTION)) {
+    let reason =
+        text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, reason)| reason);
+    if let Some((_, call)) = reason.and_then(|reason| reason.split_once(UNKNOWN_FUNCTION)) {
         let name = call.split(['@', ',']).nth(2).unwrap_or(call);
         return Some(format!("the kernels call a function that no source defines: {name}"));
     }
@@ -142,10 +142,11 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
     // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
     // 0x5581…".
-    let said = said
-        .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
+    let reason = reason.map_or(String::new(), |reason| {
+        format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
+    });
     Some(format!(
-        "{program} crashed{said}: this is a bug in clang, not in the source\n\
+        "{program} crashed{reason}: this is a bug in clang, not in the source\n\
          a different optimization level (--release, .opt_level(1)) or a different clang \
          (OFFLOAD_CLANG) may work; its report is in {}",
         log.display()
@@ -222,27 +223,15 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The names of signals: those of a crash that have the same numbers on all systems, and those with
-/// which a process is killed.
-const SIGNALS: [(i32, &str); 9] = [
-    (2, "SIGINT"),
-    (4, "SIGILL"),
-    (5, "SIGTRAP"),
-    (6, "SIGABRT"),
-    (8, "SIGFPE"),
-    (9, "SIGKILL"),
-    (11, "SIGSEGV"),
-    (15, "SIGTERM"),
-    (24, "SIGXCPU"),
-];
-
+/// Returns `crashed with signal 11 (SIGSEGV)`, or `was killed by` and the signal.
 fn by_signal(signal: i32) -> String {
-    let name = SIGNALS
-        .iter()
-        .find(|(number, _)| *number == signal)
-        .map_or(String::new(), |(_, name)| format!(" ({name})"));
     let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
-    format!("{verb} signal {signal}{name}")
+    #[cfg(unix)]
+    let signal = {
+        let status: ExitStatus = std::os::unix::process::ExitStatusExt::from_raw(signal);
+        status.to_string().replacen("signal: ", "", 1)
+    };
+    format!("{verb} signal {signal}")
 }
 
 fn is_kill(signal: i32) -> bool {

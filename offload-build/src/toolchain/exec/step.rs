@@ -7,7 +7,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One run of a tool.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub kind: StepKind,
@@ -38,7 +37,6 @@ pub struct Step {
     pub goes_on: bool,
 }
 
-/// Work before a tool starts.
 #[derive(Clone)]
 pub struct Prepare(Arc<dyn Fn() + Send + Sync>);
 
@@ -141,7 +139,6 @@ impl Depfile {
 }
 
 impl Step {
-    /// Returns a step that waits for no other and writes no file.
     pub fn new(kind: StepKind, program: &Path, args: Vec<OsString>) -> Self {
         let program = program.to_owned();
         Self {
@@ -168,7 +165,6 @@ impl Step {
         self.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo)
     }
 
-    /// Lets this process do some work before the tool starts.
     pub fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
         self.prepare = Some(Prepare(Arc::new(work)));
         self
@@ -210,9 +206,7 @@ impl Step {
         }
         args
     }
-}
 
-impl Step {
     /// Returns the arguments that the program gets: all of them, for nvcc in a form that its shell
     /// understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {

@@ -14,35 +14,31 @@
 //! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
 //! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
-/// The meaning of a variable that counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
-    /// A list of folders that are searched for headers.
-    IncludeFolders,
-    Other,
-}
-
-/// The variables that are inputs of every compilation, whichever compiler runs.
-pub const COUNTED: [(&str, Holds); 18] = [
-    ("CPATH", Holds::IncludeFolders),
-    ("C_INCLUDE_PATH", Holds::IncludeFolders),
-    ("CPLUS_INCLUDE_PATH", Holds::IncludeFolders),
-    ("OBJC_INCLUDE_PATH", Holds::IncludeFolders),
-    ("OBJCPLUS_INCLUDE_PATH", Holds::IncludeFolders),
-    ("COMPILER_PATH", Holds::Other),
-    ("LIBRARY_PATH", Holds::Other),
-    ("GCC_EXEC_PREFIX", Holds::Other),
-    ("SOURCE_DATE_EPOCH", Holds::Other),
-    ("SDKROOT", Holds::Other),
-    ("MACOSX_DEPLOYMENT_TARGET", Holds::Other),
-    ("CCC_OVERRIDE_OPTIONS", Holds::Other),
-    ("QA_OVERRIDE_GCC3_OPTIONS", Holds::Other),
-    ("INCLUDE", Holds::IncludeFolders),
-    ("LIB", Holds::Other),
-    ("LIBPATH", Holds::Other),
-    ("CL", Holds::Other),
-    ("_CL_", Holds::Other),
+/// The variables that are inputs of every compilation, whichever compiler runs. The first ones are
+/// lists of folders for headers.
+pub const COUNTED: [&str; 18] = [
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH",
+    "INCLUDE",
+    "COMPILER_PATH",
+    "LIBRARY_PATH",
+    "GCC_EXEC_PREFIX",
+    "SOURCE_DATE_EPOCH",
+    "SDKROOT",
+    "MACOSX_DEPLOYMENT_TARGET",
+    "CCC_OVERRIDE_OPTIONS",
+    "QA_OVERRIDE_GCC3_OPTIONS",
+    "LIB",
+    "LIBPATH",
+    "CL",
+    "_CL_",
 ];
+
+/// The number of lists of folders in [`COUNTED`].
+pub const HEADER_FOLDERS: usize = 6;
 
 /// The variables with flags for nvcc, which are inputs only if nvcc compiles.
 pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];

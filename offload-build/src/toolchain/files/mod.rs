@@ -19,6 +19,15 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, |file| file.write_all(bytes))
 }
 
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| Error::io("read", path, error))
+}
+
+/// Makes a folder, and those around it.
+pub fn make_folder(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
+}
+
 /// Gives a file a second name in another folder, or copies the file if links are impossible.
 #[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
@@ -27,7 +36,6 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::io("copy", from, error))
 }
 
-/// Removes a file if it exists.
 pub fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
@@ -83,8 +91,8 @@ pub fn entries(folder: &Path) -> Vec<String> {
 /// folders are followed, except to a folder around them, which is listed as a file. Returns `None`
 /// if there are more than `most` files and folders.
 pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<String>> {
-    let mut tree = Tree { is_left_out, left: most, files: Vec::new() };
-    tree.add(folder, "", None)?;
+    let mut tree = Tree { is_left_out, left: most, files: Vec::new(), around: Vec::new() };
+    tree.add(folder, "")?;
     Some(tree.files)
 }
 
@@ -93,28 +101,20 @@ struct Tree {
     /// The number of files and folders that may follow.
     left: usize,
     files: Vec<String>,
-}
-
-/// A folder that is being listed, without links in its path.
-struct Around<'a> {
-    folder: &'a Path,
-    outer: Option<&'a Around<'a>>,
+    /// The folder that is being listed and those around it, without links in their paths.
+    around: Vec<PathBuf>,
 }
 
 impl Tree {
     /// Adds the files in a folder, with `inside` before their names.
-    fn add(&mut self, folder: &Path, inside: &str, outer: Option<&Around<'_>>) -> Option<()> {
+    fn add(&mut self, folder: &Path, inside: &str) -> Option<()> {
         // A folder that cannot be read has no entries.
         let real = folder.canonicalize().unwrap_or_default();
-        let mut around = outer;
-        while let Some(it) = around {
-            if it.folder == real {
-                self.files.push(inside.to_owned());
-                return Some(());
-            }
-            around = it.outer;
+        if self.around.contains(&real) {
+            self.files.push(inside.to_owned());
+            return Some(());
         }
-        let around = Around { folder: &real, outer };
+        self.around.push(real);
         for name in entries(folder) {
             self.left = self.left.checked_sub(1)?;
             let (path, mut name) = (folder.join(&name), format!("{inside}{name}"));
@@ -123,16 +123,16 @@ impl Tree {
             }
             if path.is_dir() {
                 name.push('/');
-                self.add(&path, &name, Some(&around))?;
+                self.add(&path, &name)?;
             } else {
                 self.files.push(name);
             }
         }
+        self.around.pop();
         Some(())
     }
 }
 
-/// Removes a file or a link if it exists.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -140,7 +140,6 @@ fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the next bytes of `file` equal `expected`.
 pub fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool> {
     let (mut wanted, mut found) = ([0; 1 << 14], [0; 1 << 14]);
     loop {

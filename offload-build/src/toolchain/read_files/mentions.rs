@@ -7,7 +7,6 @@
 //! | `#include "x"` | a file beside the one with this line is read before all others |
 //! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
 
-/// The references in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     /// The names of files for which the file tests with `__has_include` or `__has_embed`.
@@ -23,7 +22,6 @@ pub struct Mentions {
 }
 
 impl Mentions {
-    /// Returns the references in these bytes.
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         for word in ["__has_include", "__has_embed"] {
@@ -78,7 +76,6 @@ fn name(argument: &[u8], end: u8) -> String {
     String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
 }
 
-/// Returns the text after each occurrence of this word.
 fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     let word = word.as_bytes();
     let mut found = Vec::new();

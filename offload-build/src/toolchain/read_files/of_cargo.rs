@@ -20,7 +20,6 @@ pub struct OfCargo {
 }
 
 impl OfCargo {
-    /// Reads the records in a folder.
     pub fn read(folder: &Path) -> Self {
         let mut records = Self::default();
         for path in files::tree(folder, usize::MAX, |_, _| false).unwrap_or_default() {

@@ -75,7 +75,6 @@ impl Seen {
         })
     }
 
-    /// Whether there is a file of this name.
     pub fn is_there(&self, path: &Path) -> bool {
         *self.file(path).is_there.get_or_init(|| path.is_file())
     }

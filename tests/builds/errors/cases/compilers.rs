@@ -31,7 +31,7 @@ cases! {
     "no-such-clang" {OFFLOAD_CLANG: "/nowhere/clang"}
         => "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file";
     "no-such-ptxas" {OFFLOAD_PTXAS: "/nowhere/ptxas", OFFLOAD_ARCH: "sm_80"}
-        => "OFFLOAD_PTXAS names /nowhere/ptxas, which is not a file";
+        => "OFFLOAD_PTXAS names /nowhere/ptxas, which cannot be used: there is no such file";
     "no-such-cxx" {CXX: "/nowhere/c++", OFFLOAD_ARCH: "cpu"}
         => "no image for cpu: it needs a C++ compiler for ",
            "install a C++ compiler",

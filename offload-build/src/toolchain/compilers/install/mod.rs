@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 pub use system::{Installer, System};
 
-/// The tool to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installable {
     /// A clang of at least this major version, with lld.
@@ -189,9 +188,8 @@ impl Installable {
         self.help_on(&System::here())
     }
 
-    /// Returns the packages to install and the commands, on a given system.
     pub fn help_on(&self, system: &System) -> String {
-        let (what, instead) = self.words(system);
+        let (what, instead) = self.description(system);
         match self.commands(system) {
             commands if commands.is_empty() => format!("install {what}\n{instead}"),
             commands => format!("install {what}:\n{}\n{instead}", indented(&commands)),
@@ -199,7 +197,7 @@ impl Installable {
     }
 
     /// Returns the name of the wanted tool, and the alternatives.
-    fn words(&self, system: &System) -> (Cow<'static, str>, String) {
+    fn description(&self, system: &System) -> (Cow<'static, str>, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
         let (what, instead) = match self {

@@ -4,7 +4,6 @@ use offload_format::target::OLDEST_CLANG;
 use std::fs;
 use std::path::Path;
 
-/// The program that installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Installer {
     /// Debian, Ubuntu and their derivatives.
@@ -74,7 +73,6 @@ pub struct System {
 }
 
 impl System {
-    /// Returns the system that this process runs on.
     pub fn here() -> Self {
         let read = |path| fs::read_to_string(path).ok();
         let os_release =
@@ -132,7 +130,6 @@ impl System {
         names
     }
 
-    /// Returns the command that installs these packages.
     pub(super) fn install(&self, packages: &str) -> Option<String> {
         let sudo = if self.needs_sudo { "sudo " } else { "" };
         Some(match self.installer {

@@ -5,15 +5,15 @@
 //! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it takes 1.15 s of
 //! processor time to compile.
 
-#[cfg(any(not(target_os = "linux"), test))]
-mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(not(target_os = "linux"), test))]
+mod other_hosts;
 
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Jobserver, Token};
 #[cfg(target_os = "linux")]
 pub use linux::{Jobserver, Token};
+#[cfg(not(target_os = "linux"))]
+pub use other_hosts::{Jobserver, Token};
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -1,6 +1,6 @@
 //! Tests in which a pipe takes the place of Cargo's jobserver.
 
-use super::{elsewhere, linux};
+use super::{linux, other_hosts};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
@@ -85,10 +85,10 @@ fn what_is_no_jobserver() {
 
 /// Checks that the jobserver for other systems has functions of the same types.
 #[test]
-fn elsewhere_is_the_same() {
-    let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;
+fn other_hosts_are_the_same() {
+    let _: fn(&'static str) -> Option<other_hosts::Jobserver> = other_hosts::Jobserver::open;
     let _: fn(&'static str) -> Option<linux::Jobserver> = linux::Jobserver::open;
-    let _: fn(&elsewhere::Jobserver) -> io::Result<Option<elsewhere::Token>> =
-        elsewhere::Jobserver::take;
+    let _: fn(&other_hosts::Jobserver) -> io::Result<Option<other_hosts::Token>> =
+        other_hosts::Jobserver::take;
     let _: fn(&linux::Jobserver) -> io::Result<Option<linux::Token>> = linux::Jobserver::take;
 }

@@ -1,22 +1,21 @@
 //! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
 //! and similar options.
 
-/// The lines of a tool's output: warnings, and all other lines (`chatter`). Both are in the order
+/// The lines of a tool's output: warnings, and all other lines (`remarks`). Both are in the order
 /// of the output.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sorted<'a> {
     /// The lines of each warning.
     pub warnings: Vec<Vec<&'a str>>,
-    pub chatter: Vec<&'a str>,
+    pub remarks: Vec<&'a str>,
 }
 
-/// The kind of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// The first line of a warning.
     Warning,
     /// A message of another kind, in one line: a remark, or a command that nvcc prints.
-    Chatter,
+    Remark,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
     /// A part of the preceding message: quoted source, a note.
@@ -34,11 +33,11 @@ pub fn sort(text: &str) -> Sorted<'_> {
     for (at, (line, kind)) in lines.iter().zip(&kinds).enumerate() {
         is_warning = match kind {
             Line::Warning => true,
-            Line::Chatter => false,
+            Line::Remark => false,
             Line::More => is_warning,
             // The line belongs to the message that follows.
             Line::Before => {
-                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter))
+                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Remark))
                     == Some(&Line::Warning)
             }
         };
@@ -52,7 +51,7 @@ pub fn sort(text: &str) -> Sorted<'_> {
             continue;
         }
         match sorted.warnings.last_mut().filter(|_| !starts) {
-            _ if !is_warning => sorted.chatter.push(line),
+            _ if !is_warning => sorted.remarks.push(line),
             Some(warning) => warning.push(line),
             None => sorted.warnings.push(vec![line]),
         }
@@ -63,8 +62,8 @@ pub fn sort(text: &str) -> Sorted<'_> {
 /// Returns the text without the warnings that `hides` names. If there are such, lines of other
 /// kinds move to the end.
 pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
-    let Sorted { mut warnings, chatter } = sort(&text);
-    warnings.push(chatter);
+    let Sorted { mut warnings, remarks } = sort(&text);
+    warnings.push(remarks);
     let (mut left, mut is_whole) = (String::new(), true);
     for lines in &warnings {
         if hides(&without_colours(&lines.join("\n"))) {
@@ -100,7 +99,7 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     if has_severity(&plain, "remark")
         || ["#$ ", "ptxas info", "nvlink info"].iter().any(|start| plain.starts_with(start))
     {
-        return Line::Chatter;
+        return Line::Remark;
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
@@ -114,7 +113,7 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     if has_position(&plain) {
         return Line::Warning;
     }
-    if plain.ends_with([':', ',']) { Line::Before } else { Line::Chatter }
+    if plain.ends_with([':', ',']) { Line::Before } else { Line::Remark }
 }
 
 /// Whether a line contains the English word `warning` or `error` as its severity.
@@ -177,15 +176,15 @@ mod tests {
         let text: Vec<&str> =
             marked.lines().map(|line| line.strip_prefix('!').unwrap_or(line)).collect();
         let text = text.join("\n");
-        let (mut warnings, mut chatter) = (Vec::new(), Vec::new());
+        let (mut warnings, mut remarks) = (Vec::new(), Vec::new());
         for line in marked.lines() {
             match line.strip_prefix('!') {
                 Some(line) => warnings.push(line),
-                None => chatter.push(line),
+                None => remarks.push(line),
             }
         }
         let sorted = sort(&text);
-        assert_eq!((sorted.warnings.concat(), sorted.chatter), (warnings, chatter));
+        assert_eq!((sorted.warnings.concat(), sorted.remarks), (warnings, remarks));
     }
 
     #[test]
@@ -265,7 +264,7 @@ mod tests {
         let text = format!(
             "{coloured}\n1 warning generated when compiling for gfx90a.\n1 warning generated."
         );
-        assert_eq!(sort(&text), Sorted { warnings: vec![vec![coloured]], chatter: Vec::new() });
+        assert_eq!(sort(&text), Sorted { warnings: vec![vec![coloured]], remarks: Vec::new() });
         assert_eq!(without_colours(coloured), "a.cu:6:2: warning: \"look here\"");
     }
 }
