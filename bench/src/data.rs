@@ -1,7 +1,7 @@
 //! Generates the files that the benches read.
 
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
-use offload_format::compressed::{Bundles, Found};
+use offload_format::compressed::Found;
 use offload_format::fat_file::{Content, find};
 use offload_format::layout::Piece;
 use std::fs::File;
@@ -102,7 +102,7 @@ pub fn section() -> Result<PathBuf> {
 pub fn bundles<'a>(file: &'a [u8], mut each: impl FnMut(Bundle<'a>)) {
     find(file, |_, container| {
         let Ok(Content::Container(_, section)) = container else { return };
-        for (_, found) in Bundles::new(section, 0).flatten() {
+        for (_, found) in Found::in_a_row(section, 0).flatten() {
             if let Found::Plain(bundle) = found {
                 each(bundle);
             }

@@ -135,7 +135,7 @@ fn compressed() {
     let file = builder.compressed(Method::Zstd, Some(1), &slices).expect("zstd is built in");
     println!("select: the same as an offload binary of version 3, {} bytes", file.len());
     let binary = OffloadBinary::parse(&file).expect("the binary is sound");
-    let parsed = binary.compressed().expect("it is compressed");
+    let parsed = binary.compressed.expect("it is compressed");
     let layout = builder.layout(Version::V3);
     for (name, number) in [("the first image", 0), ("the second image", 1), ("the last image", 8)] {
         let (offset, size) =

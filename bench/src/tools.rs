@@ -224,8 +224,8 @@ pub fn make_images(library: &Path) -> io::Result<()> {
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();
     data::bundles(&library, |bundle| {
         for entry in bundle.entries() {
-            let processor = entry.id_str().rsplit('-').next().unwrap_or_default();
-            by_processor.entry(processor).or_default().push(entry.code_object());
+            let processor = entry.id_str.rsplit('-').next().unwrap_or_default();
+            by_processor.entry(processor).or_default().push(entry.code_object);
         }
     });
     let first = by_processor[PROCESSORS[0]].clone();

@@ -13,8 +13,8 @@ libfuzzer_sys::fuzz_target!(|input: (u16, Vec<(u8, Vec<u8>)>)| {
     let bytes = builder.layout().to_vec(&payloads);
     let bundle = Bundle::parse(&bytes).unwrap();
     let found: Vec<(String, &[u8])> =
-        bundle.entries().map(|entry| (entry.id_str().to_owned(), entry.code_object())).collect();
+        bundle.entries().map(|entry| (entry.id_str.to_owned(), entry.code_object)).collect();
     assert_eq!(found, expected);
-    assert!(bundle.entries().all(|entry| entry.offset() % u64::from(align.max(1)) == 0));
+    assert!(bundle.entries().all(|entry| entry.offset % u64::from(align.max(1)) == 0));
     assert_eq!(bundle.size(), bytes.len() as u64);
 });

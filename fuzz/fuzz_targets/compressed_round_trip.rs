@@ -1,9 +1,7 @@
 //! Compresses bytes and decompresses them again, whole and in pieces.
 #![no_main]
 
-use offload_format::compressed::{
-    Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
-};
+use offload_format::compressed::{Found, CompressOptions, CompressedBundle, Version, compress};
 use offload_format::compression::Method;
 
 libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {
@@ -17,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {
     let bytes = compress(&plain, &options).unwrap();
     let bundle = CompressedBundle::parse(&bytes).unwrap();
     let limit = (plain.len() as u64).max(1 << 20);
-    assert_eq!(bundle.total_size(), Some(bytes.len() as u64));
+    assert_eq!(bundle.total_size, Some(bytes.len() as u64));
     assert_eq!(bundle.decompress(limit).unwrap(), plain);
     let mut stream = bundle.stream(1 << 28).unwrap();
     let mut piece = vec![0; plain.len().min(100)];
@@ -28,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {
     let mut row = bytes.clone();
     row.resize(row.len() + usize::from(gap), 0);
     row.extend_from_slice(&bytes);
-    let found: Vec<u64> = Bundles::new(&row, 0)
+    let found: Vec<u64> = Found::in_a_row(&row, 0)
         .map(|item| match item.unwrap() {
             (at, Found::Compressed(_)) => at,
             (_, Found::Plain(_)) => unreachable!(),

@@ -30,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
     let bytes = builder.layout().to_vec(&payloads);
     let fatbin = NvFatbin::parse(&bytes).unwrap();
     assert_eq!(fatbin.size(), bytes.len() as u64);
-    let stored: Vec<&[u8]> = fatbin.entries().map(|entry| entry.stored()).collect();
+    let stored: Vec<&[u8]> = fatbin.entries().map(|entry| entry.stored).collect();
     assert_eq!(stored.len(), expected.len());
     for (stored, image) in stored.iter().zip(&expected) {
         // The fatbin may store zeros after the image, up to a size that is a multiple of eight.

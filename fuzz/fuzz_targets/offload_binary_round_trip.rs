@@ -2,9 +2,7 @@
 #![no_main]
 
 use offload_format::compression::Method;
-use offload_format::offload_binary::{
-    StatedKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
-};
+use offload_format::offload_binary::{StatedKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
 use std::collections::BTreeMap;
 
 /// One image: the kind of the image, the kind of the offloading, the flags, the strings, and the
@@ -42,7 +40,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
         let bytes = builder.compressed(method, None, &images).unwrap();
         if !bytes.is_empty() {
             let binary = OffloadBinary::parse(&bytes).unwrap();
-            let plain = binary.compressed().unwrap().decompress(1 << 24).unwrap();
+            let plain = binary.compressed.unwrap().decompress(1 << 24).unwrap();
             assert_eq!(read(&plain), expected, "{method}");
         }
     }
@@ -50,16 +48,16 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
 
 fn read(bytes: &[u8]) -> Vec<(u16, u16, u32, BTreeMap<String, Vec<u8>>, &[u8])> {
     let mut found = Vec::new();
-    for binary in OffloadBinaries::new(bytes) {
+    for binary in OffloadBinary::in_a_row(bytes) {
         for image in binary.unwrap().1.images() {
             let strings =
                 image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
             found.push((
-                image.image_kind().0,
-                image.offload_kind().0,
-                image.flags(),
+                image.image_kind.0,
+                image.offload_kind.0,
+                image.flags,
                 strings,
-                image.data(),
+                image.data,
             ));
         }
     }

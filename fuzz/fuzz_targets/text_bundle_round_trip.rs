@@ -17,6 +17,6 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let bytes = builder.layout().to_vec(&payloads);
     let bundle = TextBundle::parse(&bytes, leader).unwrap();
     let found: Vec<(String, &[u8])> =
-        bundle.entries().map(|entry| (entry.id_str().to_owned(), entry.code_object())).collect();
+        bundle.entries().map(|entry| (entry.id_str.to_owned(), entry.code_object)).collect();
     assert_eq!(found, expected);
 });

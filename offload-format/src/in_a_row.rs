@@ -3,28 +3,29 @@
 
 use crate::Result;
 
-/// Reads the container after the first `at` bytes, and moves `at` past it. Returns `None` where
-/// only zeros are left, and after an error.
+/// Returns the containers in `data`, each with its offset in bytes. `parse` reads the container at
+/// the start of some bytes, and returns it with its size in bytes, which is rounded up to `align`.
 ///
-/// Zeros before the container are skipped, `align` at a time; its size in bytes is rounded up to
-/// `align`.
-pub(crate) fn next<'data, T>(
+/// Zeros before a container are skipped, `align` at a time. The iterator ends at the end of the
+/// bytes, after the first error, or where only zeros are left.
+pub(crate) fn in_a_row<'data, T>(
     data: &'data [u8],
-    at: &mut usize,
     align: usize,
-    parse: fn(&'data [u8]) -> Result<T>,
-    size: fn(&T) -> u64,
-) -> Option<Result<(u64, T)>> {
-    let rest = data.get(*at..)?;
-    let zeros = rest.iter().position(|&byte| byte != 0)?;
-    let gap = zeros - zeros % align;
-    let start = *at + gap;
-    let parsed = parse(rest.get(gap..)?);
-    *at = match &parsed {
-        // No container is larger than the bytes, so the conversion keeps its size.
-        Ok(container) => start + (size(container) as usize).next_multiple_of(align),
-        Err(_) => usize::MAX,
-    };
-    let start = start as u64;
-    Some(parsed.map(|container| (start, container)).map_err(|error| error.shifted(start)))
+    parse: impl Fn(&'data [u8]) -> Result<(T, u64)>,
+) -> impl Iterator<Item = Result<(u64, T)>> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let rest = data.get(at..)?;
+        let zeros = rest.iter().position(|&byte| byte != 0)?;
+        let gap = zeros - zeros % align;
+        let start = at + gap;
+        let parsed = parse(rest.get(gap..)?);
+        at = match &parsed {
+            // No container is larger than the bytes, so the conversion keeps its size.
+            Ok((_, size)) => start + (*size as usize).next_multiple_of(align),
+            Err(_) => usize::MAX,
+        };
+        let start = start as u64;
+        Some(parsed.map(|(it, _)| (start, it)).map_err(|error| error.shifted(start)))
+    })
 }

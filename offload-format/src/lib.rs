@@ -7,7 +7,7 @@
 //! | to | begin with |
 //! |---|---|
 //! | list the images of any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
-//! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] for what is in it, then a reader such as [`OffloadBinaries`](offload_binary::OffloadBinaries) |
+//! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] for what is in it, then a reader such as [`OffloadBinary::in_a_row`](offload_binary::OffloadBinary::in_a_row) |
 //! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
 //! | learn what an image is: processor, kernels, arguments | [`image`] |
 //! | parse names of targets | [`target`] |
@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `object`, the inventory also has the images in programs and libraries. A
-//! bundle, written and read again:
+//! With the feature `object`, the inventory also has the images in programs and libraries. Here a
+//! bundle is written and read again:
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -40,7 +40,7 @@
 //! let bundle = Bundle::parse(&file).unwrap();
 //! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
 //! let entry = bundle.find_hip(&device).unwrap();
-//! assert_eq!(entry.code_object(), code_object);
+//! assert_eq!(entry.code_object, code_object);
 //! ```
 //!
 //! # Modules

@@ -31,7 +31,6 @@ impl<'data> Cursor<'data> {
         Self { reader: Reader::new(data), at: 0, what }
     }
 
-    /// Returns the offset in bytes of the next value.
     #[cfg(feature = "containers")]
     pub(crate) fn at(&self) -> u64 {
         self.at

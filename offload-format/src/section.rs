@@ -118,7 +118,8 @@ impl SectionNames {
     pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
     /// Offload binaries. LLVM has no name for Mach-O. The segment is not called `__LLVM`, because
     /// linkers drop every section of such a segment.
-    pub const LLVM_OFFLOADING: Self = Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
+    pub(crate) const LLVM_OFFLOADING: Self =
+        Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
     /// NVIDIA's fat binaries.
     pub const NV_FATBIN: Self = Self::new(".nv_fatbin", ("__NV_CUDA", "__nv_fatbin"));
     /// NVIDIA's fat binaries with relocatable device code.

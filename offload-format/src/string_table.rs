@@ -44,7 +44,6 @@ impl<'a> StringTable<'a> {
         self.groups.push(group);
     }
 
-    /// Returns the offset in bytes of one of the table's strings from the table's start.
     pub(crate) fn offset(&self, string: &[u8]) -> u64 {
         self.find(string).expect("the table was made of it")
     }

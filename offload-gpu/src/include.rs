@@ -223,7 +223,7 @@ macro_rules! include_offload {
 /// | a `mod` for each `enum` of a parameter, field or pointer | with a constant for each name of a value. An item of yours with the name of the `mod` takes its place |
 /// | `named` | a function that finds a kernel by a name that the program chooses when it runs: a [`NamedKernel`](crate::NamedKernel). See [Kernels by name](#kernels-by-name) |
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
-/// | a `mod` for each module that has a name of its own | the same, of that module |
+/// | a `mod` for each module that has its own name | the same, of that module |
 ///
 /// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C
 /// sources. The build compares them with the arguments that each image for a GPU records. If an

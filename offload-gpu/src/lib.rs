@@ -21,7 +21,7 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! The program embeds the pack, for which a macro declares a function for each kernel. The program
+//! In the program, a macro embeds the pack and declares a function for each kernel. The program
 //! then launches a kernel on the device that it finds:
 //!
 //! ```
@@ -44,13 +44,13 @@
 //!
 //! # #[cfg(feature = "run")]
 //! fn triple(x: &[f32]) -> Result<Vec<f32>, RunError> {
-//!     // The first that an image fits: NVIDIA's GPUs, AMD's, OpenCL's, the CPU.
+//!     // The first device that an image fits: a GPU of NVIDIA, AMD or OpenCL, or the CPU.
 //!     let device = Device::best_for(&kernels::PACK)?;
-//!     let there = device.buffer(x)?;
-//!     let mut y = device.zeros(x.len())?;
 //!     let n = x.len() as u32;
-//!     // SAFETY: the kernel touches the first `n` elements of `there` and `y`, which is how many they have.
-//!     unsafe { kernels::saxpy(n as i32, 3.0, &there, &mut y).launch(&device, n.div_ceil(256), 256)? };
+//!     let (x, mut y) = (device.buffer(x)?, device.zeros(x.len())?);
+//!     let call = kernels::saxpy(n as i32, 3.0, &x, &mut y);
+//!     // SAFETY: the kernel touches the first `n` elements of `x` and `y`, and both have `n`.
+//!     unsafe { call.launch(&device, n.div_ceil(256), 256)? };
 //!     y.to_vec()
 //! }
 //! ```
@@ -74,7 +74,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let h100 = DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000);
 //! let image = SAXPY.select(&h100)?; // the error lists each image and why it was refused
-//! println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
+//! println!("load {:?} ({}), launch {}", image.as_ptr(), image.target(), KERNEL.name());
 //! # Ok(())
 //! # }
 //! ```
@@ -87,8 +87,8 @@
 //! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses when it runs |
 //! | [`Variable`] | `__constant__` and `__device__` variables of the sources |
 //! | [`mod@run`] | devices, loading, launching, memory |
-//! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
-//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
+//! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what a pack contains |
+//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether a pack's images are stored as they are, or compressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
 //! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |

@@ -1,7 +1,7 @@
 //! Compressed packs, as programs and other tools read them.
 
 use crate::copy_of_program;
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 
@@ -187,12 +187,13 @@ fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
 /// compressed pack. LLVM's objcopy checks the compressed streams in offload_binary.rs.
 fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
     let found: Vec<_> =
-        OffloadBinaries::new(pack).map(|it| it.expect("it can be read").1).collect();
+        OffloadBinary::in_a_row(pack).map(|it| it.expect("it can be read").1).collect();
     assert_eq!(found.len(), 2, "one for each module");
     for (binary, module) in found.iter().zip(["affine", "scale"]) {
-        let stream = binary.compressed().expect("it is compressed");
+        let stream = binary.compressed.expect("it is compressed");
         let whole = stream.decompress(1 << 24).expect("it can be decompressed");
-        let (_, whole) = OffloadBinaries::new(&whole).next().expect("one").expect("it can be read");
+        let (_, whole) =
+            OffloadBinary::in_a_row(&whole).next().expect("one").expect("it can be read");
         let images: Vec<_> = whole.images().collect();
         assert_eq!(images.len(), 3);
         for image in images {
@@ -200,7 +201,7 @@ fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
             let target = image.arch().unwrap_or("cpu");
             let name = image_file_name(target);
             let file = scenario.output("debug", &format!("pack/{module}.{name}"));
-            assert!(image.data() == read(file), "{name}");
+            assert!(image.data == read(file), "{name}");
         }
     }
     let images: u64 = scenario.index("debug", "pack").images().map(|image| image.size).sum();

@@ -7,9 +7,9 @@ use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
 use offload_format::fat_file::{FileKind, find};
 use offload_format::image::{Bitcode, ImageHeader, Kernels, oldest_ptx_version};
-use offload_format::nv_fatbin::NvFatbins;
+use offload_format::nv_fatbin::NvFatbin;
 use offload_format::object_bundle::ObjectBundle;
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_format::section::DeviceSection;
 use offload_format::spirv::SpirvHeader;
 use offload_format::target::{PtxVersion, TargetId};
@@ -31,7 +31,7 @@ type View = fn(&[u8]) -> usize;
 const VIEWS: &[(&str, View)] = &[
     ("bundle", |bytes| {
         let entries = Bundle::parse(bytes).into_iter().flat_map(|bundle| bundle.entries());
-        entries.map(|entry| entry.code_object().len().min(1) + ids(entry.id_str())).sum()
+        entries.map(|entry| entry.code_object.len().min(1) + ids(entry.id_str)).sum()
     }),
     ("image_for_a_device", |bytes| {
         let device = TargetId::parse("gfx906:sramecc+:xnack-");
@@ -40,35 +40,34 @@ const VIEWS: &[(&str, View)] = &[
     }),
     ("entry_table", |bytes| {
         let entries = EntryTable::parse(bytes).into_iter().flat_map(|table| table.entries());
-        entries.map(|entry| ids(entry.id_str())).sum()
+        entries.map(|entry| ids(entry.id_str)).sum()
     }),
     ("text_bundle", |bytes| {
         let parse = |leader| TextBundle::parse(bytes, leader).ok();
         let bundles = CommentLeader::ALL.into_iter().filter_map(parse);
-        bundles.flat_map(|bundle| bundle.entries()).map(|entry| ids(entry.id_str())).sum()
+        bundles.flat_map(|bundle| bundle.entries()).map(|entry| ids(entry.id_str)).sum()
     }),
     ("object_bundle", |bytes| {
         let entries = ObjectBundle::parse(bytes).into_iter().flat_map(|bundle| bundle.entries());
-        entries.map(|entry| entry.code_object().len().min(1) + ids(entry.id_str())).sum()
+        entries.map(|entry| entry.code_object.len().min(1) + ids(entry.id_str)).sum()
     }),
     ("compressed_header", |bytes| {
         let _ = Found::parse(bytes);
-        CompressedBundle::parse(bytes).map_or(0, |bundle| bundle.payload().len())
+        CompressedBundle::parse(bytes).map_or(0, |bundle| bundle.payload.len())
     }),
     ("offload_binary", |bytes| {
-        let images = OffloadBinaries::new(bytes).flatten().flat_map(|(_, binary)| binary.images());
+        let images =
+            OffloadBinary::in_a_row(bytes).flatten().flat_map(|(_, binary)| binary.images());
         images.map(|image| image.strings().count() + usize::from(image.arch().is_some())).sum()
     }),
     ("nv_fatbin", |bytes| {
-        let entries = NvFatbins::new(bytes).flatten().flat_map(|(_, fatbin)| fatbin.entries());
+        let entries = NvFatbin::in_a_row(bytes).flatten().flat_map(|(_, fatbin)| fatbin.entries());
         let images = entries.flat_map(|entry| entry.images());
-        images.map(|image| 1 + image.name().len() + image.options().len()).sum()
+        images.map(|image| 1 + image.name.len() + image.options.len()).sum()
     }),
     ("archive", |bytes| {
         let Ok(archive) = Archive::parse(bytes) else { return 0 };
-        let symbols = archive.symbols().into_iter().flatten();
-        let members = symbols.filter_map(|symbol| archive.member_at(symbol.member_offset()).ok());
-        members.chain(archive.members()).map(|member| member.name().len()).sum()
+        archive.members().map(|member| member.name.len()).sum()
     }),
     ("fat_file", |bytes| {
         let mut places = usize::from(FileKind::identify(bytes).is_some());

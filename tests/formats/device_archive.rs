@@ -20,7 +20,7 @@ type Member<'a> = (&'a [u8], &'a [u8]);
 /// Returns our archives for these targets, made from an archive that contains its members' bytes.
 fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
-    let members = archive.members().map(|member| (member.name(), member.data().unwrap()));
+    let members = archive.members().map(|member| (member.name, member.data.unwrap()));
     ours_of(&members.collect::<Vec<_>>(), targets, options)
 }
 
@@ -46,10 +46,9 @@ fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
 }
 
 fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
-    let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let names = archive.members().map(|member| text(member.name())).collect();
-    (names, archive.symbols().unwrap().map(|symbol| text(symbol.name())).collect())
+    let members = Archive::parse(archive).unwrap().members().map(|member| text(member.name));
+    (members.collect(), archive_symbols(archive).iter().map(|(name, _)| text(name)).collect())
 }
 
 #[test]

@@ -7,16 +7,16 @@
 use offload_format::Error;
 use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;
-use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
+use offload_format::compressed::{self, CompressedBundle, Found};
 use offload_format::device_archive::member_symbols;
 use offload_format::fat_file::{ContainerKind, Content, FileKind, Place, find, wrappers};
 use offload_format::image::{ImageHeader, Kernel, Kernels};
 use offload_format::image_table::ImageTable;
 use offload_format::kpack::{Kpack, KpackReference};
-use offload_format::nv_fatbin::{self, Entry, NvFatbins};
+use offload_format::nv_fatbin::{self, Entry, NvFatbin};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
-use offload_format::oxart::Oxarts;
+use offload_format::offload_binary::OffloadBinary;
+use offload_format::oxart::Oxart;
 use offload_format::text_bundle::TextBundle;
 use offload_tests::data::{blesses, corpus_files, corpus_folders};
 use offload_tests::prelude::*;
@@ -147,9 +147,9 @@ impl Dump {
                 line!(self, "image table");
                 for found in ImageTable::find(bytes).expect("it was found").images() {
                     self.result("image", found, |dump, image| {
-                        let section = image.section().escape_ascii();
-                        line!(dump, "image in {section}, inflated {:?}", image.inflated_size());
-                        dump.payload(image.offset(), image.stored());
+                        let section = image.section.escape_ascii();
+                        line!(dump, "image in {section}, inflated {:?}", image.inflated_size);
+                        dump.payload(image.offset, image.stored);
                     });
                 }
             }
@@ -162,7 +162,7 @@ impl Dump {
                 line!(dump, "kpack: {kpack:?}");
             }),
             ContainerKind::Oxart => {
-                for found in Oxarts::new(bytes) {
+                for found in Oxart::in_a_row(bytes) {
                     self.result("bundle of cuda-oxide", found, |dump, (at, bundle)| {
                         line!(dump, "bundle of cuda-oxide at {at}: {bundle:?}");
                     });
@@ -173,17 +173,17 @@ impl Dump {
     }
 
     fn bundles(&mut self, bytes: &[u8]) {
-        for found in Bundles::new(bytes, LIMIT) {
+        for found in Found::in_a_row(bytes, LIMIT) {
             self.result("bundle", found, |dump, (at, found)| match found {
                 Found::Plain(bundle) => {
                     let (size, table) = (bundle.size(), bundle.table().size());
                     line!(dump, "bundle at {at}: {size} bytes, entry table {table}");
                     for entry in bundle.entries() {
-                        dump.entry(entry.id_str(), entry.offset(), entry.code_object());
+                        dump.entry(entry.id_str, entry.offset, entry.code_object);
                     }
                 }
                 Found::Compressed(bundle) => {
-                    line!(dump, "compressed bundle at {at}, version {}", bundle.version());
+                    line!(dump, "compressed bundle at {at}, version {}", bundle.version);
                     dump.inside(|dump| dump.compressed(&bundle));
                 }
             });
@@ -192,18 +192,17 @@ impl Dump {
 
     fn compressed(&mut self, bundle: &CompressedBundle<'_>) {
         line!(self, "method: {} ({})", or_unknown(bundle.method()), bundle.method_number());
-        match bundle.total_size() {
+        match bundle.total_size {
             Some(size) => line!(self, "size: {size}"),
             None => self.result("size", bundle.find_size(LIMIT), |dump, size| {
                 line!(dump, "size: {size}, found at the end of the stream");
             }),
         }
-        line!(self, "uncompressed size: {}", bundle.uncompressed_size());
+        line!(self, "uncompressed size: {}", bundle.uncompressed_size);
         self.result("decompressed", bundle.decompress(LIMIT), |dump, bytes| {
             let computed = compressed::hash(&bytes);
-            let same =
-                if computed == bundle.hash() { "as computed" } else { "another was computed" };
-            line!(dump, "hash: {:#018x}, {same}", bundle.hash());
+            let same = if computed == bundle.hash { "as computed" } else { "another was computed" };
+            line!(dump, "hash: {:#018x}, {same}", bundle.hash);
             line!(dump, "decompressed");
             dump.inside(|dump| dump.file(&bytes));
         });
@@ -212,14 +211,14 @@ impl Dump {
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
         line!(self, "text bundle");
         for entry in bundle.entries() {
-            self.entry(entry.id_str(), entry.offset(), entry.code_object());
+            self.entry(entry.id_str, entry.offset, entry.code_object);
         }
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
         line!(self, "object bundle");
         for entry in bundle.entries() {
-            self.entry(entry.id_str(), entry.offset(), entry.code_object());
+            self.entry(entry.id_str, entry.offset, entry.code_object);
             if entry.is_host_placeholder() {
                 line!(self, "    stands for the object without the bundle");
             }
@@ -251,9 +250,9 @@ impl Dump {
     }
 
     fn offload_binaries(&mut self, bytes: &[u8]) {
-        for found in OffloadBinaries::new(bytes) {
+        for found in OffloadBinary::in_a_row(bytes) {
             self.result("offload binary", found, |dump, (at, binary)| {
-                let (version, size) = (binary.version(), binary.size());
+                let (version, size) = (binary.version, binary.size());
                 line!(dump, "offload binary at {at}: {version:?}, {size} bytes");
                 dump.inside(|dump| dump.offload_binary(&binary));
             });
@@ -262,18 +261,18 @@ impl Dump {
 
     fn offload_binary(&mut self, binary: &OffloadBinary<'_>) {
         for image in binary.images() {
-            let (kind, offload_kind) = (image.image_kind(), image.offload_kind());
+            let (kind, offload_kind) = (image.image_kind, image.offload_kind);
             let kinds = format!("{kind} ({}), offload kind {offload_kind}", kind.0);
-            line!(self, "image {kinds} ({}), flags {:#x}", offload_kind.0, image.flags());
+            line!(self, "image {kinds} ({}), flags {:#x}", offload_kind.0, image.flags);
             self.inside(|dump| {
                 for (key, value) in image.strings() {
                     line!(dump, "{key:?} = \"{}\"", value.escape_ascii());
                 }
-                dump.payload(image.offset(), image.data());
+                dump.payload(image.offset, image.data);
             });
         }
-        let Some(compressed) = binary.compressed() else { return };
-        let (method, size) = (compressed.method(), compressed.inflated_size());
+        let Some(compressed) = binary.compressed else { return };
+        let (method, size) = (compressed.method(), compressed.inflated_size);
         line!(self, "compressed: {method}, {size} bytes");
         self.result("decompressed", compressed.decompress(LIMIT), |dump, bytes| {
             dump.inside(|dump| dump.offload_binaries(&bytes));
@@ -281,7 +280,7 @@ impl Dump {
     }
 
     fn nv_fatbins(&mut self, bytes: &[u8]) {
-        for found in NvFatbins::new(bytes) {
+        for found in NvFatbin::in_a_row(bytes) {
             self.result("fatbin", found, |dump, (at, fatbin)| {
                 line!(dump, "fatbin at {at}: {} bytes", fatbin.size());
                 for entry in fatbin.entries() {
@@ -292,8 +291,8 @@ impl Dump {
     }
 
     fn nv_entry(&mut self, entry: &Entry<'_>) {
-        let (kind, size, offset) = (entry.kind(), entry.size(), entry.offset());
-        let (stored, compression) = (entry.stored().len(), entry.compression());
+        let (kind, size, offset) = (entry.kind, entry.size, entry.offset);
+        let (stored, compression) = (entry.stored.len(), entry.compression);
         line!(
             self,
             "entry: {kind}, payload at {offset}, {stored} bytes, {compression:?}, {size} bytes"
@@ -306,15 +305,15 @@ impl Dump {
     }
 
     fn nv_image(&mut self, image: &nv_fatbin::Image<'_>, bytes: &[u8]) {
-        let (kind, arch, version) = (image.kind(), or_unknown(image.arch()), image.version());
+        let (kind, arch, version) = (image.kind, or_unknown(image.arch()), image.version);
         line!(self, "image: {kind} for {arch}, version {version:?}");
         self.inside(|dump| {
-            line!(dump, "name \"{}\"", image.name().escape_ascii());
-            line!(dump, "options \"{}\"", image.options().escape_ascii());
+            line!(dump, "name \"{}\"", image.name.escape_ascii());
+            line!(dump, "options \"{}\"", image.options.escape_ascii());
             let bits = if image.is_64_bit() { 64 } else { 32 };
             let debug = if image.has_debug_info() { "with" } else { "no" };
             let host = or_unknown(image.host().map(|host| format!("{host:?}")));
-            let flags = image.flags();
+            let flags = image.flags;
             line!(dump, "flags {flags:#x}: host {host}, {bits} bits, {debug} debug information");
             dump.payload(0, bytes);
         });
@@ -323,26 +322,15 @@ impl Dump {
     fn archive(&mut self, bytes: &[u8]) {
         self.result("archive", Archive::parse(bytes), |dump, archive| {
             let thin = if archive.is_thin() { ", thin" } else { "" };
-            line!(dump, "archive: {:?}{thin}", archive.kind());
+            line!(dump, "archive{thin}");
             dump.inside(|dump| {
                 for member in archive.members() {
-                    line!(dump, "member {} at {}", member.name().escape_ascii(), member.offset());
+                    line!(dump, "member {} at {}", member.name.escape_ascii(), member.offset);
                     dump.inside(|dump| {
-                        let (name, modified) =
-                            (member.raw_name().escape_ascii(), member.modified());
-                        let (owner, group, mode) = (member.owner(), member.group(), member.mode());
-                        let of_user = format!("owner {owner:?}, group {group:?}, mode {mode:?}");
-                        line!(dump, "header name \"{name}\", modified {modified:?}, {of_user}");
-                        dump.payload(member.data_offset(), member.data().unwrap_or_default());
-                        dump.symbols(member.data().unwrap_or_default());
+                        dump.payload(member.data_offset, member.data.unwrap_or_default());
+                        dump.symbols(member.data.unwrap_or_default());
                     });
                 }
-                dump.result("symbols", archive.symbols(), |dump, symbols| {
-                    for symbol in symbols {
-                        let (name, offset) = (symbol.name().escape_ascii(), symbol.member_offset());
-                        line!(dump, "symbol {name} of the member at {offset}");
-                    }
-                });
             });
         });
     }
@@ -350,10 +338,10 @@ impl Dump {
     fn host(&mut self, bytes: &[u8]) {
         self.symbols(bytes);
         wrappers(bytes, |wrapper| {
-            line!(self, "wrapper: {:?}, version {}", wrapper.kind(), wrapper.version());
-            let size = wrapper.image().map(|image| format!("{} bytes", image.len()));
+            line!(self, "wrapper: {:?}, version {}", wrapper.kind, wrapper.version);
+            let size = wrapper.image.map(|image| format!("{} bytes", image.len()));
             let size = size.unwrap_or("of another file".to_owned());
-            self.inside(|dump| line!(dump, "at {}, {size}", wrapper.offset()));
+            self.inside(|dump| line!(dump, "at {}, {size}", wrapper.offset));
         });
         self.result("without the bundle", object_bundle::strip(bytes), |dump, host| {
             if host != bytes {
@@ -377,15 +365,15 @@ impl Dump {
         self.result("image", ImageHeader::parse(bytes), |dump, image| {
             match image {
                 ImageHeader::CodeObject(header) => {
-                    let (version, generic) = (header.version(), header.generic_version());
+                    let (version, generic) = (header.version, header.generic_version());
                     let target = header.target_id().map(|id| id.to_string());
                     let target = target.as_deref().unwrap_or("an unknown processor");
                     let of = format!("version {version}, for {target}, generic version {generic}");
                     line!(dump, "code object, {of}");
                 }
-                ImageHeader::Cubin(header) => line!(dump, "cubin for {}", header.number()),
+                ImageHeader::Cubin(header) => line!(dump, "cubin for {}", header.number),
                 ImageHeader::Ptx(header) => {
-                    line!(dump, "PTX {} for {}", header.version(), header.arch())
+                    line!(dump, "PTX {} for {}", header.version, header.arch)
                 }
                 ImageHeader::Bitcode => {
                     line!(dump, "bitcode");

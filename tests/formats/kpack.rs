@@ -17,11 +17,11 @@ fn what_the_packer_wrote() {
     for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
         let bytes = corpus(file);
         let kpack = Kpack::parse(&bytes).unwrap();
-        assert_eq!((kpack.family(), kpack.size()), ("gfx9", bytes.len() as u64));
+        assert_eq!((kpack.family, kpack.size), ("gfx9", bytes.len() as u64));
         assert_eq!(kpack.targets(), ["gfx906", "gfx90a:xnack-"]);
         for kernel in kpack.kernels() {
-            assert_eq!((kernel.kind(), kernel.is_compressed()), ("hsaco", is_compressed));
-            assert!(bytes[kernel.offset() as usize..].starts_with(kernel.stored()));
+            assert_eq!((kernel.kind, kernel.is_compressed), ("hsaco", is_compressed));
+            assert!(bytes[kernel.offset as usize..].starts_with(kernel.stored));
         }
     }
 }
@@ -132,7 +132,7 @@ fn kernels_that_are_wrong() {
         let pairs = b"\xb2compression_scheme\xa4none\xa5blobs\x91\x82\xa6offset\x10\xa4size\x08\xa3toc\x81\xa1b\x81\xa1t";
         with_pairs(3, &[&pairs[..], fields].concat())
     };
-    assert_eq!(Kpack::parse(&kernel(b"\x81\xa7ordinal\x00")).unwrap().kernels()[0].size(), 8);
+    assert_eq!(Kpack::parse(&kernel(b"\x81\xa7ordinal\x00")).unwrap().kernels()[0].size, 8);
     for (what, fields) in [
         ("no ordinal", &b"\x80"[..]),
         ("no such blob", b"\x81\xa7ordinal\x01"),
@@ -152,15 +152,15 @@ fn limits() {
     let bytes = corpus("zstd.kpack");
     let kpack = Kpack::parse(&bytes).unwrap();
     let kernel = kpack.kernels()[0];
-    let error = kernel.read(kernel.size() - 1).unwrap_err();
+    let error = kernel.read(kernel.size - 1).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
     // The table records a size that is smaller or larger than the stream's.
     let at = bytes.windows(14).position(|window| window == b"original_size\xcd").unwrap() + 14;
-    for size in [kernel.size() - 1, kernel.size() + 1, 0xffff] {
+    for size in [kernel.size - 1, kernel.size + 1, 0xffff] {
         let mut wrong = bytes.clone();
         wrong[at..at + 2].copy_from_slice(&(size as u16).to_be_bytes());
         let kpack = Kpack::parse(&wrong).unwrap();
-        assert_eq!(kpack.kernels()[0].size(), size);
+        assert_eq!(kpack.kernels()[0].size, size);
         assert!(kpack.kernels()[0].read(1 << 20).is_err(), "{size}");
     }
 }

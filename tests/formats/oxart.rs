@@ -2,7 +2,7 @@
 //! cuda-oxide's writer wrote.
 
 use offload_format::ErrorKind;
-use offload_format::oxart::{Oxart, Oxarts, PayloadKind};
+use offload_format::oxart::{Oxart, PayloadKind};
 use offload_tests::prelude::*;
 
 fn corpus(file: &str) -> Vec<u8> {
@@ -94,10 +94,10 @@ fn what_is_unknown() {
     let good = corpus("kinds.oxart");
     let other = patched(&patched(&good, RECORDS, &[0x34, 0x12]), 24, &[0xff; 8]);
     let bundle = Oxart::parse(&other).unwrap();
-    assert_eq!(bundle.options(), u64::MAX);
+    assert_eq!(bundle.options, u64::MAX);
     let payload = bundle.payloads().next().unwrap();
     assert_eq!(
-        (payload.kind(), payload.kind().to_string()),
+        (payload.kind, payload.kind.to_string()),
         (PayloadKind(0x1234), "kind 0x1234".to_owned())
     );
 }
@@ -106,11 +106,11 @@ fn what_is_unknown() {
 fn bundles_in_a_row() {
     let one = corpus("kinds.oxart");
     let bytes = [&[0; 8][..], &one, &one, &[0; 24], &one, &[0; 3]].concat();
-    let found: Vec<u64> = Oxarts::new(&bytes).map(|found| found.unwrap().0).collect();
+    let found: Vec<u64> = Oxart::in_a_row(&bytes).map(|found| found.unwrap().0).collect();
     let size = one.len() as u64;
     assert_eq!(found, [8, 8 + size, 32 + 2 * size]);
     let bytes = [&one[..], b"rest"].concat();
-    let mut found = Oxarts::new(&bytes);
+    let mut found = Oxart::in_a_row(&bytes);
     assert!(found.next().unwrap().is_ok());
     let error = found.next().unwrap().unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, size));

@@ -25,8 +25,8 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     let mut all = Vec::new();
     for bundle in bundles {
         all.extend(bundle.parsed().entries().map(|entry| {
-            let offset = bundle.start() + entry.offset();
-            (entry.id_str().to_owned(), offset, entry.code_object().len() as u64)
+            let offset = bundle.start() + entry.offset;
+            (entry.id_str.to_owned(), offset, entry.code_object.len() as u64)
         }));
     }
     all.retain(|(id, ..)| !id.starts_with("host"));
@@ -92,8 +92,8 @@ fn assert_same_entries(
     let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
     for ours in parsed.iter().flat_map(Bundle::entries) {
         let (id, theirs) = theirs.next().expect("as many entries");
-        assert_eq!(ours.id_str(), id);
-        assert_same_bytes(ours.code_object(), &theirs, &id);
+        assert_eq!(ours.id_str, id);
+        assert_same_bytes(ours.code_object, &theirs, &id);
         let (image, extracted) = by_offload.next().expect("as many images");
         assert_eq!(image["entry_id"], *id);
         assert_same_bytes(&read(&extracted), &theirs, &id);
@@ -202,7 +202,7 @@ fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let unbundled = |bundle: &OneBundle<'_>| {
         scratch::write(folder.join("bundle"), &file[bundle.range.clone()]);
         let parsed = bundle.parsed();
-        let ids: Vec<String> = parsed.entries().map(|entry| entry.id_str().to_owned()).collect();
+        let ids: Vec<String> = parsed.entries().map(|entry| entry.id_str.to_owned()).collect();
         let options = "-type=o -input=bundle";
         let listing = run(llvm("clang-offload-bundler"), folder, &format!("{options} -list"));
         let theirs: BTreeSet<&str> = listing.lines().collect();
@@ -233,14 +233,14 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     let file = read(path(name));
     let mut kernels = 0;
     for bundle in bundles(&file) {
-        for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
-            let image = ImageHeader::parse(entry.code_object()).expect("an image");
+        for entry in bundle.parsed().entries().filter(|entry| !entry.code_object.is_empty()) {
+            let image = ImageHeader::parse(entry.code_object).expect("an image");
             let ImageHeader::CodeObject(header) = image else { panic!("{name}: {image:?}") };
             let own = header.target_id().expect("a target ID");
-            let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
+            let (_, target) = entry.id_str.rsplit_once("--").expect("a target ID");
             let target = TargetId::parse(target).expect("a target ID");
             assert!(own.provides_for(&target), "{name}: {own} under {target}");
-            kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
+            kernels += Kernels::parse(entry.code_object).expect("kernels").count();
         }
     }
     assert!(kernels > 0, "{name}");
@@ -342,7 +342,7 @@ fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;
     wrappers(file, |wrapper| {
-        let image = wrapper.image().expect("an image");
+        let image = wrapper.image.expect("an image");
         starts.insert((image.as_ptr() as usize - file.as_ptr() as usize) as u64);
         count += 1;
     });

@@ -48,11 +48,8 @@ fn owned<T: AsRef<[u8]>>(entries: &[(&str, T)]) -> Vec<Entry> {
 fn read(bytes: &[u8], leader: CommentLeader) -> Vec<Entry> {
     let bundle = TextBundle::parse(bytes, leader).unwrap();
     let entries = bundle.entries().map(|entry| {
-        assert_eq!(
-            &bytes[entry.offset() as usize..][..entry.code_object().len()],
-            entry.code_object()
-        );
-        (entry.id_str().to_owned(), entry.code_object().to_vec())
+        assert_eq!(&bytes[entry.offset as usize..][..entry.code_object.len()], entry.code_object);
+        (entry.id_str.to_owned(), entry.code_object.to_vec())
     });
     entries.collect()
 }
@@ -160,7 +157,7 @@ fn duplicates_are_kept_in_file_order() {
     let found = unbundled(&folder, "ii", file.as_bytes(), &[IDS[1], IDS[0]]);
     assert_eq!(found, [b"first", b"host".as_slice()]);
     let mut entries = TextBundle::parse(file.as_bytes(), leader).unwrap().entries();
-    assert_eq!(entries.find(|entry| entry.id().is_err()).unwrap().id_str(), "foo");
+    assert_eq!(entries.find(|entry| entry.id().is_err()).unwrap().id_str, "foo");
 }
 
 /// LLVM treats a START line in a payload as an entry while it skips the payload to find another

@@ -35,8 +35,8 @@ struct Image<'a> {
 
 impl<'a> Image<'a> {
     fn of_entry(entry: &Entry<'a>) -> Option<Self> {
-        let target = entry.id_str().strip_prefix(HIP_ENTRY_PREFIX)?;
-        Some(Self { target, offset: entry.offset(), size: entry.code_object().len() as u64 })
+        let target = entry.id_str.strip_prefix(HIP_ENTRY_PREFIX)?;
+        Some(Self { target, offset: entry.offset, size: entry.code_object.len() as u64 })
     }
 }
 
@@ -108,7 +108,7 @@ fn every_device_and_every_image() {
             for kind in ["hipv4", "hip"] {
                 let bundle = one_entry(kind, &target);
                 let entry = Bundle::parse(&bundle).unwrap().entries().next().unwrap();
-                let image = Image { target: &target, offset: entry.offset(), size: 7 };
+                let image = Image { target: &target, offset: entry.offset, size: 7 };
                 for device in &devices {
                     let ours = judge(&image, &DeviceInfo::hip(device).unwrap());
                     let expected = ours.is_ok().then_some((image.offset, image.size));
@@ -152,7 +152,7 @@ fn the_first_entry_that_fits() {
             + &pick(&[":xnack+", ":xnack-"]);
         let parsed = Bundle::parse(&bundle).unwrap();
         let entry = parsed.find_hip(&TargetId::parse(&device).unwrap());
-        let ours = entry.map(|entry| (entry.offset(), entry.code_object().len() as u64));
+        let ours = entry.map(|entry| (entry.offset, entry.code_object.len() as u64));
         assert_eq!(comgr.lookup(&bundle, &device), Ok(ours), "{device} in {parsed:?}");
         if let Some((_, size)) = ours {
             found.insert(entries[size as usize - 1].clone());

@@ -133,3 +133,16 @@ impl Random {
         (0..length).map(|_| self.below(256) as u8).collect()
     }
 }
+
+/// Returns the symbol table of an archive, as the crate `object` reads it: each symbol's name, and
+/// the name of the member that defines it.
+pub fn archive_symbols(archive: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let read = object::read::archive::ArchiveFile::parse(archive).expect("an archive");
+    let symbols = read.symbols().expect("a table of symbols").into_iter().flatten();
+    let pair = |symbol: object::read::Result<object::read::archive::ArchiveSymbol<'_>>| {
+        let symbol = symbol.expect("a symbol");
+        let member = read.member(symbol.offset()).expect("the table refers to a member");
+        (symbol.name().to_vec(), member.name().to_vec())
+    };
+    symbols.map(pair).collect()
+}

@@ -5,9 +5,9 @@
 
 use crate::tools::folder_of;
 use offload_format::bundle::Bundle;
-use offload_format::compressed::{Bundles, Found};
+use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, find};
-use offload_format::nv_fatbin::NvFatbins;
+use offload_format::nv_fatbin::NvFatbin;
 use offload_format::target::NvidiaCode;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -125,7 +125,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
         else {
             panic!("{place:?}: {container:?}")
         };
-        for bundle in Bundles::new(section, LIMIT) {
+        for bundle in Found::in_a_row(section, LIMIT) {
             let (at, bundle) = bundle.expect("a bundle");
             let start = (place.offset + at) as usize;
             let end = |size: u64| start + size as usize;
@@ -136,7 +136,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
                 }
                 Found::Compressed(bundle) => OneBundle {
                     range: start..end(bundle.find_size(LIMIT).expect("a size")),
-                    version: Some(bundle.version()),
+                    version: Some(bundle.version),
                     bytes: bundle.decompress(LIMIT).expect("a stream").into(),
                 },
             });
@@ -153,14 +153,14 @@ pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
         let Ok(Content::Container(ContainerKind::Fatbin, section)) = container else {
             panic!("{place:?}: {container:?}")
         };
-        for fatbin in NvFatbins::new(section) {
+        for fatbin in NvFatbin::in_a_row(section) {
             let (at, fatbin) = fatbin.expect("a fatbin");
             starts.push(place.offset + at);
             for entry in fatbin.entries() {
                 let payload = entry.decompress(LIMIT).expect("a payload");
                 all.extend(payload.images().map(|(image, bytes)| {
                     let arch = image.arch().expect("an architecture").with_code(NvidiaCode::Cubin);
-                    let extension = if image.kind().is_ptx() { "ptx" } else { "cubin" };
+                    let extension = if image.kind.is_ptx() { "ptx" } else { "cubin" };
                     (format!("{arch}.{extension}"), bytes.to_vec())
                 }));
             }

@@ -7,7 +7,7 @@
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
-use offload_format::compressed::{Bundles, CompressedBundle, Found};
+use offload_format::compressed::{CompressedBundle, Found};
 use offload_format::fat_file::{ContainerKind, Content};
 use offload_format::image::{
     Bitcode, CodeObjectHeader, CubinHeader, ImageHeader, Kernels, PtxHeader, global_symbols,
@@ -15,10 +15,10 @@ use offload_format::image::{
 };
 use offload_format::image_table::ImageTable;
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
-use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
+use offload_format::nv_fatbin::NvFatbin;
 use offload_format::object_bundle::ObjectBundle;
-use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
-use offload_format::oxart::Oxarts;
+use offload_format::offload_binary::OffloadBinary;
+use offload_format::oxart::Oxart;
 use offload_format::select::{Candidate, judge};
 use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
@@ -69,7 +69,7 @@ pub fn bundle(bytes: &[u8]) {
     }
     if let Some(table) = seen.result(EntryTable::parse(bytes)) {
         assert!(table.size() <= bytes.len() as u64);
-        table.entries().for_each(|entry| seen.id(entry.id_str()));
+        table.entries().for_each(|entry| seen.id(entry.id_str));
         seen.show(table);
     }
 }
@@ -83,7 +83,7 @@ pub fn compressed(bytes: &[u8]) {
             let mut inside = Seen::new(&table);
             let parsed = EntryTable::parse(&table).expect("it was read to its end");
             for (number, entry) in parsed.entries().enumerate() {
-                inside.id(entry.id_str());
+                inside.id(entry.id_str);
                 if number < CODE_OBJECTS {
                     inside.kept(bundle.code_object(&entry, LIMIT));
                 }
@@ -132,7 +132,7 @@ pub fn object_bundle(bytes: &[u8]) {
 pub fn offload_binary(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(binary) = seen.result(OffloadBinary::parse(bytes))
-        && let Some(compressed) = binary.compressed()
+        && let Some(compressed) = binary.compressed
         && let Some(whole) = seen.kept(compressed.decompress(LIMIT))
     {
         Seen::new(&whole).offload_binaries(&whole);
@@ -148,7 +148,7 @@ pub fn nv_fatbin(bytes: &[u8]) {
         for entry in fatbin.entries().take(CODE_OBJECTS) {
             let Some(payload) = seen.told(entry.decompress(LIMIT)) else { continue };
             seen.assert_small(payload.bytes());
-            assert_eq!(payload.bytes().len() as u64, entry.size());
+            assert_eq!(payload.bytes().len() as u64, entry.size);
             assert_eq!(payload.images().count(), entry.images().count());
             let mut inside = Seen::new(payload.bytes());
             payload.images().for_each(|(_, image)| inside.part(image));
@@ -157,22 +157,17 @@ pub fn nv_fatbin(bytes: &[u8]) {
     seen.nv_fatbins(bytes);
 }
 
-/// Reads an archive with its symbols.
+/// Reads an archive.
 pub fn archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Some(archive) = seen.result(Archive::parse(bytes)) else { return };
     for member in archive.members() {
-        seen.parts([member.name(), member.raw_name(), member.data().unwrap_or(b"")]);
+        seen.parts([member.name, member.data.unwrap_or(b"")]);
         let size = bytes.len() as u64;
-        assert!(member.offset() < size, "a member starts outside of the archive");
-        assert!(member.data_offset() <= size, "a member's data starts outside of the archive");
-        let _ = (member.size(), member.modified(), member.owner(), member.group(), member.mode());
+        assert!(member.offset < size, "a member starts outside of the archive");
+        assert!(member.data_offset <= size, "a member's data starts outside of the archive");
     }
     seen.show(archive);
-    for symbol in seen.result(archive.symbols()).into_iter().flatten() {
-        seen.part(symbol.name());
-        let _ = archive.member_at(symbol.member_offset());
-    }
 }
 
 /// Extracts the libraries for two targets from an archive, and reads the symbols that an archive
@@ -183,7 +178,7 @@ pub fn device_archive(bytes: &[u8]) {
     symbols.iter().flatten().flatten().for_each(|name| seen.part(name));
     let archive = Archive::parse(bytes).ok();
     let members =
-        archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
+        archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name, it.data?)));
     // The bytes are also read as a member of an archive.
     let members = members.chain([(&b"member.o"[..], bytes)]);
     let requested =
@@ -237,7 +232,7 @@ pub fn fat_file(bytes: &[u8]) {
         }
     });
     let mut seen = Seen::new(bytes);
-    fat::wrappers(bytes, |wrapper| seen.part(wrapper.image().unwrap_or_default()));
+    fat::wrappers(bytes, |wrapper| seen.part(wrapper.image.unwrap_or_default()));
     let mut seen = Seen::new(bytes);
     for section in fat::sections(bytes).into_iter().flatten() {
         seen.part(section.name);
@@ -467,12 +462,12 @@ impl<'a> Seen<'a> {
     }
 
     fn bundle(&mut self, bundle: &Bundle<'_>) {
-        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
+        self.entries(bundle.entries().map(|entry| (entry.id_str, entry.code_object)));
         self.show(bundle);
     }
 
     fn compressed(&mut self, bundle: &CompressedBundle<'_>) {
-        self.part(bundle.payload());
+        self.part(bundle.payload);
         self.show(bundle);
         if let Some(size) = self.told(bundle.find_size(LIMIT)) {
             assert!(size <= self.bytes.len() as u64);
@@ -480,7 +475,7 @@ impl<'a> Seen<'a> {
     }
 
     fn bundles(&mut self, section: &[u8]) {
-        for (number, found) in Bundles::new(section, LIMIT).enumerate() {
+        for (number, found) in Found::in_a_row(section, LIMIT).enumerate() {
             assert!(number < section.len(), "more bundles than bytes");
             match self.result(found) {
                 Some((_, Found::Plain(bundle))) => self.bundle(&bundle),
@@ -491,15 +486,15 @@ impl<'a> Seen<'a> {
     }
 
     fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
-        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
+        self.entries(bundle.entries().map(|entry| (entry.id_str, entry.code_object)));
         self.show(bundle);
     }
 
     fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
         assert!(bundle.entries().count() <= self.bytes.len(), "more entries than bytes");
-        self.entries(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())));
+        self.entries(bundle.entries().map(|entry| (entry.id_str, entry.code_object)));
         for entry in bundle.entries() {
-            let looks_so = entry.id_str().starts_with("host-") && entry.code_object() == b"\0";
+            let looks_so = entry.id_str.starts_with("host-") && entry.code_object == b"\0";
             assert!(looks_so || !entry.is_host_placeholder());
         }
         self.show(bundle);
@@ -508,21 +503,21 @@ impl<'a> Seen<'a> {
     fn image_table(&mut self, table: &ImageTable<'_>) {
         for image in table.images() {
             let Some(image) = self.result(image) else { continue };
-            self.part(image.stored());
+            self.part(image.stored);
             let read = self.result(image.read(LIMIT));
             assert!(read.is_none_or(|bytes| bytes.len() as u64 <= LIMIT));
         }
     }
 
     fn offload_binaries(&mut self, section: &[u8]) {
-        for (number, found) in OffloadBinaries::new(section).enumerate() {
+        for (number, found) in OffloadBinary::in_a_row(section).enumerate() {
             assert!(number < section.len(), "more offload binaries than bytes");
             let Some((_, binary)) = self.result(found) else { continue };
             for image in binary.images() {
-                self.parts([image.data(), image.arch().unwrap_or_default().as_bytes()]);
+                self.parts([image.data, image.arch().unwrap_or_default().as_bytes()]);
                 self.parts(image.strings().flat_map(|(key, value)| [key.as_bytes(), value]));
-                let kinds = (image.image_kind(), image.offload_kind());
-                let _ = (image.triple(), kinds, image.flags());
+                let kinds = (image.image_kind, image.offload_kind);
+                let _ = (image.triple(), kinds, image.flags);
             }
             self.show(binary);
         }
@@ -533,9 +528,9 @@ impl<'a> Seen<'a> {
         let Some(kpack) = self.result(Kpack::parse(bytes)) else { return };
         self.show(&kpack);
         for kernel in kpack.kernels() {
-            self.parts([kernel.stored(), kernel.binary().as_bytes(), kernel.target().as_bytes()]);
+            self.parts([kernel.stored, kernel.binary.as_bytes(), kernel.target.as_bytes()]);
             if let Some(image) = self.told(kernel.read(LIMIT)) {
-                let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed();
+                let is_allowed = image.len() as u64 <= LIMIT || !kernel.is_compressed;
                 assert!(is_allowed, "more than was allowed");
             }
         }
@@ -543,28 +538,28 @@ impl<'a> Seen<'a> {
 
     /// Reads bundles of cuda-oxide.
     fn oxarts(&mut self, section: &[u8]) {
-        for found in Oxarts::new(section) {
+        for found in Oxart::in_a_row(section) {
             let Some((_, bundle)) = self.result(found) else { continue };
-            self.parts([bundle.bytes(), bundle.name().as_bytes(), bundle.target().as_bytes()]);
+            self.parts([bundle.bytes, bundle.name.as_bytes(), bundle.target.as_bytes()]);
             for payload in bundle.payloads() {
-                self.parts([payload.data(), payload.name().as_bytes()]);
+                self.parts([payload.data, payload.name.as_bytes()]);
             }
             for entry in bundle.entries() {
-                self.part(entry.symbol().as_bytes());
-                let _ = (entry.kind(), entry.metadata());
+                self.part(entry.symbol.as_bytes());
+                let _ = (entry.kind, entry.metadata);
             }
             self.show(bundle);
         }
     }
 
     fn nv_fatbins(&mut self, section: &[u8]) {
-        for found in NvFatbins::new(section) {
+        for found in NvFatbin::in_a_row(section) {
             let Some((_, fatbin)) = self.result(found) else { continue };
             for entry in fatbin.entries() {
-                self.part(entry.stored());
+                self.part(entry.stored);
                 for image in entry.images() {
-                    self.parts([image.name(), image.options()]);
-                    let _ = (image.arch(), image.suffix(), image.host(), image.kind());
+                    self.parts([image.name, image.options]);
+                    let _ = (image.arch(), image.suffix(), image.host(), image.kind);
                 }
             }
             self.show(fatbin);
@@ -579,11 +574,11 @@ impl Candidate for Read {
     fn code(&self) -> ImageCode<'_> {
         match self.0 {
             ImageHeader::Cubin(header) => {
-                let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
+                let arch = NvidiaArch::parse(&format!("sm_{}", header.number));
                 arch.map_or(ImageCode::Other, ImageCode::Cubin)
             }
             ImageHeader::Ptx(header) => {
-                ImageCode::Ptx { arch: header.arch(), version: Some(header.version()) }
+                ImageCode::Ptx { arch: header.arch, version: Some(header.version) }
             }
             _ => ImageCode::Other,
         }

@@ -4,7 +4,7 @@
 use crate::{assert_ends, assert_fails, assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::bundle::Bundle;
 use offload_format::compressed::CompressedBundle;
-use offload_format::offload_binary::{OffloadBinaries, Version};
+use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::prelude::*;
 
 /// Makes a folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
@@ -16,8 +16,8 @@ fn folder(test: &str) -> PathBuf {
     scratch::write(folder.join("p.s"), corpus_bytes("image/saxpy.compute_80.ptx"));
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");
     let entry =
-        Bundle::parse(&bundle).unwrap().entries().find(|entry| entry.id_str().ends_with("gfx1100"));
-    scratch::write(folder.join("h.o"), entry.unwrap().code_object());
+        Bundle::parse(&bundle).unwrap().entries().find(|entry| entry.id_str.ends_with("gfx1100"));
+    scratch::write(folder.join("h.o"), entry.unwrap().code_object);
     folder
 }
 
@@ -124,9 +124,9 @@ fn all_versions_and_back() {
         ("--compress --version=3", Version::V3, true),
     ] {
         let pack = ours(&folder, &format!("pack {images} {options}"));
-        for (_, binary) in OffloadBinaries::new(&pack).map(Result::unwrap) {
-            assert_eq!(binary.version(), version, "{options}");
-            assert_eq!(binary.compressed().is_some(), compressed, "{options}");
+        for (_, binary) in OffloadBinary::in_a_row(&pack).map(Result::unwrap) {
+            assert_eq!(binary.version, version, "{options}");
+            assert_eq!(binary.compressed.is_some(), compressed, "{options}");
         }
         assert!(pack.len().is_multiple_of(8), "{options}: {} bytes", pack.len());
         assert_extracts(&folder, &["g.o", "h.o", "c.cubin"]);
@@ -259,7 +259,7 @@ fn what_was_there_stays() {
     let before = read(folder.join("g.o"));
     assert_eq!(offload(&folder, "bundle -o g.o gfx90a=g.o").code, 0);
     let bundle = read(folder.join("g.o"));
-    assert_eq!(Bundle::parse(&bundle).unwrap().entries().nth(1).unwrap().code_object(), before);
+    assert_eq!(Bundle::parse(&bundle).unwrap().entries().nth(1).unwrap().code_object, before);
     let mut files = fs::read_dir(&folder).unwrap().flatten();
     assert!(!files.any(|it| it.file_name().to_string_lossy().starts_with('.')));
     for output in ["missing/folder", "."] {

@@ -10,9 +10,9 @@ fn list(path: &str) -> Result<(), Box<dyn Error>> {
     for entry in Bundle::parse(&file)?.entries() {
         println!(
             "{:6} bytes at {:5}  {}",
-            entry.code_object().len(),
+            entry.code_object.len(),
             entry.offset(),
-            entry.id_str()
+            entry.id_str
         );
     }
     Ok(())

@@ -56,7 +56,8 @@ use crate::toolchain::error::Error;
 /// 1. sources: [`file`](Build::file), [`modules`](Build::modules),
 ///    [`rust_crate`](Build::rust_crate);
 /// 2. targets: [`archs`](Build::archs), [`supports`](Build::supports);
-/// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler), [`prebuilt`](Build::prebuilt);
+/// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler),
+///    [`prebuilt`](Build::prebuilt);
 /// 4. the end: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
 ///    `<<<...>>>`.
 ///

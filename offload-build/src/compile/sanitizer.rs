@@ -34,7 +34,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns what the image says of the sanitizer.
+    /// Returns what the image records about the sanitizer.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {

@@ -81,11 +81,11 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
             let bundle = CompressedBundle::parse(bytes).ok()?;
-            (bundle.total_size()?, bundle.payload())
+            (bundle.total_size?, bundle.payload)
         }
         DeviceSection::LlvmOffloading => {
             let binary = OffloadBinary::parse(bytes).ok()?;
-            (binary.size(), binary.compressed()?.stream())
+            (binary.size(), binary.compressed?.stream)
         }
     };
     Some(size - stream.len() as u64..size)
@@ -182,7 +182,7 @@ mod tests {
                 CompressedBundle::parse(&bytes).unwrap().decompress(1 << 20).unwrap()
             }
             DeviceSection::LlvmOffloading => {
-                let binary = OffloadBinary::parse(&bytes).unwrap().compressed().unwrap();
+                let binary = OffloadBinary::parse(&bytes).unwrap().compressed.unwrap();
                 // The pack has only this binary.
                 binary.decompress(1 << 20).unwrap().split_off(stream.offset as usize)
             }

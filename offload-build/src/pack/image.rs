@@ -146,14 +146,14 @@ impl Image {
         let oldest = match oldest_ptx_version(&text) {
             Ok(oldest) => oldest,
             Err(unknown) => {
-                let version = header.version();
+                let version = header.version;
                 let why = format!(
                     "the PTX keeps version {version}: offload-build knows no older one that has {unknown}"
                 );
                 return Ok(Some(why));
             }
         };
-        if oldest < header.version() {
+        if oldest < header.version {
             text.splice(header.version_range(), oldest.to_string().into_bytes());
             fs::write(path, text).map_err(|error| Error::io("write", path, error))?;
         }

@@ -50,7 +50,7 @@ impl Constraints {
             Language::LlvmIr => of_ir(path, &bytes()?),
             Language::Assembly => Ok(of_assembly(&bytes()?)),
             Language::Ptx => PtxHeader::parse(&bytes()?)
-                .map(|header| Constraints::Ptx(header.arch()))
+                .map(|header| Constraints::Ptx(header.arch))
                 .map_err(|error| {
                     Error::config(format!("the source {} is not PTX: {error}", path.display()))
                 }),

@@ -1,9 +1,9 @@
 //! The list of targets: where it comes from, and its items.
 
+use super::Target;
 use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::{Product, Scope};
-use super::target::Target;
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::Tools;
 use crate::toolchain::error::Error;

@@ -17,10 +17,9 @@ mod target;
 
 pub(crate) use list::Wanted;
 pub(crate) use native::Gpus;
+pub(crate) use offload_format::target::Target;
 pub(crate) use scope::{OnlyVendor, Product, Scope};
-#[cfg(test)]
-pub(crate) use target::PARSED;
-pub(crate) use target::{Target, first_clang, join};
+pub(crate) use target::{first_clang, join};
 
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::compilers::{Found, Tools};
@@ -68,7 +67,10 @@ pub(crate) fn resolve(
     for Listed { item, by } in items {
         for name in names(&item, &by, has_others, scope.vendor(), cargo, tools)? {
             let target = check(&name, &by, code_object_version)?;
-            if let Some(other) = targets.iter().find(|other| other.conflicts_with(&target)) {
+            if let Some(other) = targets
+                .iter()
+                .find(|other| **other != target && other.arch().conflicts_with(&target.arch()))
+            {
                 return Err(conflict_error(other, &target, &by));
             }
             if !targets.contains(&target) {
@@ -228,8 +230,16 @@ fn known_to_nvcc(
     Ok(refusal.is_none())
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The number of targets of lists that this thread has parsed.
+    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Parses a target, and checks that it is possible in this code object version.
 fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
+    #[cfg(test)]
+    PARSED.set(PARSED.get() + 1);
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;

@@ -18,7 +18,7 @@ pub(super) struct Module<'a> {
     /// The module's name in Rust.
     pub(super) name: &'a str,
     pub(super) of_index: &'a IndexModule,
-    /// Whether the module's code is in a Rust module of its own.
+    /// Whether the module's code is in a separate Rust module.
     pub(super) is_nested: bool,
 }
 

@@ -221,7 +221,7 @@ fn image(file: &[u8]) -> Result<ContainerKind, String> {
             return SpirvModule::why_not_launched(file).map_or(Ok(ContainerKind::Raw), Err);
         }
         Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(ContainerKind::Raw),
-        // Each kind that drivers do not load has a message of its own.
+        // Each kind that drivers do not load has its own message.
         Ok(ImageKind::Bitcode) => {
             "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
         }

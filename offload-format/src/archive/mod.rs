@@ -28,17 +28,13 @@
 mod darwin;
 #[cfg(feature = "containers")]
 mod read;
-#[cfg(feature = "containers")]
-mod symbols;
 #[cfg(feature = "packs")]
 mod write;
 
 #[cfg(feature = "packs")]
 pub use darwin::write_darwin_library;
 #[cfg(feature = "containers")]
-pub use read::{Archive, ArchiveKind, Member, Members};
-#[cfg(feature = "containers")]
-pub use symbols::{Symbol, Symbols};
+pub use read::{Archive, Member};
 #[cfg(feature = "packs")]
 pub use write::{ArchiveBuilder, WriteError, write_library};
 
@@ -46,7 +42,7 @@ pub use write::{ArchiveBuilder, WriteError, write_library};
 pub const MAGIC: &[u8; 8] = b"!<arch>\n";
 
 /// The first bytes of a thin archive.
-pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 #[cfg(feature = "packs")]
 const HEADER_SIZE: u64 = 60;

@@ -26,8 +26,8 @@ pub use compatibility::Compatibility;
 #[cfg(feature = "packs")]
 pub use composition::Composition;
 pub use entry_id::EntryId;
-pub use read::{Bundle, Entries, Entry};
-pub use table::{EntryTable, TableEntries, TableEntry};
+pub use read::{Bundle, Entry};
+pub use table::{EntryTable, TableEntry};
 #[cfg(feature = "packs")]
 pub use write::{BundleBuilder, WriteError};
 

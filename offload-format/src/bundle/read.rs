@@ -1,6 +1,6 @@
 //! Views of a binary bundle.
 
-use super::{EntryId, EntryTable, HIP_ENTRY_PREFIX, TableEntries, TableEntry};
+use super::{EntryId, EntryTable, HIP_ENTRY_PREFIX, TableEntry};
 use crate::Result;
 use crate::reader::Reader;
 use crate::target::{ParseError, TargetId};
@@ -25,8 +25,10 @@ impl<'data> Bundle<'data> {
     }
 
     /// Returns the entries in file order. Several entries may have the same ID.
-    pub fn entries(&self) -> Entries<'data> {
-        Entries { data: self.data, table: self.table.entries() }
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + Clone + use<'data> {
+        let data = self.data;
+        // This cannot fail: `Bundle::parse` has looked up every code object.
+        self.table.entries().filter_map(move |entry| entry_in(data, &entry).ok())
     }
 
     /// Returns the code object for a HIP device. The result is the first one, in file order, of
@@ -41,9 +43,9 @@ impl<'data> Bundle<'data> {
         let entry = self.table.entries().find(|entry| {
             // HIP's compilers write IDs with this prefix, so the rest is the target ID and no
             // parsing is needed.
-            let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
+            let target = match entry.id_str.strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
-                None => match EntryId::find_parts(entry.id_str()) {
+                None => match EntryId::find_parts(entry.id_str) {
                     Some(id) if id.is_hip() => id.target(),
                     _ => return false,
                 },
@@ -73,74 +75,37 @@ impl fmt::Debug for Bundle<'_> {
     }
 }
 
-/// Returns the entry of a bundle that its table describes.
 fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry<'data>> {
-    let (id, offset) = (entry.id_str(), entry.offset());
-    let code_object = Reader::new(data).range(offset, entry.size(), entry.field, "code object")?;
-    Ok(Entry { id, offset, code_object })
-}
-
-/// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
-#[derive(Clone)]
-pub struct Entries<'data> {
-    data: &'data [u8],
-    table: TableEntries<'data>,
-}
-
-impl<'data> Iterator for Entries<'data> {
-    type Item = Entry<'data>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.table.next()?;
-        // This cannot fail: `Bundle::parse` has looked up every code object.
-        entry_in(self.data, &entry).ok()
-    }
-}
-
-impl fmt::Debug for Entries<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
+    let (id, offset) = (entry.id_str, entry.offset);
+    let code_object = Reader::new(data).range(offset, entry.size, entry.field, "code object")?;
+    Ok(Entry { id_str: id, offset, code_object })
 }
 
 /// One bundle entry: an ID and a code object. Binary bundles, bundles in text and bundles in
 /// objects have such entries.
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
-    pub(crate) id: &'data str,
-    pub(crate) offset: u64,
-    pub(crate) code_object: &'data [u8],
+    /// The bundle entry ID as stored.
+    pub id_str: &'data str,
+    /// The offset in bytes of the code object from the start of the bundle, or of the
+    /// object that contains the bundle.
+    pub offset: u64,
+    /// The code object; empty for the host entry of a HIP bundle. A bundle in text may have
+    /// other payloads: device code as text, without the line end that belongs to the END line.
+    pub code_object: &'data [u8],
 }
 
 impl<'data> Entry<'data> {
-    /// Returns the bundle entry ID as stored.
-    pub fn id_str(&self) -> &'data str {
-        self.id
-    }
-
     /// Returns the bundle entry ID, split into its parts.
     ///
     /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        EntryId::parse(self.id)
-    }
-
-    /// Returns the offset in bytes of the code object from the start of the bundle, or of the
-    /// object that contains the bundle.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the code object; empty for the host entry of a HIP bundle. A bundle in text may have
-    /// other payloads: device code as text, without the line end that belongs to the END line.
-    pub fn code_object(&self) -> &'data [u8] {
-        self.code_object
+        EntryId::parse(self.id_str)
     }
 }
 
 impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes at {})", self.id, self.code_object.len(), self.offset)
+        write!(f, "{} ({} bytes at {})", self.id_str, self.code_object.len(), self.offset)
     }
 }

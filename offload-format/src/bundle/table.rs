@@ -1,8 +1,7 @@
 //! The entry table: the part of a bundle before its code objects.
 
-use super::{ENTRY_COUNT_OFFSET, ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, MAGIC};
+use super::{ENTRY_COUNT_OFFSET, ENTRY_FIXED_SIZE, FIRST_ENTRY_OFFSET, MAGIC};
 use crate::reader::Reader;
-use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
@@ -46,8 +45,14 @@ impl<'data> EntryTable<'data> {
     }
 
     /// Returns the entries in file order. Several entries may have the same ID.
-    pub fn entries(&self) -> TableEntries<'data> {
-        TableEntries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
+    pub fn entries(&self) -> impl Iterator<Item = TableEntry<'data>> + Clone + use<'data> {
+        let (data, mut at) = (self.data, FIRST_ENTRY_OFFSET);
+        (0..self.entries).map_while(move |_| {
+            // This cannot fail: `EntryTable::parse` has read every entry.
+            let (entry, next) = read_entry(data, at).ok()?;
+            at = next;
+            Some(entry)
+        })
     }
 
     /// Returns the size in bytes of the magic, the count and the table.
@@ -88,72 +93,24 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
         ));
     }
     // No overflow: the ID is inside the data.
-    Ok((TableEntry { id, offset, size, field: at }, id_at + id_size))
-}
-
-/// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
-#[derive(Clone)]
-pub struct TableEntries<'data> {
-    data: &'data [u8],
-    at: u64,
-    left: u64,
-}
-
-impl<'data> Iterator for TableEntries<'data> {
-    type Item = TableEntry<'data>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        // This cannot fail: `EntryTable::parse` has read every entry.
-        let (entry, next) = read_entry(self.data, self.at).ok()?;
-        self.at = next;
-        Some(entry)
-    }
-}
-
-impl fmt::Debug for TableEntries<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
+    Ok((TableEntry { id_str: id, offset, size, field: at }, id_at + id_size))
 }
 
 /// The table's entry for one code object.
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
-    id: &'data str,
-    offset: u64,
-    size: u64,
+    /// The bundle entry ID as stored.
+    pub id_str: &'data str,
+    /// The offset in bytes of the code object from the start of the bundle.
+    pub offset: u64,
+    /// The size in bytes of the code object.
+    pub size: u64,
     /// The offset of the table's field that contains the code object's offset, for error messages.
     pub(crate) field: u64,
 }
 
-impl<'data> TableEntry<'data> {
-    /// Returns the bundle entry ID as stored.
-    pub fn id_str(&self) -> &'data str {
-        self.id
-    }
-
-    /// Returns the bundle entry ID, split into its parts.
-    ///
-    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
-    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        EntryId::parse(self.id)
-    }
-
-    /// Returns the offset in bytes of the code object from the start of the bundle.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the size in bytes of the code object.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-}
-
 impl fmt::Debug for TableEntry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes at {})", self.id, self.size, self.offset)
+        write!(f, "{} ({} bytes at {})", self.id_str, self.size, self.offset)
     }
 }

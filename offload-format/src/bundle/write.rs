@@ -85,7 +85,6 @@ impl BundleBuilder {
         Ok(self)
     }
 
-    /// Returns the canonical ID and the size in bytes of each entry.
     #[cfg(feature = "object")]
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
         self.entries.iter().map(|(id, size)| (id.as_str(), *size))

@@ -1,7 +1,6 @@
 //! Reads several code objects in one pass through a compressed bundle.
 
 use super::CompressedBundle;
-use super::read::STREAM;
 use crate::compression::Decompressor;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -9,29 +8,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A reader of the code objects of a compressed bundle; returned by
-/// [`CompressedBundle::code_objects`].
+/// A reader of the code objects of a compressed bundle.
 ///
 /// If they are read in the order of their offsets, one pass through the stream returns them all,
 /// and none is kept. The first read at an earlier offset decompresses the whole bundle and keeps
 /// it, so no order needs more than two passes.
-///
-/// ```
-/// # #[cfg(feature = "zstd")] {
-/// use offload_format::bundle::EntryTable;
-/// use offload_format::compressed::CompressedBundle;
-///
-/// let file = include_bytes!("../../corpus/v3_zstd.ccob");
-/// let bundle = CompressedBundle::parse(file).unwrap();
-/// let table = bundle.entry_table(1 << 28).unwrap();
-/// let mut code_objects = bundle.code_objects(1 << 28).unwrap();
-/// for entry in EntryTable::parse(&table).unwrap().entries() {
-///     let code_object = code_objects.read(entry.offset(), entry.size()).unwrap();
-///     assert_eq!(code_object.len() as u64, entry.size());
-/// }
-/// # }
-/// ```
-pub struct CodeObjects<'data> {
+pub(crate) struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
     state: State<'data>,
@@ -55,7 +37,7 @@ impl<'data> CodeObjects<'data> {
     /// Returns an error if the code object has more bytes than the limit, or if the decoder would
     /// need more. A damaged stream, and a bundle that ends before the code object does, are also
     /// errors.
-    pub fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
+    pub(crate) fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
         self.read_for(offset, size, 0)
     }
 
@@ -63,7 +45,7 @@ impl<'data> CodeObjects<'data> {
     /// table that contains the code object's offset, for error messages.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
-        let len = self.bundle.uncompressed_size();
+        let len = self.bundle.uncompressed_size;
         let outside = Error::new(ErrorKind::OutOfBounds { start: offset, size, len }, WHAT, field);
         let end = offset.checked_add(size).filter(|end| *end <= len).ok_or(outside)?;
         let kind = ErrorKind::LimitExceeded { need: size, limit: self.limit };
@@ -114,12 +96,7 @@ fn next(
 
 impl fmt::Debug for CodeObjects<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let how = match self.state {
-            State::Stream(..) => STREAM,
-            State::Whole(_) => "whole bundle",
-            State::Failed(_) => "nothing more",
-        };
-        write!(f, "code objects from the {how}")
+        f.write_str("code objects of a compressed bundle")
     }
 }
 

@@ -20,7 +20,7 @@
 //! ends.
 //!
 //! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096;
-//! [`Bundles`] reads them.
+//! [`Found::in_a_row`] reads them.
 //!
 //! ```
 //! # #[cfg(feature = "zstd")] {
@@ -32,20 +32,20 @@
 //! // What may be allocated: a window of 128 MiB is what the bundler's long-distance matching asks for at most.
 //! let limit = 1 << 28;
 //! let table = bundle.entry_table(limit).unwrap();
-//! let entry = EntryTable::parse(&table).unwrap().entries().find(|entry| entry.id_str().ends_with("gfx908")).unwrap();
+//! let entry = EntryTable::parse(&table).unwrap().entries().find(|entry| entry.id_str.ends_with("gfx908")).unwrap();
 //! assert_eq!(bundle.code_object(&entry, limit).unwrap().len(), 3000);
 //! # }
 //! ```
 
 mod code_objects;
+mod found;
 mod read;
-mod scan;
 #[cfg(any(feature = "zlib", feature = "zstd"))]
 mod write;
 
-pub use code_objects::CodeObjects;
+pub(crate) use code_objects::CodeObjects;
+pub use found::Found;
 pub use read::CompressedBundle;
-pub use scan::{Bundles, Found};
 #[cfg(any(feature = "zlib", feature = "zstd"))]
 pub use write::{CompressOptions, Version, compress, hash, header};
 

@@ -9,17 +9,24 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-pub(super) const STREAM: &str = "compressed bundle's stream";
+const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
 #[derive(Clone, Copy)]
 pub struct CompressedBundle<'data> {
-    version: u16,
+    /// The version of the header: 1, 2 or 3.
+    pub version: u16,
     method: u16,
-    total_size: Option<u64>,
-    uncompressed_size: u64,
-    hash: u64,
-    payload: &'data [u8],
+    /// The total size in bytes, including the header; `None` in version 1, which does not
+    /// record it, and if it was left at 0.
+    pub total_size: Option<u64>,
+    /// The size in bytes of the bundle after decompression, from the header.
+    pub uncompressed_size: u64,
+    /// The stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
+    pub hash: u64,
+    /// The compressed bytes. If the size is unknown, the compressed bytes reach to the end
+    /// of the parsed data.
+    pub payload: &'data [u8],
     pub(super) payload_offset: u64,
 }
 
@@ -72,11 +79,6 @@ impl<'data> CompressedBundle<'data> {
         })
     }
 
-    /// Returns the version of the header: 1, 2 or 3.
-    pub fn version(&self) -> u16 {
-        self.version
-    }
-
     /// Returns the method, if it is a known one.
     pub fn method(&self) -> Option<Method> {
         Method::from_number(self.method)
@@ -85,28 +87,6 @@ impl<'data> CompressedBundle<'data> {
     /// Returns the method's number as stored.
     pub fn method_number(&self) -> u16 {
         self.method
-    }
-
-    /// Returns the total size in bytes, including the header; `None` in version 1, which does not
-    /// record it, and if it was left at 0.
-    pub fn total_size(&self) -> Option<u64> {
-        self.total_size
-    }
-
-    /// Returns the size in bytes of the bundle after decompression, from the header.
-    pub fn uncompressed_size(&self) -> u64 {
-        self.uncompressed_size
-    }
-
-    /// Returns the stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
-    pub fn hash(&self) -> u64 {
-        self.hash
-    }
-
-    /// Returns the compressed bytes. If the size is unknown, the compressed bytes reach to the end
-    /// of the parsed data.
-    pub fn payload(&self) -> &'data [u8] {
-        self.payload
     }
 
     /// Returns the total size in bytes, including the header. If the header does not record the
@@ -207,14 +187,14 @@ impl<'data> CompressedBundle<'data> {
     /// was not built in are also errors.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
         let mut code_objects = self.code_objects(limit)?;
-        code_objects.read_for(entry.offset(), entry.size(), entry.field).map(Cow::into_owned)
+        code_objects.read_for(entry.offset, entry.size, entry.field).map(Cow::into_owned)
     }
 
     /// Returns a reader of several code objects in one pass through the stream. `limit` is the
     /// maximum size in bytes of each code object, and of the decoder's window.
     ///
     /// Returns an error if the method is not known or was not built in.
-    pub fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
+    pub(crate) fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
         CodeObjects::new(*self, limit)
     }
 

@@ -50,7 +50,7 @@ impl Default for UnbundleOptions {
 ///
 /// let file = include_bytes!("../../corpus/lib.a");
 /// let archive = Archive::parse(file).unwrap();
-/// let members = archive.members().filter_map(|member| Some((member.name(), member.data()?)));
+/// let members = archive.members().filter_map(|member| Some((member.name, member.data?)));
 /// let requested = [EntryId::parse("openmp-amdgcn-amd-amdhsa--gfx906").unwrap()];
 /// let archives = unbundle(members, &requested, &Default::default()).unwrap();
 /// let names: Vec<_> = archives[0].members().map(|(name, _)| name).collect();
@@ -135,12 +135,12 @@ impl<'data> Taken<'data, '_> {
         };
         match ObjectBundle::parse(data) {
             Ok(bundle) => bundle.entries().try_for_each(|entry| {
-                take(entry.id_str(), entry.code_object(), entry.is_host_placeholder())
+                take(entry.id_str, entry.code_object, entry.is_host_placeholder())
             }),
             Err(error) if error.kind() != ErrorKind::BadMagic => Err(error),
             Err(_) if data.starts_with(bundle::MAGIC) => Bundle::parse(data)?
                 .entries()
-                .try_for_each(|entry| take(entry.id_str(), entry.code_object(), false)),
+                .try_for_each(|entry| take(entry.id_str, entry.code_object, false)),
             Err(_) => Ok(()),
         }
     }

@@ -19,10 +19,10 @@ pub(super) fn archive<'data>(
     visit: &mut dyn FnMut(Place<'data>, Part<'data>),
 ) -> Result<()> {
     for member in Archive::parse(data)?.members() {
-        let place = Place { member: Some(member.name()), ..place };
-        match member.data() {
-            Some(inside) => visit(within(place, member.data_offset()), Part::File(inside)),
-            None => visit(place, Part::Found(Ok(Content::Elsewhere(member.name())))),
+        let place = Place { member: Some(member.name), ..place };
+        match member.data {
+            Some(inside) => visit(within(place, member.data_offset), Part::File(inside)),
+            None => visit(place, Part::Found(Ok(Content::Elsewhere(member.name)))),
         }
     }
     Ok(())

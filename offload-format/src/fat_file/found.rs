@@ -33,7 +33,6 @@ pub enum Content<'data> {
     Elsewhere(&'data [u8]),
 }
 
-/// Returns the place that is `at` bytes after this place.
 pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place.offset = place.offset.saturating_add(at);
     place

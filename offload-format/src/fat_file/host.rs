@@ -5,7 +5,7 @@ use super::found::{Budget, Part, within};
 use super::{ContainerKind, Content, Place};
 use crate::Result;
 use crate::image::ImageHeader;
-use crate::image_table::{ImageTable, TableImage, is_table};
+use crate::image_table::{ImageTable, is_table};
 use crate::object_bundle;
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
@@ -106,7 +106,7 @@ pub(super) fn host_file<'data>(
 /// Returns the offsets of the images that a file's table lists.
 fn listed_in(data: &[u8]) -> BTreeSet<u64> {
     let images = ImageTable::find(data).map(|table| table.images()).unwrap_or_default();
-    images.iter().flatten().map(TableImage::offset).collect()
+    images.iter().flatten().map(|image| image.offset).collect()
 }
 
 /// Whether a program or library records that its code objects are in kernel packs.
@@ -124,7 +124,6 @@ fn is_reference(section: &Section<'_>, format: ObjectFormat) -> bool {
         .any(|names| names.matches(format, segment, name))
 }
 
-/// Returns what is in a section.
 fn container<'data>(
     section: &Section<'data>,
     data: &'data [u8],

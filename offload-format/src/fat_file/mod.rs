@@ -31,14 +31,14 @@
 //!
 //! ```
 //! # #[cfg(feature = "object")] {
-//! use offload_format::compressed::Bundles;
+//! use offload_format::compressed::Found;
 //! use offload_format::fat_file::{ContainerKind, Content, find};
 //!
 //! let object = include_bytes!("../../corpus/hip_nordc.o");
 //! let mut ids = Vec::new();
 //! find(object, |_, found| {
 //!     if let Ok(Content::Container(ContainerKind::CompressedBundle | ContainerKind::Bundle, section)) = found {
-//!         for bundle in Bundles::new(section, 1 << 28) {
+//!         for bundle in Found::in_a_row(section, 1 << 28) {
 //!             let (_, bundle) = bundle.unwrap();
 //!             ids.push(format!("{bundle:?}"));
 //!         }

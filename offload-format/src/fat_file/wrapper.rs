@@ -19,11 +19,18 @@ const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 /// A wrapper: the structure through which a program or object hands its device code to the runtime.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
-    kind: WrapperKind,
-    version: u32,
-    offset: u64,
-    number: u32,
-    image: Option<&'data [u8]>,
+    /// The runtime that the wrapper is for.
+    pub kind: WrapperKind,
+    /// The version of the structure; all known ones have 1.
+    pub version: u32,
+    /// The wrapper's offset in bytes from the start of the section of wrappers.
+    pub offset: u64,
+    /// The wrapper's number, which names the entry of a kernel pack. HIP's runtime reads
+    /// the low half of the last field.
+    pub number: u32,
+    /// The bytes from the image's start to the end of its section. Returns `None` if the
+    /// image is not in this file, as in objects whose image is in another object of the link.
+    pub image: Option<&'data [u8]>,
 }
 
 /// The runtime that a wrapper is for, according to its magic.
@@ -51,34 +58,7 @@ impl WrapperKind {
     }
 }
 
-impl<'data> Wrapper<'data> {
-    /// Returns the runtime that the wrapper is for.
-    pub fn kind(&self) -> WrapperKind {
-        self.kind
-    }
-
-    /// Returns the version of the structure; all known ones have 1.
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-
-    /// Returns the wrapper's offset in bytes from the start of the section of wrappers.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the wrapper's number, which names the entry of a kernel pack. HIP's runtime reads
-    /// the low half of the last field.
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Returns the bytes from the image's start to the end of its section. Returns `None` if the
-    /// image is not in this file, as in objects whose image is in another object of the link.
-    pub fn image(&self) -> Option<&'data [u8]> {
-        self.image
-    }
-}
+impl<'data> Wrapper<'data> {}
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
 /// that is none of these, or whose tables are damaged, has no wrappers. If the search takes far

@@ -103,47 +103,23 @@ impl<'data> Bitcode<'data> {
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn defined_globals(&self) -> DefinedGlobals<'data> {
-        DefinedGlobals { table: self.table, index: 0 }
+    #[inline]
+    pub fn defined_globals(&self) -> impl Iterator<Item = &'data [u8]> + use<'data> {
+        let table = self.table;
+        (0..table.map_or(0, |table| table.count)).filter_map(move |index| {
+            // This cannot fail: `Bitcode::parse` has read every symbol.
+            let (name, flags) = table?.symbol(index).ok()?;
+            let is_defined =
+                flags & (FLAG_GLOBAL | FLAG_UNDEFINED | FLAG_FORMAT_SPECIFIC) == FLAG_GLOBAL;
+            is_defined.then_some(name)
+        })
     }
 }
 
 impl fmt::Debug for Bitcode<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.defined_globals().fmt(f)
-    }
-}
-
-/// Names of symbols; returned by [`Bitcode::defined_globals`].
-#[derive(Clone)]
-pub struct DefinedGlobals<'data> {
-    table: Option<SymbolTable<'data>>,
-    index: u64,
-}
-
-impl<'data> Iterator for DefinedGlobals<'data> {
-    type Item = &'data [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let table = self.table?;
-        while self.index < table.count {
-            // This cannot fail: `Bitcode::parse` has read every symbol.
-            let (name, flags) = table.symbol(self.index).ok()?;
-            self.index += 1;
-            if flags & (FLAG_GLOBAL | FLAG_UNDEFINED | FLAG_FORMAT_SPECIFIC) == FLAG_GLOBAL {
-                return Some(name);
-            }
-        }
-        None
-    }
-}
-
-impl fmt::Debug for DefinedGlobals<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone().map(<[u8]>::escape_ascii)).finish()
+        f.debug_list().entries(self.defined_globals().map(<[u8]>::escape_ascii)).finish()
     }
 }
 
@@ -198,7 +174,6 @@ impl<'data> SymbolTable<'data> {
         str::from_utf8(self.strings.range(offset, size, TRIPLE_FIELD, WHAT).ok()?).ok()
     }
 
-    /// Returns the name and the flags of symbol `index`.
     fn symbol(&self, index: u64) -> Result<(&'data [u8], u32)> {
         const NAME: &str = "bitcode symbol name";
         let at = self.symbols + index * SYMBOL_SIZE;
@@ -270,7 +245,6 @@ impl<'data> Block<'data> {
         Ok(Self { id, start, size, content: bits })
     }
 
-    /// Returns the end of the block, in bits.
     pub(super) fn end(&self) -> u64 {
         (self.start + self.size).saturating_mul(8)
     }

@@ -16,7 +16,6 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Returns the budget for a file of this size.
     pub(super) fn for_file(data: &[u8]) -> Self {
         let allowed = PER_BYTE.saturating_mul(data.len() as u64);
         Self { allowed, left: allowed }

@@ -398,7 +398,6 @@ impl<'data> Symbols<'data> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
     }
 
-    /// Returns a symbol's name.
     pub(super) fn name(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.name_on(symbol)?.split(|&byte| byte == 0).next()
     }

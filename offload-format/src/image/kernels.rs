@@ -8,7 +8,6 @@ use super::ptx::{PtxArguments, PtxKernels};
 use super::spirv::SpirvKernels;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
 /// The kernels of an image, in the order of the source where the compiler keeps it.
@@ -51,10 +50,10 @@ impl<'data> Kernels<'data> {
         let budget = Budget::for_file(data);
         let kernels = Self(match header {
             ImageHeader::CodeObject(header) => {
-                Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?)
+                Tables::CodeObject(CodeObjectKernels::parse(data, header.version, budget)?)
             }
             ImageHeader::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
-            ImageHeader::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
+            ImageHeader::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch)),
             ImageHeader::SpirV(_) => Tables::SpirV(SpirvKernels::parse(data)?),
             ImageHeader::Fatbin
             | ImageHeader::Bitcode
@@ -141,7 +140,6 @@ pub struct Kernel<'data> {
 }
 
 impl<'data> Kernel<'data> {
-    /// Returns a kernel of this name, without any other properties.
     pub(super) fn new(name: &'data str) -> Self {
         Self { name, ..Self::default() }
     }
@@ -151,41 +149,17 @@ impl<'data> Kernel<'data> {
 /// sampler and surface references of PTX are not among them, since a program binds them instead of
 /// passing them.
 #[derive(Clone, Default)]
-pub struct Arguments<'data>(Source<'data>);
+pub struct Arguments<'data>(pub(super) Source<'data>);
 
 /// The arguments in each vendor's images.
 #[derive(Clone, Default)]
-enum Source<'data> {
+pub(super) enum Source<'data> {
     #[default]
     None,
     Metadata(MetadataArguments<'data>),
     Cubin(CubinArguments<'data>),
     Ptx(PtxArguments<'data>),
     List(vec::IntoIter<Argument<'data>>),
-}
-
-impl<'data> From<MetadataArguments<'data>> for Arguments<'data> {
-    fn from(arguments: MetadataArguments<'data>) -> Self {
-        Self(Source::Metadata(arguments))
-    }
-}
-
-impl<'data> From<CubinArguments<'data>> for Arguments<'data> {
-    fn from(arguments: CubinArguments<'data>) -> Self {
-        Self(Source::Cubin(arguments))
-    }
-}
-
-impl<'data> From<PtxArguments<'data>> for Arguments<'data> {
-    fn from(arguments: PtxArguments<'data>) -> Self {
-        Self(Source::Ptx(arguments))
-    }
-}
-
-impl<'data> From<Vec<Argument<'data>>> for Arguments<'data> {
-    fn from(arguments: Vec<Argument<'data>>) -> Self {
-        Self(Source::List(arguments.into_iter()))
-    }
 }
 
 impl<'data> Iterator for Arguments<'data> {

@@ -9,7 +9,7 @@
 //! use offload_format::image::ImageHeader;
 //!
 //! let Ok(ImageHeader::Ptx(header)) = ImageHeader::parse(b".version 8.0\n.target sm_90") else { panic!() };
-//! assert_eq!(header.arch().to_string(), "compute_90");
+//! assert_eq!(header.arch.to_string(), "compute_90");
 //! ```
 
 mod bitcode;
@@ -25,7 +25,7 @@ mod pe;
 mod ptx;
 mod spirv;
 
-pub use bitcode::{Bitcode, DefinedGlobals};
+pub use bitcode::Bitcode;
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use elf::{GlobalSymbol, global_symbols, unique_symbol};
@@ -127,7 +127,7 @@ impl ImageHeader {
         match self {
             ImageHeader::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
             ImageHeader::Cubin(header) => Some(OffloadArch::Nvidia(header.arch())),
-            ImageHeader::Ptx(header) => Some(OffloadArch::Nvidia(header.arch())),
+            ImageHeader::Ptx(header) => Some(OffloadArch::Nvidia(header.arch)),
             ImageHeader::Fatbin | ImageHeader::Bitcode | ImageHeader::SpirV(_) => None,
             ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => None,
         }
@@ -158,10 +158,10 @@ impl ImageHeader {
     pub fn pack_kind<S>(&self, triple: S) -> Option<PackImageKind<S>> {
         Some(match self {
             ImageHeader::CodeObject(header) => {
-                PackImageKind::CodeObject { version: header.version() }
+                PackImageKind::CodeObject { version: header.version }
             }
             ImageHeader::Cubin(_) => PackImageKind::Cubin,
-            ImageHeader::Ptx(header) => PackImageKind::Ptx { version: header.version() },
+            ImageHeader::Ptx(header) => PackImageKind::Ptx { version: header.version },
             ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => {
                 PackImageKind::SharedObject { triple }
             }
@@ -245,7 +245,7 @@ impl ImageHeader {
     /// Returns the version of a code object; `None` for other images.
     pub fn code_object_version(&self) -> Option<u32> {
         match self {
-            ImageHeader::CodeObject(header) => Some(header.version()),
+            ImageHeader::CodeObject(header) => Some(header.version),
             _ => None,
         }
     }
@@ -268,7 +268,7 @@ impl fmt::Display for ImageHeader {
         }
         match self {
             ImageHeader::CodeObject(header) => {
-                write!(f, "an AMD GPU (code object version {})", header.version())
+                write!(f, "an AMD GPU (code object version {})", header.version)
             }
             ImageHeader::SpirV(_) => f.write_str("SPIR-V"),
             ImageHeader::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
@@ -315,7 +315,7 @@ impl ImageKind {
     }
 
     /// Returns the kind of an image whose header is this; `None` if it cannot be read.
-    pub fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
+    pub(crate) fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
         match header {
             _ if bytes.is_empty() => ImageKind::Empty,
             Some(header) => header.kind(),

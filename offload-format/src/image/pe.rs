@@ -13,7 +13,6 @@ const DOS_MAGIC: &[u8; 2] = b"MZ";
 const PE_OFFSET: u64 = 0x3c;
 const PE_MAGIC: &[u8; 4] = b"PE\0\0";
 
-/// Returns the machine that a PE file is for; `None` for all other files.
 pub(super) fn machine(data: &[u8]) -> Option<u16> {
     if !data.starts_with(DOS_MAGIC) {
         return None;

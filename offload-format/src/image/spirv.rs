@@ -1,6 +1,7 @@
 //! Kernels of SPIR-V modules.
 
 use crate::Result;
+use crate::image::kernels::{Arguments, Source};
 use crate::image::{Argument, Kernel};
 use crate::offload_binary::OffloadBinary;
 use crate::spirv::{SpirvHeader, SpirvKernel, SpirvModule};
@@ -14,8 +15,8 @@ use alloc::vec::Vec;
 pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
     let mut images = OffloadBinary::parse(image).ok()?.images();
     let is_spirv = |image: &[u8]| SpirvHeader::is_at_start_of(image);
-    let first = images.next()?.data();
-    let is_all = images.all(|image| is_spirv(image.data()));
+    let first = images.next()?.data;
+    let is_all = images.all(|image| is_spirv(image.data));
     (is_all && is_spirv(first)).then_some(first)
 }
 
@@ -53,7 +54,7 @@ impl<'data> SpirvKernels<'data> {
                 type_name: of,
             });
         }
-        kernel.arguments = arguments.into();
+        kernel.arguments = Arguments(Source::List(arguments.into_iter()));
         kernel.arguments_size = Some(end);
         kernel.shared_memory = self.shared_memory;
         kernel.wavefront_size = found.subgroup_size.map(u64::from);

@@ -56,12 +56,11 @@ impl<'data> ImageTable<'data> {
                 None => Err(Error::new(ErrorKind::Malformed, SHARED, 0)),
             });
         });
-        found.sort_by_key(|image| image.as_ref().map_or(u64::MAX, TableImage::offset));
+        found.sort_by_key(|image| image.as_ref().map_or(u64::MAX, |image| image.offset));
         found
     }
 }
 
-/// Whether a section is an image table.
 pub(crate) fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
     let name = str::from_utf8(section.name).unwrap_or("");
     format != ObjectFormat::MachO && SectionNames::IMAGE_TABLE.matches(format, "", name)
@@ -70,11 +69,14 @@ pub(crate) fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
 /// An image of an image table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableImage<'data> {
-    section: &'data [u8],
-    offset: u64,
-    stored: &'data [u8],
-    /// The size after decompression; `None` if the image is not compressed.
-    inflated_size: Option<u64>,
+    /// The name of the section that contains the image.
+    pub section: &'data [u8],
+    /// The offset in bytes from the start of the file.
+    pub offset: u64,
+    /// The bytes in the file, which may be compressed.
+    pub stored: &'data [u8],
+    /// The size in bytes after decompression; `None` if the image is not compressed.
+    pub inflated_size: Option<u64>,
 }
 
 impl<'data> TableImage<'data> {
@@ -96,34 +98,14 @@ impl<'data> TableImage<'data> {
         Ok(Self { section, offset, stored, inflated_size })
     }
 
-    /// Returns the name of the section that contains the image.
-    pub fn section(&self) -> &'data [u8] {
-        self.section
-    }
-
     /// Returns the offload kind and the target as the section's name contains them: `sycl-spir64`.
     pub fn id(&self) -> Option<&'data str> {
         str::from_utf8(self.section.strip_prefix(SECTION_PREFIX.as_bytes())?).ok()
     }
 
-    /// Returns the offset in bytes from the start of the file.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the bytes in the file, which may be compressed.
-    pub fn stored(&self) -> &'data [u8] {
-        self.stored
-    }
-
     /// Returns the size in bytes, after decompression if the image is compressed.
     pub fn size(&self) -> u64 {
         self.inflated_size.unwrap_or(self.stored.len() as u64)
-    }
-
-    /// Returns the size in bytes after decompression; `None` if the image is not compressed.
-    pub fn inflated_size(&self) -> Option<u64> {
-        self.inflated_size
     }
 
     /// Returns the bytes of the image, decompressed if necessary.

@@ -7,13 +7,13 @@ use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
 use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, plain};
 use crate::bundle::EntryTable;
-use crate::compressed::{Bundles, CompressedBundle, Found};
+use crate::compressed::{CompressedBundle, Found};
 use crate::fat_file::within;
 use crate::kpack::{Kpack, KpackKernel, KpackReference};
-use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
+use crate::nv_fatbin::{self, Compression, NvFatbin};
 #[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
-use crate::oxart::{Oxarts, PayloadKind};
+use crate::oxart::{Oxart, PayloadKind};
 use crate::target::PtxVersion;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind};
@@ -32,7 +32,7 @@ const LARGEST_TABLE: usize = 1 << 24;
 
 /// Adds the bundles of a section, which follow each other.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
-    for found in Bundles::new(section, list.limit) {
+    for found in Found::in_a_row(section, list.limit) {
         match found {
             Ok((at, Found::Plain(bundle))) => plain::bundle(list, within(place, at), bundle),
             Ok((at, Found::Compressed(bundle))) => {
@@ -45,7 +45,7 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 /// Adds the fatbins of a section, which follow each other.
 pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
-    for found in NvFatbins::new(section) {
+    for found in NvFatbin::in_a_row(section) {
         match found {
             Ok((at, found)) => fatbin(list, within(place, at), found),
             Err(error) => list.problem(place, error),
@@ -54,9 +54,9 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 }
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
-    let inflated = bundle.uncompressed_size();
-    // If the header does not record the size, `Bundles` has already found it, so this cannot fail.
-    let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
+    let inflated = bundle.uncompressed_size;
+    // If the header does not record the size, `Found` has already found it, so this cannot fail.
+    let size = bundle.find_size(list.limit).unwrap_or(bundle.payload.len() as u64);
     let added = list.add(place, ContainerKind::CompressedBundle, size);
     added.inflated_size = Some(inflated);
     added.method = Some(match bundle.method() {
@@ -95,10 +95,10 @@ fn compressed_entries<'a>(
 ) {
     // This cannot fail: `entry_table` has parsed these bytes.
     let Ok(table) = EntryTable::parse(table) else { return };
-    let (container, inflated) = (list.last(), bundle.uncompressed_size());
+    let (container, inflated) = (list.last(), bundle.uncompressed_size);
     let mut images = Vec::new();
     for entry in table.entries() {
-        let (start, size) = (entry.offset(), entry.size());
+        let (start, size) = (entry.offset, entry.size);
         if start.checked_add(size).is_none_or(|end| end > inflated) {
             let error =
                 Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
@@ -106,7 +106,7 @@ fn compressed_entries<'a>(
             continue;
         }
         let mut image = Image::new(container, Bytes::Bundle(bundle, start), size);
-        name(&mut image, Cow::Owned(entry.id_str().to_owned()));
+        name(&mut image, Cow::Owned(entry.id_str.to_owned()));
         images.push(image);
     }
     list.add_images(Some(inflated), images);
@@ -135,11 +135,11 @@ fn compressed_text<'a>(
     let images: Vec<Image<'a>> = text
         .entries()
         .map(|entry| {
-            let start = entry.offset() as usize;
-            let size = entry.code_object().len();
+            let start = entry.offset as usize;
+            let size = entry.code_object.len();
             let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
             let mut image = Image::new(container, bytes, size as u64);
-            name(&mut image, Cow::Owned(entry.id_str().to_owned()));
+            name(&mut image, Cow::Owned(entry.id_str.to_owned()));
             image
         })
         .collect();
@@ -154,7 +154,7 @@ pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, data: &'
         Ok(bundle) => bundle,
         Err(error) => return list.problem(place, error),
     };
-    let size = bundle.entries().map(|entry| entry.code_object().len() as u64).sum();
+    let size = bundle.entries().map(|entry| entry.code_object.len() as u64).sum();
     list.add(place, ContainerKind::TextBundle, size);
     let container = list.last();
     let images = bundle.entries().map(|entry| plain::entry(container, place, &entry));
@@ -169,14 +169,14 @@ pub(super) fn object_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, data: 
     };
     let mut entries = bundle.images();
     entries.retain(|entry| {
-        let start = place.offset.saturating_add(entry.offset());
-        let end = start.saturating_add(entry.code_object().len() as u64);
+        let start = place.offset.saturating_add(entry.offset);
+        let end = start.saturating_add(entry.code_object.len() as u64);
         list.in_tables.range(start..end).next().is_none()
     });
     if entries.is_empty() {
         return;
     }
-    let sizes = entries.iter().map(|entry| entry.code_object().len() as u64);
+    let sizes = entries.iter().map(|entry| entry.code_object.len() as u64);
     let size = sizes.fold(0, u64::saturating_add);
     list.add(place, ContainerKind::ObjectBundle, size).data = data;
     let container = list.last();
@@ -192,7 +192,7 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
     list.add(place, ContainerKind::Fatbin, fatbin.size());
     let container = list.last();
     for entry in fatbin.entries() {
-        match entry.compression() {
+        match entry.compression {
             Compression::None => {
                 let images = entry.images_in_place().map(|(found, offset, bytes)| {
                     let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
@@ -204,13 +204,12 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
             }
             _ => {
                 let images = entry.images().map(|found| {
-                    let mut image =
-                        Image::new(container, Bytes::Fatbin(entry, found), found.size());
-                    image.stored_size = Some(entry.stored().len() as u64);
+                    let mut image = Image::new(container, Bytes::Fatbin(entry, found), found.size);
+                    image.stored_size = Some(entry.stored.len() as u64);
                     describe_nvidia(&mut image, &found);
                     image
                 });
-                list.add_images(Some(entry.size().saturating_add(IMAGE)), images);
+                list.add_images(Some(entry.size.saturating_add(IMAGE)), images);
             }
         }
     }
@@ -222,67 +221,56 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         Ok(kpack) => kpack,
         Err(error) => return list.problem(place, error),
     };
-    list.add(place, ContainerKind::Kpack, kpack.size());
+    list.add(place, ContainerKind::Kpack, kpack.size);
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
-        let bytes = if kernel.is_compressed() {
-            Bytes::Kpack(*kernel)
+        let bytes =
+            if kernel.is_compressed { Bytes::Kpack(*kernel) } else { Bytes::Here(kernel.stored) };
+        let mut image = Image::new(container, bytes, kernel.size);
+        if kernel.is_compressed {
+            image.stored_size = Some(kernel.stored.len() as u64)
         } else {
-            Bytes::Here(kernel.stored())
-        };
-        let mut image = Image::new(container, bytes, kernel.size());
-        if kernel.is_compressed() {
-            image.stored_size = Some(kernel.stored().len() as u64)
-        } else {
-            image.offset = Some(place.offset.saturating_add(kernel.offset()))
+            image.offset = Some(place.offset.saturating_add(kernel.offset))
         }
-        image.module = Some(Cow::Borrowed(kernel.binary()));
+        image.module = Some(Cow::Borrowed(kernel.binary));
         image.offload_kind = Some(Cow::Borrowed("hip"));
         image.triple = Some(Cow::Borrowed("amdgcn-amd-amdhsa"));
-        image.target_id = Some(Cow::Borrowed(kernel.target()));
-        image.said = (kernel.kind() == "hsaco").then_some(ImageKind::CodeObject);
+        image.target_id = Some(Cow::Borrowed(kernel.target));
+        image.said = (kernel.kind == "hsaco").then_some(ImageKind::CodeObject);
         image
     };
-    let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed();
-    let inflated = kpack
-        .kernels()
-        .iter()
-        .filter(is_compressed)
-        .map(KpackKernel::size)
-        .fold(0, u64::saturating_add);
     // The caller's limit is for one decompressed image at a time, so all images together may have
     // more bytes.
-    let shared = kpack
-        .kernels()
-        .iter()
-        .any(|kernel| kernel.is_compressed())
-        .then(|| inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64)));
+    let compressed = kpack.kernels().iter().filter(|kernel| kernel.is_compressed);
+    let inflated = compressed.map(|kernel| kernel.size).reduce(u64::saturating_add);
+    let records = IMAGE.saturating_mul(kpack.kernels().len() as u64);
+    let shared = inflated.map(|inflated| inflated.saturating_add(records));
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
 /// Adds the bundles of cuda-oxide of a section, which follow each other.
 pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
-    for found in Oxarts::new(section) {
+    for found in Oxart::in_a_row(section) {
         let (place, bundle) = match found {
             Ok((at, bundle)) => (within(place, at), bundle),
             Err(error) => return list.problem(place, error),
         };
-        let size = bundle.bytes().len() as u64;
+        let size = bundle.bytes.len() as u64;
         list.add(place, ContainerKind::Oxart, size);
         let container = list.last();
         let images = bundle.payloads().map(|payload| {
-            let bytes = payload.data();
+            let bytes = payload.data;
             let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-            image.offset = Some(place.offset.saturating_add(payload.offset()));
-            image.module = Some(Cow::Borrowed(bundle.name()));
+            image.offset = Some(place.offset.saturating_add(payload.offset));
+            image.module = Some(Cow::Borrowed(bundle.name));
             image.offload_kind = Some(Cow::Borrowed("cuda"));
             image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
             // The bundle has one name for all forms of the device code: that of machine code.
-            let form = |start: &str| match bundle.target().strip_prefix("sm_") {
+            let form = |start: &str| match bundle.target.strip_prefix("sm_") {
                 Some(number) => Cow::Owned(format!("{start}{number}")),
-                None => Cow::Borrowed(bundle.target()),
+                None => Cow::Borrowed(bundle.target),
             };
-            (image.target_id, image.said) = match payload.kind() {
+            (image.target_id, image.said) = match payload.kind {
                 PayloadKind::PTX => (Some(form("compute_")), Some(ImageKind::Ptx)),
                 PayloadKind::CUBIN => (Some(form("sm_")), Some(ImageKind::Cubin)),
                 PayloadKind::LTO_IR => (Some(form("lto_")), Some(ImageKind::Unknown)),
@@ -305,23 +293,23 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
 
 /// Copies what a fatbin records about an image to `image`.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
-    image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
+    image.module = Some(found.name).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));
     image.triple = Some(Cow::Borrowed(if found.is_64_bit() {
         "nvptx64-nvidia-cuda"
     } else {
         "nvptx-nvidia-cuda"
     }));
-    image.target_id = match found.kind() {
+    image.target_id = match found.kind {
         nv_fatbin::FatbinImageKind::LTO_IR => {
-            Some(Cow::Owned(format!("lto_{}", found.compute_capability())))
+            Some(Cow::Owned(format!("lto_{}", found.compute_capability)))
         }
         _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
     };
-    let (major, minor) = found.version();
-    image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
+    let (major, minor) = found.version;
+    image.ptx_version = found.kind.is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
     // Fatbins have their own numbers for kinds.
-    image.said = Some(match found.kind() {
+    image.said = Some(match found.kind {
         nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,
         _ => ImageKind::Unknown,

@@ -37,7 +37,7 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);
-    image.offload_kind = Some(Cow::Owned(found.offload_kind().to_string()));
+    image.offload_kind = Some(Cow::Owned(found.offload_kind.to_string()));
     image.module = string("module");
     image.triple = string("triple");
     image.target_id = string("arch");

@@ -76,7 +76,6 @@ pub(super) enum Bytes<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Returns an image whose recorded properties are all `None`.
     pub(super) fn new(container: usize, bytes: Bytes<'a>, size: u64) -> Self {
         Self {
             container,
@@ -107,7 +106,7 @@ impl<'a> Image<'a> {
     #[cfg(feature = "object")]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {
-            Bytes::Table(image) => Some(image.offset()),
+            Bytes::Table(image) => Some(image.offset),
             _ => None,
         }
     }
@@ -117,7 +116,7 @@ impl<'a> Image<'a> {
     pub(super) fn form(&self) -> Form {
         match &self.bytes {
             #[cfg(feature = "containers")]
-            Bytes::Fatbin(entry, _) if entry.compression() == nv_fatbin::Compression::Zstd => {
+            Bytes::Fatbin(entry, _) if entry.compression == nv_fatbin::Compression::Zstd => {
                 Form::ZstdInFatbin
             }
             _ => Form::Plain,

@@ -28,28 +28,28 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'
             Err(error) => list.problem(place, error),
         }
     }
-    let kind = |image: &TableImage<'_>| match ContainerKind::of(image.stored()) {
+    let kind = |image: &TableImage<'_>| match ContainerKind::of(image.stored) {
         Some(kind) if kind.is_binary_bundle() => Some(bundles as AddContainers<'a>),
         Some(ContainerKind::Fatbin) => Some(fatbins as AddContainers<'a>),
         _ => None,
     };
-    let size = found.iter().map(|image| image.stored().len() as u64).sum();
+    let size = found.iter().map(|image| image.stored.len() as u64).sum();
     list.add(place, ContainerKind::ImageTable, size);
     let (container, first) = (list.last(), list.inventory.images.len());
     for image in &found {
-        let start = place.offset.saturating_add(image.offset());
+        let start = place.offset.saturating_add(image.offset);
         list.in_tables.insert(start);
         if kind(image).is_none() {
             list.add_images(
-                image.inflated_size().map(|size| size.saturating_add(IMAGE)),
+                image.inflated_size.map(|size| size.saturating_add(IMAGE)),
                 [entry(container, start, image)],
             );
         }
     }
     for image in found {
         let Some(add) = kind(&image) else { continue };
-        let place = Place { section: Some(image.section()), ..within(place, image.offset()) };
-        add(list, place, image.stored());
+        let place = Place { section: Some(image.section), ..within(place, image.offset) };
+        add(list, place, image.stored);
     }
     list.inventory.containers[container + 1..].iter_mut().for_each(|it| it.is_in_table = true);
     let mut reader = Images::new(list.limit);
@@ -67,13 +67,13 @@ type AddContainers<'a> = fn(&mut Listing<'a>, Place<'a>, &'a [u8]);
 
 /// Returns an image that starts at `start` in the file.
 fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> {
-    let bytes = match found.inflated_size() {
+    let bytes = match found.inflated_size {
         Some(_) => Bytes::Table(*found),
-        None => Bytes::Here(found.stored()),
+        None => Bytes::Here(found.stored),
     };
     let mut image = Image::new(container, bytes, found.size());
-    match found.inflated_size() {
-        Some(_) => image.stored_size = Some(found.stored().len() as u64),
+    match found.inflated_size {
+        Some(_) => image.stored_size = Some(found.stored.len() as u64),
         None => image.offset = Some(start),
     }
     if let Some(id) = found.id() {

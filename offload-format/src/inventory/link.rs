@@ -29,15 +29,15 @@ pub(super) fn mark(containers: &mut [Container<'_>], file: &[u8]) {
     let mut linked = BTreeSet::new();
     let mut find = |object| {
         wrappers(object, |wrapper| {
-            if wrapper.kind() == WrapperKind::Cuda && wrapper.version() == LINKED {
-                linked.extend(wrapper.image().map(<[u8]>::as_ptr));
+            if wrapper.kind == WrapperKind::Cuda && wrapper.version == LINKED {
+                linked.extend(wrapper.image.map(<[u8]>::as_ptr));
             }
         });
     };
     match Archive::parse(file) {
         Ok(archive) => {
             let members = archive.members();
-            members.filter_map(|member| member.data()).for_each(find);
+            members.filter_map(|member| member.data).for_each(find);
         }
         Err(_) => find(file),
     }

@@ -135,7 +135,6 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Returns the index of the container that is being added.
     pub(super) fn last(&self) -> usize {
         self.inventory.containers.len() - 1
     }

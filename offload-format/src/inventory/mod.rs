@@ -155,7 +155,7 @@ impl<'a> Inventory<'a> {
             #[cfg(feature = "containers")]
             ContainerKind::CompressedBundle => {
                 let bundle = CompressedBundle::parse(container.data);
-                bundle.map_or(Form::Plain, |bundle| Form::CompressedBundle(bundle.version()))
+                bundle.map_or(Form::Plain, |bundle| Form::CompressedBundle(bundle.version))
             }
             ContainerKind::Kpack => Form::Kpack,
             _ => image.form(),
@@ -193,9 +193,9 @@ impl Reference<'_> {
     pub fn entries(&self, file: &[u8]) -> Vec<String> {
         let (name, mut entries) = (self.reference.kernel_name, Vec::new());
         wrappers(file, |wrapper| {
-            let asked = wrapper.image().and_then(|image| KpackReference::parse(image).ok());
-            if wrapper.kind() == WrapperKind::HipKpack && asked.as_ref() == Some(&self.reference) {
-                entries.push(format!("{name}#{}", wrapper.number()));
+            let asked = wrapper.image.and_then(|image| KpackReference::parse(image).ok());
+            if wrapper.kind == WrapperKind::HipKpack && asked.as_ref() == Some(&self.reference) {
+                entries.push(format!("{name}#{}", wrapper.number));
             }
         });
         entries

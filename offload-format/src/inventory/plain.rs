@@ -21,10 +21,10 @@ pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundl
 
 /// Returns an uncompressed entry of a bundle of any kind as an image.
 pub(super) fn entry<'a>(container: usize, place: Place<'a>, found: &Entry<'a>) -> Image<'a> {
-    let bytes = found.code_object();
+    let bytes = found.code_object;
     let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-    image.offset = Some(place.offset.saturating_add(found.offset()));
-    name(&mut image, Cow::Borrowed(found.id_str()));
+    image.offset = Some(place.offset.saturating_add(found.offset));
+    name(&mut image, Cow::Borrowed(found.id_str));
     image
 }
 
@@ -35,18 +35,18 @@ pub(super) fn offload_binary<'a>(
     binary: OffloadBinary<'a>,
 ) {
     let added = list.add(place, ContainerKind::OffloadBinary, binary.size());
-    let Some(compressed) = binary.compressed() else {
+    let Some(compressed) = binary.compressed else {
         let container = list.last();
         let images = binary.images().map(|found| {
-            let bytes = found.data();
+            let bytes = found.data;
             let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-            image.offset = Some(place.offset.saturating_add(found.offset()));
+            image.offset = Some(place.offset.saturating_add(found.offset));
             describe(&mut image, &found);
             image
         });
         return list.add_images(None, images);
     };
-    added.inflated_size = Some(compressed.inflated_size());
+    added.inflated_size = Some(compressed.inflated_size);
     added.method = Some(compressed.method().to_string());
     let whole = match compressed.decompress(list.left) {
         Ok(whole) => Arc::new(whole),
@@ -60,7 +60,7 @@ pub(super) fn offload_binary<'a>(
     let images: Vec<Image<'a>> = inflated
         .images()
         .map(|found| {
-            let (start, size) = (found.offset() as usize, found.data().len());
+            let (start, size) = (found.offset as usize, found.data.len());
             let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
             let mut image = Image::new(container, bytes, size as u64);
             let mut declared = Image::new(container, Bytes::Here(&[]), 0);

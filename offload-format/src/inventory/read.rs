@@ -62,7 +62,7 @@ impl<'a> Images<'a> {
     }
 
     fn code_objects(&mut self, bundle: &CompressedBundle<'a>) -> Result<&mut CodeObjects<'a>> {
-        if !matches!(&self.open, Open::Bundle(open, _) if core::ptr::eq(open.payload(), bundle.payload()))
+        if !matches!(&self.open, Open::Bundle(open, _) if core::ptr::eq(open.payload, bundle.payload))
         {
             self.open = Open::Bundle(*bundle, bundle.code_objects(self.limit)?);
         }
@@ -73,7 +73,7 @@ impl<'a> Images<'a> {
     }
 
     fn payload(&mut self, entry: &Entry<'a>) -> Result<&Payload<'a>> {
-        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored(), entry.stored()))
+        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored, entry.stored))
         {
             self.open = Open::Payload(*entry, entry.decompress(self.limit)?);
         }

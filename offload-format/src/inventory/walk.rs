@@ -5,7 +5,7 @@ use super::image_table;
 use super::listing::Listing;
 use super::{ContainerKind, Inventory, Place, Problem, containers, plain};
 use crate::fat_file::{Content, find, within};
-use crate::offload_binary::OffloadBinaries;
+use crate::offload_binary::OffloadBinary;
 
 pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
     let mut list = Listing::new(file, limit);
@@ -31,7 +31,7 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Content<'a>) {
             containers::bundles(list, place, data)
         }
         ContainerKind::OffloadBinary => {
-            for found in OffloadBinaries::new(data) {
+            for found in OffloadBinary::in_a_row(data) {
                 match found {
                     Ok((at, binary)) => plain::offload_binary(list, within(place, at), binary),
                     Err(error) => list.problem(place, error),

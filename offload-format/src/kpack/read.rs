@@ -19,24 +19,38 @@ const TABLE_OFFSET: u64 = 8;
 /// list of kernels needs at most 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
+    /// The name of the group, for example `blas`. The code objects of one group were packed
+    /// together.
     group: &'data str,
-    family: &'data str,
+    /// The name of the processor family, as the packer spells it: `gfx110X`.
+    pub family: &'data str,
+    /// The compression of the code objects, as the file spells it: `none`,
+    /// `zstd-per-kernel`.
     scheme: &'data str,
     targets: Vec<&'data str>,
     kernels: Vec<KpackKernel<'data>>,
-    size: u64,
+    /// The file's size in bytes.
+    pub size: u64,
 }
 
 /// The code object of one binary for one target.
 #[derive(Clone, Copy)]
 pub struct KpackKernel<'data> {
-    binary: &'data str,
-    target: &'data str,
-    kind: &'data str,
-    stored: &'data [u8],
-    offset: u64,
-    size: u64,
-    is_compressed: bool,
+    /// The program or library, with the number of the entry among that file's entries:
+    /// `lib/libfoo.so#0`.
+    pub binary: &'data str,
+    /// The target ID of the code object: `gfx90a:xnack-`.
+    pub target: &'data str,
+    /// The kind, as the file spells it: `hsaco`.
+    pub kind: &'data str,
+    /// The bytes of the code object as stored in the file, compressed or not.
+    pub stored: &'data [u8],
+    /// The offset in bytes of [`KpackKernel::stored`] from the start of the file.
+    pub offset: u64,
+    /// The decompressed size in bytes, as the table records it.
+    pub size: u64,
+    /// Whether the code object is compressed with zstd.
+    pub is_compressed: bool,
 }
 
 /// The start offsets of the table's parts, whose keys may have any order.
@@ -82,23 +96,6 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
     }
 
-    /// Returns the name of the group, for example `blas`. The code objects of one group were packed
-    /// together.
-    pub fn group(&self) -> &'data str {
-        self.group
-    }
-
-    /// Returns the name of the processor family, as the packer spells it: `gfx110X`.
-    pub fn family(&self) -> &'data str {
-        self.family
-    }
-
-    /// Returns the compression of the code objects, as the file spells it: `none`,
-    /// `zstd-per-kernel`.
-    pub fn scheme(&self) -> &'data str {
-        self.scheme
-    }
-
     /// Returns the target IDs that the file lists.
     pub fn targets(&self) -> &[&'data str] {
         &self.targets
@@ -107,11 +104,6 @@ impl<'data> Kpack<'data> {
     /// Returns the code objects, in the order of the table.
     pub fn kernels(&self) -> &[KpackKernel<'data>] {
         &self.kernels
-    }
-
-    /// Returns the file's size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
     }
 }
 
@@ -279,42 +271,6 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 }
 
 impl<'data> KpackKernel<'data> {
-    /// Returns the program or library, with the number of the entry among that file's entries:
-    /// `lib/libfoo.so#0`.
-    pub fn binary(&self) -> &'data str {
-        self.binary
-    }
-
-    /// Returns the target ID of the code object: `gfx90a:xnack-`.
-    pub fn target(&self) -> &'data str {
-        self.target
-    }
-
-    /// Returns the kind, as the file spells it: `hsaco`.
-    pub fn kind(&self) -> &'data str {
-        self.kind
-    }
-
-    /// Returns the bytes of the code object as stored in the file, compressed or not.
-    pub fn stored(&self) -> &'data [u8] {
-        self.stored
-    }
-
-    /// Returns the offset in bytes of [`KpackKernel::stored`] from the start of the file.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the decompressed size in bytes, as the table records it.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Whether the code object is compressed with zstd.
-    pub fn is_compressed(&self) -> bool {
-        self.is_compressed
-    }
-
     /// Returns the code object, decompressed.
     ///
     /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, or if the

@@ -24,7 +24,7 @@ pub(super) struct Cubin<'data> {
 
 impl<'data> Cubin<'data> {
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
-        let number = CubinHeader::parse(data)?.number();
+        let number = CubinHeader::parse(data)?.number;
         let reader = Reader::new(data);
         let abi_version = reader.u8(8, "ELF ABI version")?;
         let counts = reader.u8(7, "ELF OS/ABI")? == OS_ABI
@@ -38,7 +38,6 @@ impl<'data> Cubin<'data> {
     }
 }
 
-/// Returns the contents of the first section of this name.
 fn section<'data>(reader: Reader<'data>, wanted: &[u8]) -> Result<Option<&'data [u8]>> {
     let table = reader.u64(40, "ELF section table offset")?;
     let header_size = u64::from(reader.u16(58, "ELF section header size")?);

@@ -61,7 +61,6 @@ mod lz4;
 mod payload;
 mod read;
 mod rename;
-mod scan;
 #[cfg(feature = "containers")]
 mod write;
 
@@ -69,9 +68,8 @@ pub use join::join;
 pub use kind::{Compression, FatbinImageKind, HostOs};
 #[cfg(feature = "containers")]
 pub use payload::Payload;
-pub use read::{Entries, Entry, Image, Images, NvFatbin};
+pub use read::{Entry, Image, NvFatbin};
 pub use rename::rename;
-pub use scan::NvFatbins;
 #[cfg(feature = "containers")]
 pub use write::NvFatbinBuilder;
 

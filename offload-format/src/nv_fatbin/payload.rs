@@ -23,12 +23,12 @@ impl<'data> Entry<'data> {
     /// was built without it (zlib and zstd are features, LZ4 is not).
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
-        let (stored, size, at) = (self.stored(), self.size(), self.offset());
+        let (stored, size, at) = (self.stored, self.size, self.offset);
         let damaged = |reason| Error::new(ErrorKind::Compression { reason }, WHAT, at);
-        if self.compression() != Compression::None && size > limit {
+        if self.compression != Compression::None && size > limit {
             return Err(Error::new(ErrorKind::LimitExceeded { need: size, limit }, WHAT, at));
         }
-        let bytes: Cow<[u8]> = match self.compression() {
+        let bytes: Cow<[u8]> = match self.compression {
             Compression::None => stored.into(),
             Compression::Zlib => {
                 compression::decompress(Method::Zlib, stored, size, limit, WHAT, at)?.into()
@@ -53,21 +53,20 @@ impl<'data> Entry<'data> {
     pub(crate) fn images_in_place(
         &self,
     ) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
-        let reader = Reader::new(self.stored());
-        let offset = self.offset();
-        let images = (self.compression() == Compression::None).then(|| self.images());
+        let reader = Reader::new(self.stored);
+        let offset = self.offset;
+        let images = (self.compression == Compression::None).then(|| self.images());
         images.into_iter().flatten().filter_map(move |image| {
             Some((image, offset.saturating_add(image.start), bytes_of(&image, reader)?))
         })
     }
 }
 
-/// Returns the bytes of an image in its payload.
 fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
     // This cannot fail: parsing compared the range with the payload's size.
     let bytes = payload.bytes(image.start, image.size, "image").ok()?;
     let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    Some(if image.kind().is_ptx() { &bytes[..text] } else { bytes })
+    Some(if image.kind.is_ptx() { &bytes[..text] } else { bytes })
 }
 
 impl<'data> Payload<'data> {
@@ -78,7 +77,7 @@ impl<'data> Payload<'data> {
 
     /// Returns the bytes of one of the entry's images, as [`Payload::images`] does. Returns `None`
     /// if the image belongs to another entry and is not in this payload.
-    pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
+    pub(crate) fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 

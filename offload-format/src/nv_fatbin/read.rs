@@ -4,9 +4,10 @@
 //! the others compile none.
 
 use super::{
-    Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
+    ALIGN, Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
     FLAG_FAMILY_SPECIFIC, FatbinImageKind, HEADER_SIZE, HostOs, MAGIC, OPTIONS_SIZE, VERSION,
 };
+use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
 use crate::{Error, ErrorKind, Result};
@@ -54,12 +55,19 @@ impl<'data> NvFatbin<'data> {
         Ok(Self { data, first })
     }
 
+    /// Returns the fatbins of a section or file, one after another, each with its offset in bytes.
+    /// After each fatbin, the iterator skips zeros, eight at a time. Iteration ends after the first
+    /// error, or where only zeros are left.
+    #[inline]
+    pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
+        in_a_row(data, ALIGN as usize, |rest| Self::parse(rest).map(|it| (it, it.size())))
+    }
+
     /// Returns the size of the whole fatbin in bytes, as its header records it.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }
 
-    /// Returns the bytes of all entries: those after the header.
     pub(super) fn entry_bytes(&self) -> &'data [u8] {
         usize::try_from(self.first)
             .ok()
@@ -68,8 +76,15 @@ impl<'data> NvFatbin<'data> {
     }
 
     /// Returns the entries in file order.
-    pub fn entries(&self) -> Entries<'data> {
-        Entries { data: self.data, at: self.first }
+    #[inline]
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + use<'data> {
+        let (data, mut at) = (self.data, self.first);
+        core::iter::from_fn(move || {
+            // `NvFatbin::parse` has read every entry, so an error means the end.
+            let (entry, next) = Entry::read(data, at).ok()?;
+            at = next;
+            Some(entry)
+        })
     }
 }
 
@@ -80,42 +95,23 @@ impl fmt::Debug for NvFatbin<'_> {
     }
 }
 
-/// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
-#[derive(Clone)]
-pub struct Entries<'data> {
-    data: &'data [u8],
-    at: u64,
-}
-
-impl<'data> Iterator for Entries<'data> {
-    type Item = Entry<'data>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        // `NvFatbin::parse` has read every entry, so an error means the end.
-        let (entry, next) = Entry::read(self.data, self.at).ok()?;
-        self.at = next;
-        Some(entry)
-    }
-}
-
-impl fmt::Debug for Entries<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
-}
-
 /// One entry: a payload with one image, or with several that were compressed together.
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
     at: u64,
-    offset: u64,
-    kind: FatbinImageKind,
-    compression: Compression,
-    stored: &'data [u8],
-    size: u64,
+    /// The offset in bytes of the stored payload from the start of the fatbin.
+    pub offset: u64,
+    /// The kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were
+    /// compressed together.
+    pub kind: FatbinImageKind,
+    /// The compression of the payload.
+    pub compression: Compression,
+    /// The payload as stored: compressed, or uncompressed with the zeros after it.
+    pub stored: &'data [u8],
+    /// The size in bytes of the decompressed payload, as its header records it; for an
+    /// uncompressed payload, this includes the zeros after it.
+    pub size: u64,
 }
 
 impl<'data> Entry<'data> {
@@ -179,39 +175,15 @@ impl<'data> Entry<'data> {
         check().map_err(|error| error.shifted(self.at))
     }
 
-    /// Returns the kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were
-    /// compressed together.
-    pub fn kind(&self) -> FatbinImageKind {
-        self.kind
-    }
-
-    /// Returns the compression of the payload.
-    pub fn compression(&self) -> Compression {
-        self.compression
-    }
-
-    /// Returns the payload as stored: compressed, or uncompressed with the zeros after it.
-    pub fn stored(&self) -> &'data [u8] {
-        self.stored
-    }
-
-    /// Returns the offset in bytes of the stored payload from the start of the fatbin.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the size in bytes of the decompressed payload, as its header records it; for an
-    /// uncompressed payload, this includes the zeros after it.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
     /// Returns the images in the payload: one, or several that were compressed together. With the
     /// feature `containers`, `decompress` returns their bytes.
     #[inline]
-    pub fn images(&self) -> Images<'data> {
+    pub fn images(&self) -> impl Iterator<Item = Image<'data>> + use<'data> {
         // This cannot fail: `NvFatbin::parse` has already read all images.
-        Images::read(self).map_or(Images::NONE, |(images, _)| images)
+        Images::read(self)
+            .ok()
+            .into_iter()
+            .flat_map(|(mut images, count)| (0..count).map_while(move |_| images.read_next().ok()))
     }
 }
 
@@ -224,35 +196,25 @@ impl fmt::Debug for Entry<'_> {
             .field("offset", &self.offset)
             .field("stored_size", &self.stored.len())
             .field("size", &self.size)
-            .field("images", &self.images())
+            .field("images", &self.images().count())
             .finish()
     }
 }
 
-/// The images of an [`Entry`], in file order; returned by [`Entry::images`].
-#[derive(Clone)]
-pub struct Images<'data> {
+/// The images of an [`Entry`], in file order.
+struct Images<'data> {
     /// The headers of all images, one after another.
     headers: &'data [u8],
     at: u64,
-    left: u32,
     is_group: bool,
     payload_size: u64,
 }
 
 impl<'data> Images<'data> {
-    const NONE: Self = Self { headers: &[], at: 0, left: 0, is_group: false, payload_size: 0 };
-
     /// Finds the headers of the images; returns them and the number of images.
     #[inline]
     fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
-        let one = Self {
-            headers: entry.header,
-            at: 0,
-            left: 1,
-            is_group: false,
-            payload_size: entry.size,
-        };
+        let one = Self { headers: entry.header, at: 0, is_group: false, payload_size: entry.size };
         if entry.kind != FatbinImageKind::GROUP {
             return Ok((one, 1));
         }
@@ -262,7 +224,7 @@ impl<'data> Images<'data> {
         let count = reader.u32(table, "number of images")?;
         let size = reader.u32(table + 4, "image table size")?.into();
         let headers = reader.range(table, size, table + 4, "image table")?;
-        Ok((Self { headers, at: OPTIONS_SIZE, left: count, is_group: true, ..one }, count))
+        Ok((Self { headers, at: OPTIONS_SIZE, is_group: true, ..one }, count))
     }
 
     #[inline]
@@ -277,43 +239,34 @@ impl<'data> Images<'data> {
         }
         .map_err(|error| error.shifted(self.at))?;
         self.at += size;
-        self.left -= 1;
         Ok(image)
-    }
-}
-
-impl<'data> Iterator for Images<'data> {
-    type Item = Image<'data>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        // This cannot fail: `NvFatbin::parse` has already read all images.
-        self.read_next().ok()
-    }
-}
-
-impl fmt::Debug for Images<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
     }
 }
 
 /// An image of a fatbin: the fields of its header.
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
-    kind: FatbinImageKind,
-    version: (u16, u16),
-    sm: u32,
-    flags: u64,
-    name: &'data [u8],
-    options: &'data [u8],
+    /// The kind of this image.
+    pub kind: FatbinImageKind,
+    /// The version of the code, major and minor. For PTX this is the version of its ISA (8,
+    /// 0); for a cubin, 1 and its ABI version.
+    pub version: (u16, u16),
+    /// The compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is
+    /// none.
+    pub compute_capability: u32,
+    /// All flags as stored; the module's page has a table.
+    pub flags: u64,
+    /// The name of the image, usually a source file; empty if there is none. The name is
+    /// not always UTF-8.
+    pub name: &'data [u8],
+    /// Options for a compiler: for ptxas if the image is PTX, for the optimizer if it is
+    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Returns an empty slice if there are
+    /// none.
+    pub options: &'data [u8],
     #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,
-    pub(super) size: u64,
+    /// The size in bytes as the header records it, including zeros after the image.
+    pub size: u64,
 }
 
 impl<'data> Image<'data> {
@@ -345,9 +298,10 @@ impl<'data> Image<'data> {
             end = end.max(at + size + u64::from(kind != FatbinImageKind::CUBIN));
         }
         let version = (reader.u16(26, "code version")?, reader.u16(24, "code version")?);
-        let (sm, flags) = (reader.u32(28, "compute capability")?, reader.u64(40, "image flags")?);
-        let image = Self { kind, version, sm, flags, name, options, start, size };
-        Ok((image, end.next_multiple_of(super::ALIGN)))
+        let (compute_capability, flags) =
+            (reader.u32(28, "compute capability")?, reader.u64(40, "image flags")?);
+        let image = Self { kind, version, compute_capability, flags, name, options, start, size };
+        Ok((image, end.next_multiple_of(ALIGN)))
     }
 
     /// Reads an entry in the table of a group, where the header has the image's place in the
@@ -364,11 +318,6 @@ impl<'data> Image<'data> {
         Self::read(data, start, size)
     }
 
-    /// Returns the kind of this image.
-    pub fn kind(&self) -> FatbinImageKind {
-        self.kind
-    }
-
     /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if the image is
     /// neither machine code nor PTX, or if the compute capability does not have two or three
     /// digits.
@@ -379,24 +328,13 @@ impl<'data> Image<'data> {
             kind if kind.is_ptx() => NvidiaCode::Ptx,
             _ => return None,
         };
-        let (major, minor) = (self.sm / 10, self.sm % 10);
-        (10..1000).contains(&self.sm).then_some(NvidiaArch {
+        let (major, minor) = (self.compute_capability / 10, self.compute_capability % 10);
+        (10..1000).contains(&self.compute_capability).then_some(NvidiaArch {
             code,
             major,
             minor,
             suffix: self.suffix(),
         })
-    }
-
-    /// Returns the size in bytes as the header records it, including zeros after the image.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Returns the compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is
-    /// none.
-    pub fn compute_capability(&self) -> u32 {
-        self.sm
     }
 
     /// Returns the letter after the compute capability, `a` or `f`, if there is one. If the flags
@@ -409,30 +347,6 @@ impl<'data> Image<'data> {
         } else {
             None
         }
-    }
-
-    /// Returns the version of the code, major and minor. For PTX this is the version of its ISA (8,
-    /// 0); for a cubin, 1 and its ABI version.
-    pub fn version(&self) -> (u16, u16) {
-        self.version
-    }
-
-    /// Returns the name of the image, usually a source file; empty if there is none. The name is
-    /// not always UTF-8.
-    pub fn name(&self) -> &'data [u8] {
-        self.name
-    }
-
-    /// Returns options for a compiler: for ptxas if the image is PTX, for the optimizer if it is
-    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Returns an empty slice if there are
-    /// none.
-    pub fn options(&self) -> &'data [u8] {
-        self.options
-    }
-
-    /// Returns all flags as stored; the module's page has a table.
-    pub fn flags(&self) -> u64 {
-        self.flags
     }
 
     /// Returns the host system that the image was packed for.

@@ -27,7 +27,6 @@ pub fn rename(fatbin: &mut [u8], name: &str) {
 mod tests {
     use super::*;
 
-    /// Returns a fatbin with one image without bytes, which has this name.
     fn fatbin(name: &[u8]) -> Vec<u8> {
         let text = (name.len() + 1).next_multiple_of(8);
         let mut bytes = b"\x50\xed\x55\xba\x01\0\x10\0".to_vec();
@@ -45,7 +44,7 @@ mod tests {
     fn names_that_fit_replace_others() {
         let name = |bytes: &[u8]| {
             let image = NvFatbin::parse(bytes).unwrap().entries().next().unwrap().images().next();
-            image.unwrap().name().to_vec()
+            image.unwrap().name.to_vec()
         };
         let mut bytes = fatbin(b"/out/a.o /out/b.o ");
         rename(&mut bytes, "a.cu b.cu");

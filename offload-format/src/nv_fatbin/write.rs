@@ -92,14 +92,14 @@ impl NvFatbinBuilder {
     /// if their numbers do not fit into a fatbin.
     pub fn ptx(&mut self, text: &[u8]) -> Result<&mut Self> {
         let header = PtxHeader::parse(text)?;
-        let PtxVersion { major, minor } = header.version();
+        let PtxVersion { major, minor } = header.version;
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
         let version =
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
         // The options are an empty string: nvJitLink 13.5 crashes if there is no options string.
         let options = options(b"\0");
         let (kind, size) = (FatbinImageKind::PTX, text.len() as u64);
-        self.images.push(NewImage { kind, arch: header.arch(), version, flags: 0, options, size });
+        self.images.push(NewImage { kind, arch: header.arch, version, flags: 0, options, size });
         Ok(self)
     }
 

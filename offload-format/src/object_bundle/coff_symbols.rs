@@ -131,17 +131,14 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// Returns the number of kept records.
     pub(super) fn count(&self) -> u32 {
         self.before.last().copied().unwrap_or(0)
     }
 
-    /// Returns the names of the symbols.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a [u8]> {
         self.kept.iter().map(|symbol| symbol.name)
     }
 
-    /// Returns the symbol table with the names' new offsets.
     pub(super) fn table(&self, strings: &StringTable) -> Vec<u8> {
         let mut out = Vec::new();
         for symbol in &self.kept {

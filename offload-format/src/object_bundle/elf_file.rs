@@ -22,7 +22,6 @@ impl Class {
         if self.is_64 { 64 } else { 40 }
     }
 
-    /// Returns the number of bytes in an address, offset or size.
     pub(super) fn word_size(self) -> u64 {
         if self.is_64 { 8 } else { 4 }
     }
@@ -31,7 +30,6 @@ impl Class {
         if self.is_64 { 24 } else { 16 }
     }
 
-    /// Returns the offset of `st_shndx` in a symbol.
     pub(super) fn symbol_section_at(self) -> usize {
         if self.is_64 { 6 } else { 14 }
     }

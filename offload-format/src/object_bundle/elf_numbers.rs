@@ -34,7 +34,6 @@ impl SectionNumbers {
         numbers
     }
 
-    /// Returns the old numbers of the kept sections, in order.
     pub(super) fn kept(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.new.len()).filter(|index| self.new[*index] != GONE)
     }

@@ -81,7 +81,6 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
-    /// Returns the kept symbols, in order.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Symbol<'a>> {
         self.kept.iter()
     }
@@ -115,7 +114,6 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the symbol table with the names' new offsets.
     pub(super) fn table(&self, class: Class, names: &StringTable) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.kept.len() * class.symbol_size() as usize);
         let at = class.symbol_section_at();

@@ -26,7 +26,7 @@ mod read;
 mod section;
 mod write;
 
-pub use read::{Entries, ObjectBundle};
+pub use read::ObjectBundle;
 pub use write::{bundle, strip};
 
 /// The start of the section name of each bundle entry, before the bundle entry ID.
@@ -35,7 +35,7 @@ pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 /// The start of the name of a section with sizes, before the bundle entry ID. DPC++'s bundler
 /// writes such a section beside each entry, with 8 bytes for each image. A linker that joins
 /// objects (`ld -r`) joins their entries and also their sizes.
-pub const SIZE_SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
+pub(crate) const SIZE_SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
 /// The content of the host entry's section.
 pub const HOST_PLACEHOLDER: &[u8] = b"\0";

@@ -56,14 +56,16 @@ impl<'data> ObjectBundle<'data> {
     }
 
     /// Returns the entries, in the order of the sections. Several entries may have one ID.
-    pub fn entries(&self) -> Entries<'data> {
-        Entries { bundle: *self, next: 1 }
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + Clone + use<'data> {
+        let bundle = *self;
+        // This cannot fail: `ObjectBundle::parse` has read every entry.
+        (1..=bundle.sections.count()).filter_map(move |index| bundle.entry(index).ok().flatten())
     }
 
     /// Returns the images, in the order of the sections. If a linker has joined the entries of
     /// several objects, an entry has several images. [`SIZE_SECTION_PREFIX`] tells their sizes;
     /// without that, images are told apart if they are SPIR-V.
-    pub fn images(&self) -> Vec<Entry<'data>> {
+    pub(crate) fn images(&self) -> Vec<Entry<'data>> {
         let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
             .filter_map(|index| {
                 let id = self.sections.name(index).ok()?;
@@ -75,7 +77,7 @@ impl<'data> ObjectBundle<'data> {
         let mut images = Vec::new();
         for entry in self.entries() {
             let whole = entry.code_object;
-            let sizes = sizes.get(entry.id.as_bytes()).and_then(|sizes| told(sizes, whole));
+            let sizes = sizes.get(entry.id_str.as_bytes()).and_then(|sizes| told(sizes, whole));
             let sizes = sizes.or_else(|| spirv::in_a_row(whole));
             // Sections may share bytes, so the number of images is limited.
             let sizes = sizes.filter(|sizes| images.len() + sizes.len() <= self.data.len() / SIZE);
@@ -89,7 +91,6 @@ impl<'data> ObjectBundle<'data> {
         images
     }
 
-    /// Returns the entry in section `index`, if the section is an entry.
     fn entry(&self, index: usize) -> Result<Option<Entry<'data>>> {
         let name = self.sections.name(index)?;
         let Some(id) = name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
@@ -98,7 +99,7 @@ impl<'data> ObjectBundle<'data> {
             Reader::new(self.data).range(offset, size, 0, "bundle entry's section")?;
         let id = str::from_utf8(id)
             .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
-        Ok(Some(Entry { id, offset, code_object }))
+        Ok(Some(Entry { id_str: id, offset, code_object }))
     }
 }
 
@@ -116,36 +117,6 @@ fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
     let sizes: Vec<usize> = sizes.collect::<Option<_>>()?;
     let sum = sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size))?;
     (sizes.len() > 1 && sum == entry.len()).then_some(sizes)
-}
-
-/// The entries of an [`ObjectBundle`] in the order of the sections; returned by
-/// [`ObjectBundle::entries`].
-#[derive(Clone)]
-pub struct Entries<'data> {
-    bundle: ObjectBundle<'data>,
-    next: usize,
-}
-
-impl<'data> Iterator for Entries<'data> {
-    type Item = Entry<'data>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while self.next <= self.bundle.sections.count() {
-            let index = self.next;
-            self.next += 1;
-            // This cannot fail: `ObjectBundle::parse` has read every entry.
-            if let Ok(Some(entry)) = self.bundle.entry(index) {
-                return Some(entry);
-            }
-        }
-        None
-    }
-}
-
-impl fmt::Debug for Entries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
 }
 
 impl Entry<'_> {
@@ -198,7 +169,6 @@ impl<'data> Sections<'data> {
         }
     }
 
-    /// Returns the name of section `index`.
     pub(super) fn name(&self, index: usize) -> Result<&'data [u8]> {
         let index = SectionIndex(index);
         match self {

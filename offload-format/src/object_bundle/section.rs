@@ -40,7 +40,6 @@ impl Growth {
     }
 }
 
-/// Whether a section of this name is a bundle entry.
 pub(super) fn is_entry(name: &[u8]) -> bool {
     name.starts_with(SECTION_PREFIX.as_bytes())
 }

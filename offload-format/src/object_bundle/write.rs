@@ -37,7 +37,7 @@ use object::FileKind;
 /// let bundle = ObjectBundle::parse(&fat).unwrap();
 /// let [host_entry, device] = bundle.entries().collect::<Vec<_>>()[..] else { panic!("two entries") };
 /// assert!(host_entry.is_host_placeholder());
-/// assert_eq!((device.id_str(), device.code_object()), ("openmp-amdgcn-amd-amdhsa--gfx90a", &b"\x7fELF..."[..]));
+/// assert_eq!((device.id_str, device.code_object), ("openmp-amdgcn-amd-amdhsa--gfx90a", &b"\x7fELF..."[..]));
 /// assert!(ObjectBundle::parse(&object_bundle::strip(&fat).unwrap()).unwrap().entries().next().is_none());
 /// ```
 pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {

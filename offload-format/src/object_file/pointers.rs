@@ -35,12 +35,12 @@ pub(crate) struct Pointing<'data> {
     /// The bytes of the record.
     pub(crate) record: Reader<'data>,
     /// The target; `None` if no section of the file has bytes there.
-    pub(crate) target: Option<Target<'data>>,
+    pub(crate) target: Option<Pointee<'data>>,
 }
 
 /// The target of a pointer.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'data> {
+pub(crate) struct Pointee<'data> {
     /// The bytes from the target to the end of its section.
     pub(crate) bytes: &'data [u8],
     /// The index of the section among [`Sections`], from 0.
@@ -158,7 +158,7 @@ impl<'data> Walk<'_, 'data> {
 
     /// Returns the bytes that an object's relocation refers to; `in_place` is the value that is
     /// stored where the relocation applies.
-    fn target(&self, relocation: &Relocation, in_place: u64) -> Option<Target<'data>> {
+    fn target(&self, relocation: &Relocation, in_place: u64) -> Option<Pointee<'data>> {
         let addend = if relocation.has_implicit_addend() {
             in_place.wrapping_add_signed(relocation.addend())
         } else {
@@ -183,7 +183,7 @@ impl<'data> Walk<'_, 'data> {
 
     /// Returns the bytes that a program's relocation refers to, in the same form as `bytes_at`.
     /// Without a symbol, the addend is the address.
-    fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<Target<'data>>> {
+    fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<Pointee<'data>>> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {
                 let table = self.file.dynamic_symbol_table();
@@ -200,7 +200,7 @@ impl<'data> Walk<'_, 'data> {
 
     /// Returns the bytes from an address to the end of its section. The outer `None` means that no
     /// steps are left, the inner one that no section has the address.
-    fn bytes_at(&mut self, address: u64) -> Option<Option<Target<'data>>> {
+    fn bytes_at(&mut self, address: u64) -> Option<Option<Pointee<'data>>> {
         self.spend(self.sections)?;
         // Sections that are not loaded have the address 0. A section of thread-local zeros has no
         // bytes in the file, but the same address as the section after it, so the search continues.
@@ -210,10 +210,10 @@ impl<'data> Walk<'_, 'data> {
 }
 
 /// Returns the bytes of a section from an offset on; `None` if there are none.
-fn from<'data>(section: &object::read::Section<'data, '_>, offset: u64) -> Option<Target<'data>> {
+fn from<'data>(section: &object::read::Section<'data, '_>, offset: u64) -> Option<Pointee<'data>> {
     let data = section.data().ok()?;
     let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;
     let bytes = Reader::new(data).range(offset, size, 0, "section").ok()?;
     let SectionIndex(index) = section.index();
-    Some(Target { bytes, section: index.checked_sub(1)? })
+    Some(Pointee { bytes, section: index.checked_sub(1)? })
 }

@@ -11,8 +11,11 @@ use core::fmt;
 #[derive(Clone, Copy)]
 pub struct Compressed<'data> {
     head: &'data [u8],
-    stream: &'data [u8],
-    inflated_size: u64,
+    /// The compressed bytes, up to the binary's end.
+    pub stream: &'data [u8],
+    /// The size in bytes of the binary that [`Compressed::decompress`] returns, as the
+    /// header records it.
+    pub inflated_size: u64,
 }
 
 impl<'data> Compressed<'data> {
@@ -41,17 +44,6 @@ impl<'data> Compressed<'data> {
     /// Returns the compression method of the content, detected from its first bytes.
     pub fn method(&self) -> Method {
         Method::of_stream(self.stream)
-    }
-
-    /// Returns the compressed bytes, up to the binary's end.
-    pub fn stream(&self) -> &'data [u8] {
-        self.stream
-    }
-
-    /// Returns the size in bytes of the binary that [`Compressed::decompress`] returns, as the
-    /// header records it.
-    pub fn inflated_size(&self) -> u64 {
-        self.inflated_size
     }
 
     /// Returns the decompressed binary, which also has version 3.

@@ -1,61 +1,28 @@
 //! The images of an offload binary, and their strings.
 
-use super::{ENTRY_SIZE, OffloadKind, StatedKind, Version};
+use super::{OffloadKind, StatedKind, Version};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
-
-/// The device images of an [`OffloadBinary`](super::OffloadBinary) in file order.
-#[derive(Clone)]
-pub struct Images<'data> {
-    binary: &'data [u8],
-    version: Version,
-    at: u64,
-    left: u64,
-}
-
-impl<'data> Images<'data> {
-    pub(super) fn new(
-        binary: &'data [u8],
-        version: Version,
-        entries_offset: u64,
-        left: u64,
-    ) -> Self {
-        Self { binary, version, at: entries_offset, left }
-    }
-}
-
-impl<'data> Iterator for Images<'data> {
-    type Item = Image<'data>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        // This cannot fail: `OffloadBinary::parse` has read every entry.
-        let image = Image::read(self.binary, self.version, self.at).ok()?;
-        self.at += ENTRY_SIZE;
-        Some(image)
-    }
-}
-
-impl fmt::Debug for Images<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
-}
 
 /// One device image, with its strings.
 #[derive(Clone, Copy)]
 pub struct Image<'data> {
     binary: &'data [u8],
     version: Version,
-    image_kind: StatedKind,
-    offload_kind: OffloadKind,
-    flags: u32,
+    /// The kind of the image's file.
+    pub image_kind: StatedKind,
+    /// The programming model that the image was compiled for: OpenMP, CUDA, HIP, SYCL.
+    pub offload_kind: OffloadKind,
+    /// The flags of the entry. LLVM 22 writes 0; in later versions, bit 0 marks an entry
+    /// that has strings and no image.
+    pub flags: u32,
     strings_offset: u64,
     strings: u64,
-    offset: u64,
-    data: &'data [u8],
+    /// The offset in bytes of the image from the start of the binary.
+    pub offset: u64,
+    /// The bytes of the image.
+    pub data: &'data [u8],
 }
 
 impl<'data> Image<'data> {
@@ -85,7 +52,7 @@ impl<'data> Image<'data> {
     /// `text_left`.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
-            let (key, value) = self.strings().read(index)?;
+            let (key, value) = self.string_pair(index)?;
             let text = self.version.string_pair_size() + (key.len() + value.len()) as u64;
             *text_left = text_left.checked_sub(text).ok_or(Error::new(
                 ErrorKind::Malformed,
@@ -96,42 +63,29 @@ impl<'data> Image<'data> {
         Ok(())
     }
 
-    /// Returns the kind of the image's file.
-    pub fn image_kind(&self) -> StatedKind {
-        self.image_kind
-    }
-
-    /// Returns the programming model that the image was compiled for: OpenMP, CUDA, HIP, SYCL.
-    pub fn offload_kind(&self) -> OffloadKind {
-        self.offload_kind
-    }
-
-    /// Returns the flags of the entry. LLVM 22 writes 0; in later versions, bit 0 marks an entry
-    /// that has strings and no image.
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-
-    /// Returns the bytes of the image.
-    pub fn data(&self) -> &'data [u8] {
-        self.data
-    }
-
-    /// Returns the offset in bytes of the image from the start of the binary.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// Returns all string pairs, in file order. LLVM's tools write only text as values, but formats
     /// from version 2 on do not require it.
-    pub fn strings(&self) -> Strings<'data> {
-        Strings {
-            binary: self.binary,
-            version: self.version,
-            offset: self.strings_offset,
-            next: 0,
-            count: self.strings,
-        }
+    pub fn strings(&self) -> impl Iterator<Item = (&'data str, &'data [u8])> + use<'data> {
+        let image = *self;
+        // This cannot fail: `OffloadBinary::parse` has read every pair.
+        (0..self.strings).filter_map(move |index| image.string_pair(index).ok())
+    }
+
+    fn string_pair(&self, index: u64) -> Result<(&'data str, &'data [u8])> {
+        let reader = Reader::new(self.binary);
+        let at = self.strings_offset + index * self.version.string_pair_size();
+        let key = str::from_utf8(terminated(reader, at, "string key")?)
+            .map_err(|_| Error::new(ErrorKind::Malformed, "string key", at))?;
+        let value_at = at + 8;
+        let value = match self.version {
+            Version::V1 => terminated(reader, value_at, "string value")?,
+            Version::V2 | Version::V3 => {
+                let offset = reader.u64(value_at, "string value")?;
+                let size = reader.u64(value_at + 8, "string value size")?;
+                reader.range(offset, size, value_at, "string value")?
+            }
+        };
+        Ok((key, value))
     }
 
     /// Returns the value of a key; if the key occurs several times, the last value, as in LLVM.
@@ -162,39 +116,10 @@ impl fmt::Debug for Image<'_> {
             .field("image_kind", &self.image_kind)
             .field("offload_kind", &self.offload_kind)
             .field("flags", &self.flags)
-            .field("strings", &self.strings())
+            .field("strings", &self.strings)
             .field("offset", &self.offset)
             .field("size", &self.data.len())
             .finish()
-    }
-}
-
-/// The string pairs of an [`Image`]: text keys, and values as bytes.
-#[derive(Clone)]
-pub struct Strings<'data> {
-    binary: &'data [u8],
-    version: Version,
-    offset: u64,
-    next: u64,
-    count: u64,
-}
-
-impl<'data> Strings<'data> {
-    fn read(&self, index: u64) -> Result<(&'data str, &'data [u8])> {
-        let reader = Reader::new(self.binary);
-        let at = self.offset + index * self.version.string_pair_size();
-        let key = str::from_utf8(terminated(reader, at, "string key")?)
-            .map_err(|_| Error::new(ErrorKind::Malformed, "string key", at))?;
-        let value_at = at + 8;
-        let value = match self.version {
-            Version::V1 => terminated(reader, value_at, "string value")?,
-            Version::V2 | Version::V3 => {
-                let offset = reader.u64(value_at, "string value")?;
-                let size = reader.u64(value_at + 8, "string value size")?;
-                reader.range(offset, size, value_at, "string value")?
-            }
-        };
-        Ok((key, value))
     }
 }
 
@@ -204,30 +129,4 @@ fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> R
     let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;
     let end = tail.iter().position(|&byte| byte == 0);
     end.map(|end| &tail[..end]).ok_or(Error::new(ErrorKind::Malformed, what, field))
-}
-
-impl<'data> Iterator for Strings<'data> {
-    type Item = (&'data str, &'data [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.next == self.count {
-            return None;
-        }
-        // This cannot fail: `OffloadBinary::parse` has read every pair.
-        let pair = self.read(self.next).ok();
-        self.next += 1;
-        pair
-    }
-}
-
-impl fmt::Debug for Strings<'_> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map()
-            .entries(
-                self.clone()
-                    .map(|(key, value)| (key, alloc::string::String::from_utf8_lossy(value))),
-            )
-            .finish()
-    }
 }

@@ -106,7 +106,6 @@ fn hash(key: &[u8]) -> u64 {
     }
 }
 
-/// Returns the eight bytes at `at`.
 fn word(bytes: &[u8], at: usize) -> u64 {
     (0..8).fold(0, |value, byte| value | u64::from(bytes[at + byte]) << (8 * byte))
 }

@@ -17,9 +17,10 @@
 //! version 2 on, the length of the value in bytes follows, so a value may contain NULs. Keys, and
 //! the values of version 1, end at their first NUL.
 //!
-//! Several binaries may follow one another, each at a multiple of 8 bytes ([`OffloadBinaries`]). In
-//! version 1, this is the only way to store several images. Later versions have an entry for each
-//! image, one string table for all, and images that follow each other without padding.
+//! Several binaries may follow one another, each at a multiple of 8 bytes
+//! ([`OffloadBinary::in_a_row`]). In version 1, this is the only way to store several images. Later
+//! versions have an entry for each image, one string table for all, and images that follow each
+//! other without padding.
 //!
 //! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame. The
 //! stream ends at the end of the binary. The decompressed binary has the same header, with the
@@ -30,7 +31,7 @@
 //! against files made by hand (docs/formats.md).
 //!
 //! ```
-//! use offload_format::offload_binary::{StatedKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
+//! use offload_format::offload_binary::{StatedKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
 //!
 //! let cubin = b"\x7fELF...";
 //! let mut builder = OffloadBinaryBuilder::new();
@@ -38,10 +39,10 @@
 //! image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
 //! let file = builder.layout(Version::V1).to_vec(&[cubin]);
 //!
-//! for found in OffloadBinaries::new(&file) {
+//! for found in OffloadBinary::in_a_row(&file) {
 //!     let (_offset, binary) = found.unwrap();
 //!     let image = binary.images().find(|image| image.arch() == Some("sm_90")).unwrap();
-//!     assert_eq!(image.data(), cubin);
+//!     assert_eq!(image.data, cubin);
 //! }
 //! ```
 
@@ -51,16 +52,14 @@ mod image;
 mod key_order;
 mod kind;
 mod read;
-mod scan;
 mod version;
 #[cfg(feature = "packs")]
 mod write;
 
 pub use compressed::Compressed;
-pub use image::{Image, Images, Strings};
+pub use image::Image;
 pub use kind::{OffloadKind, StatedKind};
 pub use read::OffloadBinary;
-pub use scan::OffloadBinaries;
 pub use version::Version;
 #[cfg(feature = "packs")]
 pub use write::{ImageBuilder, OffloadBinaryBuilder};

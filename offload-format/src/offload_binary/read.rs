@@ -1,11 +1,13 @@
 //! The view of one offload binary.
 
 use super::{
-    Compressed, ENTRIES_OFFSET, ENTRY_COUNT_OFFSET, ENTRY_SIZE, INFLATED_SIZE_OFFSET, Image,
-    Images, MAGIC, SIZE_OFFSET, Version,
+    ALIGN, Compressed, ENTRIES_OFFSET, ENTRY_COUNT_OFFSET, ENTRY_SIZE, INFLATED_SIZE_OFFSET, Image,
+    MAGIC, SIZE_OFFSET, Version,
 };
+use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
 use core::fmt;
 
 /// The size limit for all pairs of all images together, as a multiple of the binary's own size.
@@ -17,10 +19,12 @@ const TEXT_LIMIT: u64 = 64;
 #[derive(Clone, Copy)]
 pub struct OffloadBinary<'data> {
     data: &'data [u8],
-    version: Version,
+    /// The version in the header.
+    pub version: Version,
     entries_offset: u64,
     entries: u64,
-    compressed: Option<Compressed<'data>>,
+    /// The compressed content, if the binary has it instead of images.
+    pub compressed: Option<Compressed<'data>>,
 }
 
 impl<'data> OffloadBinary<'data> {
@@ -60,6 +64,15 @@ impl<'data> OffloadBinary<'data> {
         Ok(binary)
     }
 
+    /// Returns the offload binaries of a section or file, one after another, each with its offset
+    /// in bytes. Their versions may differ.
+    ///
+    /// After each binary, whose size is rounded up to 8, the iterator skips zeros, eight at a time.
+    /// Iteration ends after the first error, or where only zeros are left.
+    pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
+        in_a_row(data, ALIGN as usize, |rest| Self::parse(rest).map(|it| (it, it.size())))
+    }
+
     fn check_entries(&self) -> Result<()> {
         let reader = Reader::new(self.data);
         let size = self.entries.saturating_mul(ENTRY_SIZE);
@@ -67,16 +80,12 @@ impl<'data> OffloadBinary<'data> {
         let mut text_left = reader.len().saturating_mul(TEXT_LIMIT);
         for index in 0..self.entries {
             let entry_offset = self.entries_offset + index * ENTRY_SIZE;
-            let checked = Image::read(self.data, self.version, entry_offset)
+            let checked = self
+                .image(index)
                 .and_then(|image| image.check_strings(entry_offset, &mut text_left));
             checked.map_err(|error| error.in_entry(index))?;
         }
         Ok(())
-    }
-
-    /// Returns the version in the header.
-    pub fn version(&self) -> Version {
-        self.version
     }
 
     /// Returns the size of the whole binary in bytes, as its header records it. The size of a
@@ -87,14 +96,14 @@ impl<'data> OffloadBinary<'data> {
 
     /// Returns the device images, in file order: one in version 1, none if the content is
     /// compressed.
-    pub fn images(&self) -> Images<'data> {
-        let left = if self.compressed.is_some() { 0 } else { self.entries };
-        Images::new(self.data, self.version, self.entries_offset, left)
+    pub fn images(&self) -> impl Iterator<Item = Image<'data>> + Clone + use<'data> {
+        let (binary, count) = (*self, if self.compressed.is_some() { 0 } else { self.entries });
+        // This cannot fail: `OffloadBinary::parse` has read every entry.
+        (0..count).filter_map(move |index| binary.image(index).ok())
     }
 
-    /// Returns the compressed content, if the binary has it instead of images.
-    pub fn compressed(&self) -> Option<Compressed<'data>> {
-        self.compressed
+    fn image(&self, index: u64) -> Result<Image<'data>> {
+        Image::read(self.data, self.version, self.entries_offset + index * ENTRY_SIZE)
     }
 }
 
@@ -105,7 +114,7 @@ impl fmt::Debug for OffloadBinary<'_> {
         f.field("version", &self.version).field("size", &self.size());
         match &self.compressed {
             Some(compressed) => f.field("compressed", compressed).finish(),
-            None => f.field("images", &self.images()).finish(),
+            None => f.field("images", &self.images().collect::<Vec<_>>()).finish(),
         }
     }
 }

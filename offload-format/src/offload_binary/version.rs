@@ -18,7 +18,7 @@ impl Version {
     }
 
     /// Returns the number of this version in the header.
-    pub const fn number(self) -> u32 {
+    pub(crate) const fn number(self) -> u32 {
         self as u32
     }
 

@@ -5,7 +5,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | [`MAGIC`] |
+//! | 0 | 8 | `OXIDEART` |
 //! | 8 | 2 | version: 1, or 2 |
 //! | 10 | 2 | size of the header, 32 |
 //! | 12 | 4 | size of the bundle |
@@ -40,15 +40,11 @@
 mod kind;
 #[cfg(feature = "containers")]
 mod read;
-#[cfg(feature = "containers")]
-mod scan;
 
 #[cfg(feature = "containers")]
 pub use kind::{EntryKind, PayloadKind};
 #[cfg(feature = "containers")]
 pub use read::{Oxart, OxartEntry, OxartPayload};
-#[cfg(feature = "containers")]
-pub use scan::Oxarts;
 
 /// The first bytes of a bundle.
-pub const MAGIC: [u8; 8] = *b"OXIDEART";
+pub(crate) const MAGIC: [u8; 8] = *b"OXIDEART";

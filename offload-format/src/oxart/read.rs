@@ -1,6 +1,7 @@
 //! Reading bundles of cuda-oxide.
 
 use super::{EntryKind, MAGIC, PayloadKind};
+use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
@@ -16,12 +17,17 @@ const SHARED_LIMIT: usize = 16;
 /// A bundle of cuda-oxide.
 #[derive(Clone, Copy)]
 pub struct Oxart<'data> {
-    /// The bytes of the bundle alone.
-    bytes: &'data [u8],
-    name: &'data str,
-    target: &'data str,
-    version: u16,
-    options: u64,
+    /// The bytes of the bundle.
+    pub bytes: &'data [u8],
+    /// The name, usually that of the crate.
+    pub name: &'data str,
+    /// The target of the device code: `sm_90`. PTX has the name of machine code, too.
+    pub target: &'data str,
+    /// The version of the format.
+    pub version: u16,
+    /// The options with which the device code has to be compiled further, as bits. Bit 0:
+    /// no contraction of floating-point operations.
+    pub options: u64,
     payloads: Records,
     entries: Records,
 }
@@ -36,18 +42,25 @@ struct Records {
 /// The device code in one form.
 #[derive(Clone, Copy)]
 pub struct OxartPayload<'data> {
-    kind: PayloadKind,
-    name: &'data str,
-    data: &'data [u8],
-    offset: u64,
+    /// The kind of the payload.
+    pub kind: PayloadKind,
+    /// The name, usually that of a file.
+    pub name: &'data str,
+    /// The bytes.
+    pub data: &'data [u8],
+    /// The offset of [`OxartPayload::data`] in bytes from the start of the bundle.
+    pub offset: u64,
 }
 
 /// A function that a bundle lists.
 #[derive(Debug, Clone, Copy)]
 pub struct OxartEntry<'data> {
-    kind: EntryKind,
-    symbol: &'data str,
-    metadata: Option<u64>,
+    /// The kind of the function.
+    pub kind: EntryKind,
+    /// The symbol by which the function is found in the payloads.
+    pub symbol: &'data str,
+    /// The metadata, if there are any. Their meaning depends on the kind.
+    pub metadata: Option<u64>,
 }
 
 impl Records {
@@ -124,30 +137,11 @@ impl<'data> Oxart<'data> {
         Ok(bundle)
     }
 
-    /// Returns the bytes of the bundle.
-    pub fn bytes(&self) -> &'data [u8] {
-        self.bytes
-    }
-
-    /// Returns the name, usually that of the crate.
-    pub fn name(&self) -> &'data str {
-        self.name
-    }
-
-    /// Returns the target of the device code: `sm_90`. PTX has the name of machine code, too.
-    pub fn target(&self) -> &'data str {
-        self.target
-    }
-
-    /// Returns the version of the format.
-    pub fn version(&self) -> u16 {
-        self.version
-    }
-
-    /// Returns the options with which the device code has to be compiled further, as bits. Bit 0:
-    /// no contraction of floating-point operations.
-    pub fn options(&self) -> u64 {
-        self.options
+    /// Returns the bundles of a section or file, one after another, each with its offset in bytes.
+    /// Between bundles, the iterator skips zeros. Iteration ends after the first error, or where
+    /// only zeros are left.
+    pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
+        in_a_row(data, 1, |rest| Self::parse(rest).map(|it| (it, it.bytes.len() as u64)))
     }
 
     /// Returns the payloads, in the order of their records.
@@ -203,44 +197,9 @@ fn text<'data>(
     core::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, offset))
 }
 
-impl<'data> OxartPayload<'data> {
-    /// Returns the kind of the payload.
-    pub fn kind(&self) -> PayloadKind {
-        self.kind
-    }
+impl<'data> OxartPayload<'data> {}
 
-    /// Returns the name, usually that of a file.
-    pub fn name(&self) -> &'data str {
-        self.name
-    }
-
-    /// Returns the bytes.
-    pub fn data(&self) -> &'data [u8] {
-        self.data
-    }
-
-    /// Returns the offset of [`OxartPayload::data`] in bytes from the start of the bundle.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-}
-
-impl<'data> OxartEntry<'data> {
-    /// Returns the kind of the function.
-    pub fn kind(&self) -> EntryKind {
-        self.kind
-    }
-
-    /// Returns the symbol by which the function is found in the payloads.
-    pub fn symbol(&self) -> &'data str {
-        self.symbol
-    }
-
-    /// Returns the metadata, if there are any. Their meaning depends on the kind.
-    pub fn metadata(&self) -> Option<u64> {
-        self.metadata
-    }
-}
+impl<'data> OxartEntry<'data> {}
 
 impl fmt::Debug for Oxart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -55,12 +55,10 @@ impl AmdGpu {
         }
     }
 
-    /// Returns the primary name of the processor.
     fn processor(&self) -> &str {
         self.primary.unwrap_or(&self.name[..self.processor_end])
     }
 
-    /// Whether `name` is the processor's name or an alias of it.
     #[inline(always)]
     fn is_processor(&self, name: &str) -> bool {
         let primary = self.processor();
@@ -69,7 +67,6 @@ impl AmdGpu {
                 && amdgpu::find(name).is_some_and(|row| row.name == primary))
     }
 
-    /// Returns the state of a feature that the device reports.
     fn feature(&self, name: &str) -> FeatureState {
         match name {
             "sramecc" => self.sramecc,

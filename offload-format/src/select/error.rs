@@ -75,20 +75,6 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::SeveralModules(modules))
     }
 
-    /// Returns the device that no image fits.
-    pub fn device(&self) -> &DeviceInfo {
-        &self.0.device
-    }
-
-    /// Returns the reason why there are no images, if the pack was not built or its images are
-    /// unknown.
-    pub fn why_absent(&self) -> Option<&'static str> {
-        match &self.0.cause {
-            Cause::NotBuilt(why) | Cause::UnknownImages(why) => Some(why),
-            Cause::Refused(_) | Cause::NoImages(_) | Cause::SeveralModules(_) => None,
-        }
-    }
-
     /// Returns the modules of the pack, if it has several and none was named.
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {

@@ -319,7 +319,6 @@ impl Refusal<&dyn fmt::Display> {
     }
 }
 
-/// Returns the CUDA version as text: `12.8` for 12080.
 pub(super) fn driver_text(version: u32) -> String {
     alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }

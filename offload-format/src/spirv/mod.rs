@@ -53,7 +53,6 @@ pub struct SpirvHeader {
 }
 
 impl SpirvHeader {
-    /// Whether bytes start with the magic number, in either byte order.
     pub(crate) fn is_at_start_of(data: &[u8]) -> bool {
         data.starts_with(&MAGIC.to_le_bytes()) || data.starts_with(&MAGIC.to_be_bytes())
     }
@@ -133,7 +132,6 @@ pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
 #[derive(Debug, Clone)]
 pub struct SpirvModule<'data> {
     data: &'data [u8],
-    version: SpirvVersion,
     bound: u32,
     kernels: Vec<SpirvKernel<'data>>,
     shared: SharedMemory,
@@ -177,7 +175,7 @@ impl<'data> SpirvModule<'data> {
         if reader.u32(0, "SPIR-V magic")? != MAGIC {
             return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
         }
-        let version = SpirvHeader::parse(data)?.version;
+        SpirvHeader::parse(data)?;
         let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
         reader.u32(4 * WORD, "SPIR-V header")?;
         if bound > MOST_IDS {
@@ -198,7 +196,7 @@ impl<'data> SpirvModule<'data> {
             at += count * WORD;
         }
         let Reading { kernels, shared, has_variables, blocks, .. } = reading;
-        Ok(Self { data, bound, version, kernels, shared, has_variables, blocks })
+        Ok(Self { data, bound, kernels, shared, has_variables, blocks })
     }
 
     /// Returns the reason why offload-gpu cannot run the kernels of a module, in words that follow
@@ -222,11 +220,6 @@ impl<'data> SpirvModule<'data> {
             "is SPIR-V whose kernel {} was not compiled with this kit's header: it requires no sub-groups of 32 lanes",
             other.name.escape_debug()
         ))
-    }
-
-    /// Returns the version in the header.
-    pub fn version(&self) -> SpirvVersion {
-        self.version
     }
 
     /// Returns the kernels, in the order of the module's entry points.
@@ -276,7 +269,7 @@ impl<'data> SpirvModule<'data> {
             write(&mut module, at, &[x.saturating_mul(y).saturating_mul(z), 1, 1]);
         }
         if let Some(it) = self.shared.dynamic {
-            // The module gets a constant of its own for the length: others may use the old one.
+            // The module gets its own constant for the length: others may use the old one.
             let id = self.bound;
             if id == MOST_IDS {
                 let what = "bound of a SPIR-V module (it leaves no ID for a constant)";

@@ -271,7 +271,6 @@ impl<'data> Reading<'data> {
         self.ids.get(id).declared
     }
 
-    /// Returns the index of the kernel whose function has this ID.
     fn kernel(&self, id: u32) -> Option<usize> {
         match self.declared(id) {
             Some(Declared::Kernel(index)) => Some(index),
@@ -359,7 +358,7 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment, whatever the file says that it is.
+/// Returns the next multiple of an alignment, whatever the file declares it to be.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion,
-    TargetId, Vendor, amdgpu,
+    TargetId, Vendor,
 };
 use core::fmt;
 
@@ -258,10 +258,11 @@ impl<'a> ImageCode<'a> {
     }
 
     /// Whether the code is SPIR-V, which a runtime compiles.
+    #[cfg(feature = "packs")]
     #[inline]
-    pub fn is_spirv(&self) -> bool {
+    pub(crate) fn is_spirv(&self) -> bool {
         matches!(self, ImageCode::SpirV { .. })
-            || self.target_id().is_some_and(|id| id.processor() == amdgpu::SPIRV)
+            || self.target_id().is_some_and(|id| id.processor() == super::amdgpu::SPIRV)
     }
 
     /// Returns the code with this version and these needs, if it is SPIR-V for any GPU.

@@ -131,7 +131,6 @@ impl<'a> TargetId<'a> {
         amdgpu::is_processor_name(self.processor) || self.processor == amdgpu::SPIRV
     }
 
-    /// Returns the target triple of code for this target.
     pub(super) fn triple(&self) -> &'static str {
         if self.processor == amdgpu::SPIRV { "spirv64-amd-amdhsa" } else { "amdgcn-amd-amdhsa" }
     }
@@ -147,11 +146,21 @@ impl<'a> TargetId<'a> {
     }
 
     /// Returns the named features, in the order written.
-    pub fn features(&self) -> Features<'a> {
-        Features { rest: self.features }
+    pub fn features(&self) -> impl Iterator<Item = (&'a str, FeatureState)> + use<'a> {
+        let mut rest = self.features;
+        core::iter::from_fn(move || {
+            let features = rest.strip_prefix(':')?;
+            let end = features.bytes().position(|byte| byte == b':').unwrap_or(features.len());
+            let feature;
+            (feature, rest) = features.split_at(end);
+            // `TargetId::parse` has checked that each feature ends with `+` or `-`.
+            match feature.strip_suffix('+') {
+                Some(name) => Some((name, FeatureState::On)),
+                None => Some((feature.strip_suffix('-')?, FeatureState::Off)),
+            }
+        })
     }
 
-    /// Returns the features as written: `:sramecc+:xnack-`.
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }
@@ -234,31 +243,9 @@ impl fmt::Display for TargetId<'_> {
     }
 }
 
-/// The named features of a [`TargetId`]; returned by [`TargetId::features`].
-#[derive(Debug, Clone)]
-pub struct Features<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Features<'a> {
-    type Item = (&'a str, FeatureState);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.strip_prefix(':')?;
-        let end = rest.bytes().position(|byte| byte == b':').unwrap_or(rest.len());
-        let (feature, rest) = rest.split_at(end);
-        self.rest = rest;
-        // `TargetId::parse` has checked that each feature ends with `+` or `-`.
-        match feature.strip_suffix('+') {
-            Some(name) => Some((name, FeatureState::On)),
-            None => Some((feature.strip_suffix('-')?, FeatureState::Off)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{CanonicalArch, OffloadArch};
+    use super::super::{OffloadArch, Target};
     use super::*;
 
     fn id(text: &str) -> TargetId<'_> {
@@ -271,7 +258,7 @@ mod tests {
         assert_eq!(id("fiji").to_canonical(), "gfx803");
         assert_eq!(id("gfx9-4-generic:xnack-").to_canonical(), "gfx9-4-generic:xnack-");
         for text in ["gfx906:xnack+:sramecc-", "fiji", "gfx9-4-generic:xnack-"] {
-            let canonical = CanonicalArch::from(OffloadArch::Amdgpu(id(text)));
+            let canonical = Target::parse(text).unwrap();
             assert_eq!(canonical.as_str(), id(text).to_canonical());
             assert_eq!(canonical.arch(), OffloadArch::Amdgpu(id(canonical.as_str())));
         }

@@ -42,13 +42,12 @@ impl IntelArch {
     ///
     /// Returns an error for any other text.
     #[inline]
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
         let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
         let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
         found.ok_or_else(|| ParseError::new(text, 0, reason))
     }
 
-    /// Whether a text is an architecture's name.
     #[inline]
     pub(super) fn has_name(text: &str) -> bool {
         Self::ALL.iter().any(|arch| arch.name() == text)
@@ -71,7 +70,6 @@ impl IntelArch {
         }
     }
 
-    /// Returns the extension of a file with an image for the target.
     pub(super) const fn extension(self) -> &'static str {
         match self {
             Self::Spirv64 => "spv",
@@ -180,7 +178,7 @@ const FEATURES: [Feature; 6] = [
 
 impl SpirvFeatures {
     /// All features.
-    pub const ALL: Self = Self((1 << FEATURES.len()) - 1);
+    pub(crate) const ALL: Self = Self((1 << FEATURES.len()) - 1);
 
     /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
     /// spaces separate.
@@ -209,18 +207,18 @@ impl SpirvFeatures {
 
     /// Returns the features of both sets.
     #[must_use]
-    pub const fn with(self, other: Self) -> Self {
+    pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns the features of this set that the other one lacks.
     #[must_use]
-    pub const fn without(self, other: Self) -> Self {
+    pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
     /// Whether the set is empty.
-    pub const fn is_empty(self) -> bool {
+    pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
     }
 

@@ -50,7 +50,7 @@ impl Needs {
     /// Before, it runs that of its own version. Source: NVIDIA's "CUDA Compatibility" (release
     /// 590), "Minor Version Compatibility".
     #[inline]
-    pub fn cuda(self) -> u32 {
+    pub(crate) fn cuda(self) -> u32 {
         let of_form = if self.form == Form::ZstdInFatbin { 12040 } else { 0 };
         let of_toolkit = match self.toolkit.unwrap_or(0) {
             toolkit @ 110.. => toolkit / 10 * 1000,
@@ -61,7 +61,7 @@ impl Needs {
 
     /// Returns the least ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
     #[inline]
-    pub fn rocm(self) -> u32 {
+    pub(crate) fn rocm(self) -> u32 {
         match self.form {
             Form::Plain | Form::ZstdInFatbin => 0,
             Form::CompressedBundle(1) => NEVER,

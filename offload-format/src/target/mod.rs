@@ -31,7 +31,7 @@ mod similar;
 mod triple;
 
 pub use code::{ImageCode, PackImageKind};
-pub use id::{FeatureState, Features, TargetId};
+pub use id::{FeatureState, TargetId};
 pub use intel::{IntelArch, SpirvFeatures, SpirvVersion};
 pub use loader::{Form, Needs};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
@@ -129,7 +129,7 @@ impl Vendor {
     }
 
     /// Returns the words for one device: `an AMD GPU`.
-    pub const fn device(self) -> &'static str {
+    pub(crate) const fn device(self) -> &'static str {
         self.row().device
     }
 
@@ -311,9 +311,9 @@ impl fmt::Display for OffloadArch<'_> {
     }
 }
 
-/// An [`OffloadArch`] in canonical form that owns its text.
+/// The target of one image, in canonical form: an [`OffloadArch`] that owns its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CanonicalArch {
+pub struct Target {
     text: String,
     parts: Parts,
 }
@@ -330,8 +330,23 @@ enum Parts {
     Cpu,
 }
 
-impl CanonicalArch {
-    /// Returns the target, without parsing it again.
+impl Target {
+    /// Reads a target in any spelling, like [`OffloadArch::parse`].
+    ///
+    /// Returns an error if it is malformed. Only the compiler can tell whether it knows the target.
+    #[inline]
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let arch = OffloadArch::parse(text)?;
+        let parts = match arch {
+            OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
+            OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
+            OffloadArch::Intel(arch) => Parts::Intel(arch),
+            OffloadArch::Cpu => Parts::Cpu,
+        };
+        Ok(Self { text: arch.to_canonical(), parts })
+    }
+
+    /// Returns the parsed parts, for a `match`.
     pub fn arch(&self) -> OffloadArch<'_> {
         match self.parts {
             Parts::Amdgpu { processor } => {
@@ -343,21 +358,30 @@ impl CanonicalArch {
         }
     }
 
-    /// Returns the text: `gfx906:sramecc-:xnack+`.
+    /// Returns the vendor of the devices that the target names.
+    pub fn vendor(&self) -> Vendor {
+        self.arch().vendor()
+    }
+
+    /// Whether the target is a GPU, and not the CPU.
+    pub fn is_gpu(&self) -> bool {
+        self.vendor().is_gpu()
+    }
+
+    /// Whether the image for the target is PTX.
+    pub fn is_ptx(&self) -> bool {
+        self.arch().is_ptx()
+    }
+
+    /// Returns the canonical name: `gfx906:sramecc-:xnack+`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-impl From<OffloadArch<'_>> for CanonicalArch {
+impl fmt::Display for Target {
     #[inline]
-    fn from(arch: OffloadArch<'_>) -> Self {
-        let parts = match arch {
-            OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
-            OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
-            OffloadArch::Intel(arch) => Parts::Intel(arch),
-            OffloadArch::Cpu => Parts::Cpu,
-        };
-        Self { text: arch.to_canonical(), parts }
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }

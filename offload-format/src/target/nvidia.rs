@@ -34,7 +34,6 @@ pub enum NvidiaCode {
 }
 
 impl NvidiaCode {
-    /// Returns the extension of a file with such code.
     pub(super) const fn extension(self) -> &'static str {
         match self {
             NvidiaCode::Cubin => "cubin",
@@ -117,7 +116,6 @@ const KNOWN: &[Known] = &[
     known(121, (8, 8), (8, 8), 22),
 ];
 
-/// Returns the numbers of the known architectures.
 #[inline]
 pub(super) fn numbers() -> impl Iterator<Item = u32> {
     KNOWN.iter().map(|known| known.number)
@@ -188,7 +186,6 @@ impl NvidiaArch {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Whether a text starts like an architecture's name.
     pub(super) fn has_prefix(text: &str) -> bool {
         text.starts_with("sm_") || text.starts_with("compute_")
     }
@@ -254,7 +251,7 @@ impl NvidiaArch {
     /// Returns the PTX ISA version that introduced this architecture, or `None` if the architecture
     /// is not in the table.
     #[inline]
-    pub fn first_ptx(&self) -> Option<PtxVersion> {
+    pub(crate) fn first_ptx(&self) -> Option<PtxVersion> {
         let plain = self.known()?.introduced;
         match self.suffix {
             None => Some(plain),
@@ -300,7 +297,7 @@ impl NvidiaArch {
 
     /// Whether a device of compute capability `major.minor` has the compute capability that `self`
     /// names. 11.0 is the new name of 10.1, so both count as equal if `self` is 10.1.
-    pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
+    pub(crate) fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
     }
@@ -315,14 +312,14 @@ impl NvidiaArch {
     }
 
     /// Whether this is the compute capability of a Tegra, the GPU of Jetson and DRIVE boards.
-    pub fn is_tegra(&self) -> bool {
+    pub(crate) fn is_tegra(&self) -> bool {
         is_tegra(self.major, self.minor)
     }
 
     /// Whether `self` or a device of compute capability `major.minor` is a Tegra GPU, and the two
     /// compute capabilities differ. In this case the device does not run machine code for `self`,
     /// even if the numbers would allow it.
-    pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
+    pub(crate) fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
 }
@@ -361,7 +358,7 @@ impl PtxVersion {
     /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history, the
     /// rule of 9.x is assumed: PTX ISA n.m came with CUDA (n+4).m.
     #[inline]
-    pub fn first_driver(&self) -> u32 {
+    pub(crate) fn first_driver(&self) -> u32 {
         match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
             Some((_, driver)) => *driver,
             // The numbers may come from a file, so the computation must not overflow.
@@ -381,7 +378,7 @@ impl PtxVersion {
     /// assert_eq!(PtxVersion::newest_for(12040).unwrap().to_string(), "8.4");
     /// ```
     #[inline]
-    pub fn newest_for(driver: u32) -> Option<Self> {
+    pub(crate) fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);
         let by_rule = Self::new((driver / 1000).saturating_sub(4), driver % 1000 / 10);
         let (last, _) = PTX_OF_DRIVERS[PTX_OF_DRIVERS.len() - 1];

@@ -16,11 +16,6 @@ impl ParseError {
         Self { text: text.to_string(), position, reason }
     }
 
-    /// Returns the name that could not be parsed.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Returns the offset in bytes of the wrong part, from the start of the name.
     pub fn position(&self) -> usize {
         self.position

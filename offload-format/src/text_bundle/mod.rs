@@ -25,7 +25,7 @@
 //!
 //! let leader = TextBundle::detect(&file).unwrap();
 //! let bundle = TextBundle::parse(&file, leader).unwrap();
-//! assert!(bundle.entries().map(|entry| entry.code_object()).eq(payloads));
+//! assert!(bundle.entries().map(|entry| entry.code_object).eq(payloads));
 //! ```
 
 mod leader;
@@ -34,5 +34,5 @@ mod read;
 mod write;
 
 pub use leader::CommentLeader;
-pub use read::{Entries, TextBundle};
+pub use read::TextBundle;
 pub use write::TextBundleBuilder;

@@ -20,7 +20,7 @@ impl<'data> TextBundle<'data> {
     /// Returns an error if an entry has no END line, or if an ID is not UTF-8.
     pub fn parse(data: &'data [u8], leader: CommentLeader) -> Result<Self> {
         let bundle = Self { data, leader };
-        let mut entries = bundle.entries();
+        let mut entries = Entries { data, leader, at: 0 };
         let mut index = 0;
         while entries.read().map_err(|error| error.in_entry(index))?.is_some() {
             index += 1;
@@ -41,8 +41,10 @@ impl<'data> TextBundle<'data> {
     }
 
     /// Returns the entries in file order. Several entries may have the same ID.
-    pub fn entries(&self) -> Entries<'data> {
-        Entries { data: self.data, leader: self.leader, at: 0 }
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + use<'data> {
+        let mut entries = Entries { data: self.data, leader: self.leader, at: 0 };
+        // `TextBundle::parse` has already read every entry without an error.
+        core::iter::from_fn(move || entries.read().ok().flatten())
     }
 }
 
@@ -52,9 +54,8 @@ impl fmt::Debug for TextBundle<'_> {
     }
 }
 
-/// The entries of a [`TextBundle`] in file order; returned by [`TextBundle::entries`].
-#[derive(Clone)]
-pub struct Entries<'data> {
+/// The entries of a [`TextBundle`] in file order, from offset `at` on.
+struct Entries<'data> {
     data: &'data [u8],
     leader: CommentLeader,
     at: usize,
@@ -77,21 +78,6 @@ impl<'data> Entries<'data> {
         let id = str::from_utf8(&self.data[id_at..id_at + id_size])
             .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at as u64))?;
         let code_object = &self.data[offset..offset + size];
-        Ok(Some(Entry { id, offset: offset as u64, code_object }))
-    }
-}
-
-impl<'data> Iterator for Entries<'data> {
-    type Item = Entry<'data>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        // `TextBundle::parse` has already read every entry without an error.
-        self.read().ok().flatten()
-    }
-}
-
-impl fmt::Debug for Entries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
+        Ok(Some(Entry { id_str: id, offset: offset as u64, code_object }))
     }
 }

@@ -62,7 +62,6 @@ struct Shape {
 /// empty.
 type Trait<'a> = (usize, &'a str, Option<u64>, String);
 
-/// Returns the name of a trait.
 fn ident((number, name, bytes, _): &Trait<'_>) -> String {
     let bytes = bytes.map_or_else(|| "T".to_owned(), |bytes| bytes.to_string());
     format!("{name}_{number}_{bytes}")
@@ -79,7 +78,8 @@ fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String
     (count > 0).then(|| {
         format!(
             "cudarc passes a buffer of numbers as vectors by \
-             `{reference}unsafe {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`"
+             `{reference}{} {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`",
+            "unsafe"
         )
     })
 }
@@ -412,7 +412,6 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Returns the arguments of a kernel, if the image records them.
 fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgument]> {
     image.kernel(symbol)?.arguments.as_deref()
 }

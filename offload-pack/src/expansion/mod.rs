@@ -104,7 +104,6 @@ pub struct Program<'a> {
     pub own: &'a [Own],
 }
 
-/// Returns a name without the `r#` of a raw identifier.
 fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }

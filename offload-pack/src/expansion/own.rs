@@ -33,12 +33,10 @@ impl<'a> OwnTypes<'a> {
         self.all.contains(&name)
     }
 
-    /// Whether the program replaces any record.
     pub(super) fn is_empty(&self) -> bool {
         self.own.is_empty()
     }
 
-    /// Returns the program's type for this record.
     pub(super) fn of(&self, name: &str) -> Option<&Own> {
         self.own.iter().find(|it| it.record == name)
     }

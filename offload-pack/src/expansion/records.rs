@@ -74,7 +74,6 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
     }
 }
 
-/// Returns the arguments of the struct's attribute `repr`.
 fn repr(record: &Record, records: &[Record]) -> String {
     match (&record.content, record.size) {
         (Content::Packed(_), _) => "C, packed".into(),

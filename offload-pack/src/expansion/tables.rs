@@ -160,7 +160,6 @@ fn option(value: Option<String>) -> String {
     }
 }
 
-/// Returns an image's record. `lists` are the names of its kernels and of their limits.
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
     // `Debug` of a kind and of an origin is an expression, apart from paths.

@@ -109,7 +109,6 @@ pub(super) fn find<'a>(
     all
 }
 
-/// Returns an argument as Rust code.
 fn argument_text(value: &TemplateValue, records: &[Record]) -> String {
     match value {
         TemplateValue::Type(Type::Scalar(Scalar::Bool)) => BOOL.to_owned(),
@@ -157,7 +156,6 @@ impl Instance<'_> {
     }
 }
 
-/// Returns the type of a number; `None` for a type.
 fn number(value: &TemplateValue) -> Option<Scalar> {
     match value {
         TemplateValue::Type(_) => None,
@@ -214,7 +212,6 @@ impl<'a> Generic<'a> {
         Some(Self { name: name(), instances, alike, arguments, of_self })
     }
 
-    /// Returns the kernels of the instances.
     pub(super) fn kernels(&self) -> impl Iterator<Item = &'a Signature> {
         self.instances.iter().map(|it| it.kernel)
     }
@@ -230,7 +227,6 @@ impl<'a> Generic<'a> {
         if others.is_empty() { String::new() } else { format!("<{}>", others.join(", ")) }
     }
 
-    /// Returns the names of the arguments.
     fn names(&self) -> Vec<String> {
         self.arguments.iter().map(|it| it.name.clone()).collect()
     }
@@ -302,7 +298,6 @@ impl<'a> Generic<'a> {
         })
     }
 
-    /// Returns the parameters of the generic function.
     pub(super) fn parameters(&self, records: &[Record]) -> Vec<Parameter<'a>> {
         let mut all = Vec::new();
         for (at, parameter) in self.instances[0].kernel.parameters.iter().enumerate() {
@@ -497,7 +492,6 @@ impl<'a> Generic<'a> {
         String::new()
     }
 
-    /// Returns the documentation of the function.
     fn documentation(&self) -> String {
         let Instance { kernel, template, .. } = &self.instances[0];
         let mut doc = documentation(&kernel.comment);

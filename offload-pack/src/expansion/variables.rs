@@ -75,7 +75,6 @@ pub(super) fn write(
     }
 }
 
-/// Returns the types of the variables that host code can access.
 pub(super) fn types(variables: &[Variable]) -> Vec<&Type> {
     variables.iter().filter(|it| it.obstacle.is_none()).map(|it| &it.ty).collect()
 }

@@ -253,7 +253,7 @@ pub fn describe(parameters: &[Parameter], records: &[Record]) -> String {
 
 /// Returns a type as text, with the records that it contains or points to.
 #[inline]
-pub fn describe_type(ty: &Type, records: &[Record]) -> String {
+pub(crate) fn describe_type(ty: &Type, records: &[Record]) -> String {
     let mut text = ty.to_string();
     add_records(&mut text, [ty].into(), records);
     text

@@ -79,7 +79,7 @@ impl Record {
 
     /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
     /// alignment as large as the record's.
-    pub fn names_alignment(&self, records: &[Record]) -> bool {
+    pub(crate) fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
             Content::Opaque | Content::Empty | Content::Differs => Some(1),
@@ -101,7 +101,7 @@ impl Record {
     }
 
     /// Whether each byte of the record belongs to a number: there is no padding, and no address.
-    pub fn is_plain(&self, records: &[Record]) -> bool {
+    pub(crate) fn is_plain(&self, records: &[Record]) -> bool {
         let Some(fields) = self.content.fields() else { return self.is_empty() };
         let mut bytes = 0;
         for field in fields {
@@ -116,7 +116,7 @@ impl Record {
     }
 
     /// Whether host code can compare two values: the content of each part is known.
-    pub fn is_known(&self, records: &[Record]) -> bool {
+    pub(crate) fn is_known(&self, records: &[Record]) -> bool {
         match self.content.fields() {
             Some(fields) => fields.iter().all(|field| field.ty.is_known(records)),
             None => self.is_empty(),

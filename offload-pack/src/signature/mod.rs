@@ -39,7 +39,8 @@ mod variable;
 #[cfg(feature = "expansion")]
 mod write;
 
-pub use compare::{Comparison, describe, describe_type};
+pub(crate) use compare::describe_type;
+pub use compare::{Comparison, describe};
 pub use enumeration::{Enumeration, Enumerator};
 pub use identifier::{Identifiers, field_identifier, identifier};
 pub use record::{Content, Field, Record};
@@ -49,7 +50,7 @@ pub use template::{Template, TemplateArgument, TemplateValue};
 pub use text::LineError;
 #[cfg(all(test, feature = "expansion"))]
 pub(crate) use text::tests;
-pub use types::{Scalar, Size, Type, TypeError};
+pub use types::{Scalar, Size, Type};
 pub use variable::{Obstacle, Variable};
 
 use alloc::string::String;
@@ -73,7 +74,7 @@ pub struct Signatures {
 impl Signatures {
     /// Whether nothing is known of the module.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -126,7 +126,6 @@ const MOST_ALIGN: u64 = 16;
 /// The start of the names of HIP's vectors, such as `HIP_vector_type<float, 4U>`.
 const OF_HIP: &str = "HIP_vector_type<";
 
-/// Returns the vector that has this name in a source.
 fn vector(source_name: &str) -> Option<Vector> {
     if let Some((_, name, number)) = PAIRS.iter().find(|(name, ..)| *name == source_name) {
         let number = Number::Shared(number);

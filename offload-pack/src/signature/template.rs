@@ -71,7 +71,7 @@ impl Template {
     }
 
     /// Returns the types among the arguments.
-    pub fn types(&self) -> impl Iterator<Item = &Type> {
+    pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
         self.arguments.iter().filter_map(|argument| match &argument.value {
             TemplateValue::Type(ty) => Some(ty),
             TemplateValue::Number { .. } => None,

@@ -52,17 +52,21 @@ use core::fmt;
 #[cfg(feature = "expansion")]
 use core::str::FromStr;
 
-/// The error for an unexpected line in the text of signatures.
+/// The error for an unexpected line in the text of signatures, or for a text that is no type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// The unexpected line.
+    /// The line or the type.
     pub text: String,
 }
 
 impl fmt::Display for LineError {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a line of a kernel's signature, or is in the wrong place", self.text)
+        write!(
+            f,
+            "'{}' is not a type or a line of a kernel's signature, or is in the wrong place",
+            self.text
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! Types, and their text: `i32`, `*const f32`, `[u16; 3]`, `float4`.
 
+use super::LineError;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -62,7 +63,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// All scalars with their names.
-    pub const ALL: [(&'static str, Scalar); 17] = [
+    pub(crate) const ALL: [(&'static str, Scalar); 17] = [
         ("bool", Scalar::Bool),
         ("i8", Scalar::I8),
         ("u8", Scalar::U8),
@@ -115,22 +116,6 @@ impl fmt::Display for Type {
     }
 }
 
-/// The error for a text that is not a type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypeError {
-    /// The text that is not a type.
-    pub text: String,
-}
-
-impl fmt::Display for TypeError {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a type", self.text)
-    }
-}
-
-impl core::error::Error for TypeError {}
-
 /// The deepest allowed nesting of types, safe for the stack. Sources may nest them deeper.
 const DEEPEST: usize = 32;
 
@@ -147,11 +132,11 @@ impl Type {
 }
 
 impl FromStr for Type {
-    type Err = TypeError;
+    type Err = LineError;
 
     #[inline]
-    fn from_str(text: &str) -> Result<Self, TypeError> {
-        parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
+    fn from_str(text: &str) -> Result<Self, LineError> {
+        parse(text, DEEPEST).ok_or_else(|| LineError { text: text.to_string() })
     }
 }
 
@@ -203,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_no_type_is_refused() {
         for text in ["", "*f32", "[u8; x]", "[u8]", "a b", "*const ", "ns::P"] {
-            assert_eq!(text.parse::<Type>(), Err(TypeError { text: text.to_string() }), "{text}");
+            assert_eq!(text.parse::<Type>(), Err(LineError { text: text.to_string() }), "{text}");
         }
         assert!("*mut ".repeat(100_000).parse::<Type>().is_err());
         for (levels, may_be_nested) in [(30, true), (31, false)] {

@@ -45,7 +45,6 @@ impl fmt::Display for Record {
 }
 
 impl Content {
-    /// Returns the word for the kind of content.
     fn word(&self) -> &'static str {
         match self {
             Content::Opaque => OPAQUE,

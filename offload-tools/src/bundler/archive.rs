@@ -31,9 +31,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
         .members()
         .map(|member| {
             let data = member
-                .data()
+                .data
                 .unwrap_or_else(|| outside_members.next().expect("each was opened").bytes());
-            (member.name(), data)
+            (member.name, data)
         })
         .collect();
     if options.check_input_archive {
@@ -69,11 +69,11 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
 /// relative to the archive's folder.
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-    let outside = archive.members().filter(|member| member.data().is_none());
+    let outside = archive.members().filter(|member| member.data.is_none());
     let open = |member: archive::Member<'_>| {
-        let name = String::from_utf8_lossy(member.name());
+        let name = String::from_utf8_lossy(member.name);
         Input::open_thin_member(&folder.join(&*name))
-            .map_err(|error| Failure::of_member(member.name(), &error))
+            .map_err(|error| Failure::of_member(member.name, &error))
     };
     outside.map(open).collect()
 }
@@ -107,8 +107,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
 /// bundle or is damaged; the damage is reported when the member is unbundled.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
-        (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
-        (Err(_), Ok(bundle)) => bundle.entries().map(|entry| entry.id_str()).collect(),
+        (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str).collect(),
+        (Err(_), Ok(bundle)) => bundle.entries().map(|entry| entry.id_str).collect(),
         (Err(_), Err(_)) => Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Failure, FileType, verbose};
 use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource};
 use offload_format::bundle::{self, Bundle, EntryTable};
-use offload_format::compressed::{Bundles, CompressedBundle, Found, MAGIC};
+use offload_format::compressed::{CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::text_bundle::TextBundle;
@@ -55,7 +55,7 @@ impl Carrier<'_> {
     /// bytes are needed; otherwise returns `None`.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
-        let size = bundle.uncompressed_size();
+        let size = bundle.uncompressed_size;
         if wanted < WORTH_A_BUFFER || wanted < size / 2 || size > MEMORY_LIMIT {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ impl<'a> Contents<'a> {
             return Ok(Self { groups: vec![Group { carrier: Carrier::Input(input), entries }] });
         }
         let mut groups = Vec::new();
-        for found in Bundles::new(bytes, MEMORY_LIMIT) {
+        for found in Found::in_a_row(bytes, MEMORY_LIMIT) {
             match found {
                 Ok((at, Found::Plain(bundle))) => {
                     groups.push(Group {
@@ -229,8 +229,8 @@ fn compressed<'a>(
             Ok(table) => {
                 let table = EntryTable::parse(&table).map_err(failed)?;
                 let entries = table.entries().map(|entry| Entry {
-                    id: entry.id_str().to_owned(),
-                    range: entry.offset()..entry.offset().saturating_add(entry.size()),
+                    id: entry.id_str.to_owned(),
+                    range: entry.offset..entry.offset.saturating_add(entry.size),
                     is_host_placeholder: false,
                 });
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
@@ -262,13 +262,13 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     if let FileType::Text(leader) = file_type {
         let entries = TextBundle::parse(bytes, leader)?.entries();
         return Ok(entries
-            .map(|found| entry(found.id_str(), found.offset(), found.code_object(), false))
+            .map(|found| entry(found.id_str, found.offset, found.code_object, false))
             .collect());
     }
     if let (FileType::Object, Ok(bundle)) = (file_type, ObjectBundle::parse(bytes)) {
         let entries = bundle.entries();
         let entry = |found: bundle::Entry<'_>| {
-            entry(found.id_str(), found.offset(), found.code_object(), found.is_host_placeholder())
+            entry(found.id_str, found.offset, found.code_object, found.is_host_placeholder())
         };
         return Ok(entries.map(entry).collect());
     }
@@ -282,9 +282,9 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
 /// Returns the entries of a binary bundle that starts at offset `at`.
 fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     let entry = |found: bundle::Entry<'_>| {
-        let offset = at + found.offset();
-        let range = offset..offset + found.code_object().len() as u64;
-        Entry { id: found.id_str().to_owned(), range, is_host_placeholder: false }
+        let offset = at + found.offset;
+        let range = offset..offset + found.code_object.len() as u64;
+        Entry { id: found.id_str.to_owned(), range, is_host_placeholder: false }
     };
     bundle.entries().map(entry).collect()
 }

@@ -11,7 +11,7 @@
 //! | `targets` | checks the targets |
 //! | `bundle`, `list`, `unbundle`, `archive` | do it |
 //! | `contents` | finds the entries of a bundle of any form, and copies them |
-//! | `verbose` | what `-verbose` says of compressed bundles |
+//! | `verbose` | what `-verbose` prints about compressed bundles |
 //! | `objcopy` | the command lines that `-###` prints |
 
 mod archive;

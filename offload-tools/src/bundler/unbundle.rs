@@ -201,7 +201,7 @@ fn copy_whole(
     to: &OsStr,
 ) -> Result<(), Failure> {
     let size = match carrier {
-        Carrier::Stream(bundle) => bundle.uncompressed_size(),
+        Carrier::Stream(bundle) => bundle.uncompressed_size,
         _ => carrier.bytes().map_or(0, |bytes| bytes.len() as u64),
     };
     Copier::new(carrier).copy(0..size, output, &options.inputs[0], to)

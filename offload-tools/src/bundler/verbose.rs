@@ -28,10 +28,10 @@ pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
 /// Prints the sizes, the time, the method and the hashes of a decompression; `bundle` is the
 /// decompressed bundle.
 pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], took: Duration) {
-    let (size, payload) = (bundle.len() as u64, compressed.payload().len() as u64);
+    let (size, payload) = (bundle.len() as u64, compressed.payload.len() as u64);
     let recalculated = hash(bundle);
-    eprintln!("Compressed bundle format version: {}", compressed.version());
-    if let Some(total) = compressed.total_size() {
+    eprintln!("Compressed bundle format version: {}", compressed.version);
+    if let Some(total) = compressed.total_size {
         eprintln!("Total file size (from header): {} bytes", grouped(total));
     }
     eprintln!("Decompression method: {}", compressed.method().map_or("unknown", name));
@@ -39,9 +39,9 @@ pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], too
     eprintln!("Size after decompression: {} bytes", grouped(size));
     rates(size, payload);
     eprintln!("Decompression speed: {} MB/s", speed(size, took));
-    eprintln!("Stored hash: {:#016x}", compressed.hash());
+    eprintln!("Stored hash: {:#016x}", compressed.hash);
     eprintln!("Recalculated hash: {recalculated:#016x}");
-    eprintln!("Hashes match: {}", if recalculated == compressed.hash() { "Yes" } else { "No" });
+    eprintln!("Hashes match: {}", if recalculated == compressed.hash { "Yes" } else { "No" });
 }
 
 /// Prints that nothing had to be decompressed.

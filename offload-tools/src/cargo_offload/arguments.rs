@@ -52,7 +52,7 @@ pub struct Asked {
     /// The number of orders of blocks and threads in which each test program runs; 0 if no such
     /// runs are requested.
     pub orders: u32,
-    /// The lanes of warps, each for runs of their own; empty if the environment decides.
+    /// The lanes of warps, each with separate runs; empty if the environment decides.
     pub lanes: Vec<u32>,
     /// The seed of the first random order.
     pub seed: u64,

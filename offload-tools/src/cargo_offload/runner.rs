@@ -50,8 +50,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns what the first image in a program that makes this check says of itself. Returns `None`
-/// if no image makes it.
+/// Returns what the first image in a program that makes this check records about itself. Returns
+/// `None` if no image makes it.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {

@@ -1,6 +1,6 @@
 //! The source lines of stack frames in images for the CPU.
 //!
-//! GCC's runtimes read the line numbers of the images that are there at the first report, and of no
+//! GCC's runtimes read the line numbers of the images that exist at the first report, and of no
 //! image that is loaded later. Frames also name the image and the offset in it, and the log folder
 //! has a copy of each image, from which `addr2line` of the binutils gets the lines.
 
@@ -99,7 +99,7 @@ fn replaced(text: &str, lines: &Lines) -> String {
             result += line;
             continue;
         };
-        // Inlined functions have frames of their own, with the same offset.
+        // Inlined functions have separate frames, with the same offset.
         if previous.as_ref() != Some(&key) {
             for (function, place) in places {
                 result += &format!("{start}in {function} {place} {end}\n");

@@ -128,8 +128,8 @@ impl CpuKernelRecord {
     }
 }
 
-/// Returns what the compiler of an image for the CPU says of itself, in the section `.comment`. The
-/// parts of the C library that are linked may be by another one, GCC.
+/// Returns what the compiler of an image for the CPU records about itself, in the section
+/// `.comment`. The linked parts of the C library may be by a different one, GCC.
 pub fn cpu_compiler(image: &[u8]) -> Option<String> {
     let text = text_of(image, b".comment");
     let words = |of: &str| text.split('\0').find(|words| words.contains(of)).map(str::to_owned);

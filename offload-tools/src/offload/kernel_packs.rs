@@ -120,7 +120,7 @@ impl KernelPacks {
     pub(super) fn missing(&self) -> Vec<&str> {
         let tables = self.tables();
         let all: BTreeSet<&str> =
-            tables.iter().flat_map(|table| table.kernels()).map(|kernel| kernel.binary()).collect();
+            tables.iter().flat_map(|table| table.kernels()).map(|kernel| kernel.binary).collect();
         let entries = self.entries.iter().map(String::as_str);
         entries.filter(|entry| !self.packs.is_empty() && !all.contains(entry)).collect()
     }
@@ -138,7 +138,7 @@ impl KernelPacks {
         };
         let has = |entry: &str, is_searched: &dyn Fn(&str) -> bool| {
             let mut kernels = tables.iter().flat_map(|table| table.kernels());
-            kernels.any(|kernel| kernel.binary() == entry && is_searched(kernel.target()))
+            kernels.any(|kernel| kernel.binary == entry && is_searched(kernel.target))
         };
         let missing = self.missing();
         let asked = self.entries.iter().map(String::as_str).filter(|it| !missing.contains(it));

@@ -4,9 +4,7 @@ use crate::files::{Input, MEMORY_LIMIT, PayloadSource, os_message};
 use crate::text::escaped_path;
 use offload_format::fat_file::{self, ContainerKind, Content, FileKind};
 use offload_format::image::Bitcode;
-use offload_format::offload_binary::{
-    Image, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind, StatedKind,
-};
+use offload_format::offload_binary::{Image, MAGIC, OffloadBinary, OffloadKind, StatedKind};
 use offload_format::section::DeviceSection;
 use offload_format::{Error, ErrorKind};
 use std::ops::Range;
@@ -169,11 +167,11 @@ impl Walk<'_> {
         origin: &[u8],
     ) -> Result<(), String> {
         let mut end = 0;
-        for binary in OffloadBinaries::new(section) {
+        for binary in OffloadBinary::in_a_row(section) {
             let (at, binary) =
                 binary.map_err(|error| self.message(&error, section.len().saturating_sub(end)))?;
             end = (at + binary.size()) as usize;
-            let Some(compressed) = binary.compressed() else {
+            let Some(compressed) = binary.compressed else {
                 self.images(input, &binary, offset + at, origin);
                 continue;
             };
@@ -197,17 +195,17 @@ impl Walk<'_> {
         origin: &[u8],
     ) {
         let found = |image: Image<'_>| {
-            let start = offset + image.offset();
+            let start = offset + image.offset;
             Found {
                 origin: origin.to_owned(),
-                image_kind: image.image_kind(),
-                offload_kind: image.offload_kind(),
+                image_kind: image.image_kind,
+                offload_kind: image.offload_kind,
                 strings: image
                     .strings()
                     .map(|(key, value)| (key.to_owned(), value.to_owned()))
                     .collect(),
                 input: Rc::clone(input),
-                range: start..start + image.data().len() as u64,
+                range: start..start + image.data.len() as u64,
             }
         };
         self.found.extend(binary.images().map(found));

@@ -13,8 +13,8 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
         Ok(archive) => archive,
         Err(error) => return problem(error.to_string()),
     };
-    let member = archive.members().find(|member| member.name().starts_with(b"data.tar"));
-    let Some((name, data)) = member.and_then(|member| Some((member.name(), member.data()?))) else {
+    let member = archive.members().find(|member| member.name.starts_with(b"data.tar"));
+    let Some((name, data)) = member.and_then(|member| Some((member.name, member.data?))) else {
         return problem(
             "it has no data.tar, where a package's files are: it is damaged".to_owned(),
         );

@@ -5,7 +5,7 @@
 
 use super::lowered_ptx::assert_are_lowered;
 use super::{MODULES, SOME, paths};
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_tests::prelude::*;
 
 const TOOLS: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::OldPtxas]);
@@ -94,10 +94,10 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
     let folder = scenario.folder.join("taken");
     fs::create_dir(&folder).expect("the scratch folder can be written");
     let mut images = BTreeMap::new();
-    for binary in OffloadBinaries::new(&plain) {
+    for binary in OffloadBinary::in_a_row(&plain) {
         for image in binary.expect("our own pack can be read").1.images() {
             let module = image.string("module").expect("several modules");
-            images.insert(format!("{module}.{}", image.arch().expect("for a GPU")), image.data());
+            images.insert(format!("{module}.{}", image.arch().expect("for a GPU")), image.data);
         }
     }
     assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
@@ -133,7 +133,7 @@ fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: us
     // The pack has one offload binary for each module: a header of 40 bytes, then a compressed
     // stream.
     const HEADER: usize = 40;
-    let mut streams: Vec<usize> = OffloadBinaries::new(pack)
+    let mut streams: Vec<usize> = OffloadBinary::in_a_row(pack)
         .map(|it| it.expect("our own pack can be read").0 as usize + HEADER)
         .collect();
     assert_eq!(streams.len(), modules);

@@ -2,7 +2,7 @@
 //! and the CUDA runtime without a driver check the images.
 
 use super::{MODULES, NVIDIA, path, paths};
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_tests::judges::{assert_is_for, cuda_images, image_file_name, shared_libraries};
 use offload_tests::prelude::*;
 
@@ -117,7 +117,7 @@ fn assert_has_all(
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }
     let pack = read(scenario.output(profile, "candle.pack"));
-    assert_eq!(OffloadBinaries::new(&pack).count(), modules.len() * targets.len());
+    assert_eq!(OffloadBinary::in_a_row(&pack).count(), modules.len() * targets.len());
 
     let libraries = shared_libraries(&program);
     assert!(!libraries.contains("cuda"), "{libraries}");

@@ -16,7 +16,7 @@ const NEWEST: &str = "9.5";
 pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
     let image = folder.display();
     let header = PtxHeader::parse(text).expect("PTX has a header");
-    assert_eq!(header.version(), version, "{image}");
+    assert_eq!(header.version, version, "{image}");
     let arch = target.replace("compute", "sm");
     let assemble = |ptxas: Command, name: &str, text: &[u8]| {
         // Cubins name their source, so all sources have the same name.
@@ -94,7 +94,7 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
     let versions = |name: &str| {
         TARGETS.map(|target| {
             let text = scenario.output_bytes("debug", &format!("pack/{name}.{target}.ptx"));
-            PtxHeader::parse(&text).expect("PTX has a header").version().to_string()
+            PtxHeader::parse(&text).expect("PTX has a header").version.to_string()
         })
     };
     let printed = scenario.build().arg("-vv").passes();

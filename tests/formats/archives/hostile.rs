@@ -28,7 +28,7 @@ fn one_of_each(folder: &str) -> Vec<Vec<u8>> {
 fn use_up(bytes: &[u8]) {
     visit::archive(bytes);
     for member in Archive::parse(bytes).iter().flat_map(Archive::members) {
-        assert!(member.data().is_none_or(|data| data.len() as u64 == member.size()));
+        assert!(member.data.is_none_or(|data| data.len() as u64 == member.size));
     }
 }
 
@@ -36,7 +36,7 @@ fn use_up(bytes: &[u8]) {
 fn every_truncation() {
     for bytes in one_of_each("archives-truncated") {
         let ends: Vec<u64> =
-            Archive::parse(&bytes).unwrap().members().map(|member| member.offset()).collect();
+            Archive::parse(&bytes).unwrap().members().map(|member| member.offset).collect();
         for length in 0..bytes.len() {
             use_up(&bytes[..length]);
             match Archive::parse(&bytes[..length]).map_err(|error| error.kind()) {
@@ -70,7 +70,7 @@ fn every_byte_changed() {
     for bytes in one_of_each("archives-changed") {
         let archive = Archive::parse(&bytes).unwrap();
         // Change only tables and headers: the contents of members are not read.
-        let starts: Vec<usize> = archive.members().map(|member| member.offset() as usize).collect();
+        let starts: Vec<usize> = archive.members().map(|member| member.offset as usize).collect();
         let headers = starts.iter().flat_map(|start| *start..start + 80);
         for at in (0..starts[0]).chain(headers) {
             for value in [0, 1, b' ', b'/', b'#', b'9', b'\n', 0x7f, 0x80, 0xff] {
@@ -108,15 +108,4 @@ fn tables_that_ask_for_much_work() {
     // Now the name ends at the maximum length, which is not an error.
     archive.replace_range(68 + 4096..68 + 4098, "/\n");
     assert_eq!(Archive::parse(archive.as_bytes()).unwrap().members().count(), 20_000);
-    // Symbols that all have the same long name.
-    let (count, text) = (50_000usize, 1 << 20);
-    let mut table = ((8 * count) as u32).to_le_bytes().to_vec();
-    table.resize(4 + 8 * count, 0);
-    table.extend_from_slice(&(text as u32).to_le_bytes());
-    table.resize(table.len() + text - 1, b'x');
-    table.push(0);
-    let mut archive = format!("!<arch>\n{}", header("__.SYMDEF", table.len())).into_bytes();
-    archive.extend_from_slice(&table);
-    let archive = Archive::parse(&archive).unwrap();
-    assert_eq!(archive.symbols().unwrap_err().kind(), ErrorKind::Malformed);
 }

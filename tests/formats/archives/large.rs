@@ -1,7 +1,7 @@
 //! Archives of more than 4 GiB and their symbol table, compared with `llvm-ar` and `llvm-nm`.
 
 use super::{NAMES, armap, listed, members, our_armap};
-use offload_format::archive::{Archive, ArchiveBuilder, ArchiveKind};
+use offload_format::archive::ArchiveBuilder;
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
@@ -10,13 +10,13 @@ use offload_tests::prelude::*;
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
-    for (format, kind) in [("gnu", ArchiveKind::Gnu64), ("darwin", ArchiveKind::Darwin64)] {
+    for (format, table) in [("gnu", "/SYM64/"), ("darwin", "__.SYMDEF_64")] {
         let archive = format!("{format}.a");
         let options = format!("crD --format={format} {archive}");
         let mut tool = in_folder(llvm("llvm-ar"), &folder, &options);
         succeed(tool.env("SYM64_THRESHOLD", "1").args(NAMES));
         let bytes = read(folder.join(&archive));
-        assert_eq!(Archive::parse(&bytes).unwrap().kind(), kind);
+        assert!(bytes[8..].windows(table.len()).take(70).any(|it| it == table.as_bytes()));
         assert_eq!(our_armap(&bytes), armap(&folder, &archive));
         assert_eq!(our_armap(&bytes).len(), 6);
     }

@@ -60,7 +60,7 @@ fn text(bytes: &[u8]) -> String {
 /// Returns the members that our reader finds in an archive.
 fn read_members(archive: &[u8]) -> Vec<Member> {
     let members = Archive::parse(archive).unwrap().members();
-    members.map(|member| (text(member.name()), member.data().unwrap().to_vec())).collect()
+    members.map(|member| (text(member.name), member.data.unwrap().to_vec())).collect()
 }
 
 /// Returns the symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
@@ -73,14 +73,10 @@ fn armap(folder: &Path, archive: &str) -> Vec<String> {
     lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns the symbol table that our reader finds, in the format of `llvm-nm`.
+/// Returns the symbol table of an archive, in the format of `llvm-nm`.
 fn our_armap(archive: &[u8]) -> Vec<String> {
-    let archive = Archive::parse(archive).unwrap();
-    let symbols = archive.symbols().unwrap().map(|symbol| {
-        let member = archive.member_at(symbol.member_offset()).unwrap();
-        format!("{} in {}", text(symbol.name()), text(member.name()))
-    });
-    symbols.collect()
+    let symbols = archive_symbols(archive).into_iter();
+    symbols.map(|(symbol, member)| format!("{} in {}", text(&symbol), text(&member))).collect()
 }
 
 fn archive_of(members: &[Member]) -> Vec<u8> {

@@ -1,22 +1,16 @@
 //! Tests reading archives of every kind that `llvm-ar`, `llvm-lib` and GNU `ar` wrote.
 
-use super::{NAMES, archive_of, armap, listed, llvm_ar, members, object, our_armap, read_members};
-use offload_format::archive::{Archive, ArchiveKind};
+use super::{NAMES, archive_of, listed, llvm_ar, members, object, read_members};
+use offload_format::archive::Archive;
 use offload_tests::prelude::*;
 
 #[test(LLVM)]
 fn every_kind_is_read() {
-    for (format, kind) in [
-        ("gnu", ArchiveKind::Gnu),
-        ("bsd", ArchiveKind::Bsd),
-        ("darwin", ArchiveKind::Bsd),
-        ("coff", ArchiveKind::Coff),
-    ] {
+    for format in ["gnu", "bsd", "darwin", "coff"] {
         let folder = scratch::folder(&format!("archives-read-{format}"));
         let members = members(&folder);
         let bytes = llvm_ar(&folder, &format!("crD --format={format} x.a"), &NAMES);
-        let archive = Archive::parse(&bytes).unwrap();
-        assert_eq!((archive.kind(), archive.is_thin()), (kind, false), "{format}");
+        assert!(!Archive::parse(&bytes).unwrap().is_thin(), "{format}");
         if format != "darwin" {
             assert_eq!(read_members(&bytes), members, "{format}");
         } else {
@@ -31,14 +25,6 @@ fn every_kind_is_read() {
             }
         }
         assert_eq!(listed(llvm("llvm-ar"), &folder, "x.a"), NAMES, "{format}");
-        let symbols = our_armap(&bytes);
-        assert_eq!(symbols, armap(&folder, "x.a"), "{format}");
-        // Microsoft's format lists each symbol once.
-        assert_eq!(symbols.len(), if kind == ArchiveKind::Coff { 2 } else { 6 }, "{format}");
-        for member in archive.members() {
-            let found = (member.modified(), member.owner(), member.mode());
-            assert_eq!(found, (Some(0), Some(0), Some(0o644)), "{format}");
-        }
     }
 }
 
@@ -54,12 +40,8 @@ fn libraries_for_windows_are_read() {
     run(llvm("llvm-lib"), &folder, &format!("/out:x.lib {}", names.join(" ")));
     scratch::write(folder.join("x.def"), "LIBRARY x.dll\nEXPORTS\n  one\n  two\n");
     run(llvm("llvm-lib"), &folder, "/def:x.def /machine:x64 /out:import.lib");
-    for (name, symbols) in [("x.lib", 9), ("import.lib", 7)] {
+    for name in ["x.lib", "import.lib"] {
         let bytes = read(folder.join(name));
-        assert_eq!(Archive::parse(&bytes).unwrap().kind(), ArchiveKind::Coff);
-        let found = our_armap(&bytes);
-        assert_eq!(found, armap(&folder, name));
-        assert_eq!(found.len(), symbols, "{found:?}");
         let names: Vec<String> = read_members(&bytes).into_iter().map(|(name, _)| name).collect();
         assert_eq!(listed(llvm("llvm-ar"), &folder, name), names);
     }
@@ -75,11 +57,10 @@ fn thin_archives_are_read() {
     let bytes = llvm_ar(&folder, "crD --thin x.a", &[&NAMES[..], &["sub/b.o"]].concat());
     let archive = Archive::parse(&bytes).unwrap();
     assert!(archive.is_thin());
-    let found: Vec<_> = archive.members().map(|it| (it.name(), it.size(), it.data())).collect();
+    let found: Vec<_> = archive.members().map(|it| (it.name, it.size, it.data)).collect();
     let expected = members.iter().map(|(name, bytes)| (name.as_bytes(), bytes.len() as u64, None));
     let expected = expected.chain([(&b"sub/b.o"[..], last.len() as u64, None)]);
     assert_eq!(found, expected.collect::<Vec<_>>());
-    assert_eq!(our_armap(&bytes), armap(&folder, "x.a"));
 }
 
 #[test(CLANG)]
@@ -89,11 +70,6 @@ fn archives_of_gnu_ar_are_read() {
     succeed(in_folder(Command::new("ar"), &folder, "crU x.a").args(NAMES));
     let bytes = read(folder.join("x.a"));
     assert_eq!(read_members(&bytes), members);
-    assert_eq!(our_armap(&bytes), armap(&folder, "x.a"));
-    let first = Archive::parse(&bytes).unwrap().members().next().unwrap();
-    let time = fs::metadata(folder.join(NAMES[0])).unwrap().modified().unwrap();
-    let seconds = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    assert_eq!(first.modified(), Some(seconds));
     // GNU `ar` also lists our archive.
     scratch::write(folder.join("ours.a"), archive_of(&members));
     assert_eq!(listed(Command::new("ar"), &folder, "ours.a"), NAMES);

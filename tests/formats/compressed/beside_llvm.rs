@@ -62,11 +62,11 @@ fn llvm_compresses_and_we_read() {
         ] {
             let theirs = llvm_bundle(&folder, &code_objects, version, options);
             let bundle = CompressedBundle::parse(&theirs).unwrap();
-            assert_eq!((bundle.version(), bundle.method()), (version, Some(Method::Zstd)));
-            assert_eq!(bundle.total_size(), Some(theirs.len() as u64));
-            assert_eq!(bundle.uncompressed_size(), plain.len() as u64);
+            assert_eq!((bundle.version, bundle.method()), (version, Some(Method::Zstd)));
+            assert_eq!(bundle.total_size, Some(theirs.len() as u64));
+            assert_eq!(bundle.uncompressed_size, plain.len() as u64);
             assert_same_bytes(&bundle.decompress(LIMIT).unwrap(), &plain, "decompressed");
-            assert_eq!(bundle.hash(), hash(&plain));
+            assert_eq!(bundle.hash, hash(&plain));
 
             let table = bundle.entry_table(LIMIT).unwrap();
             assert_eq!(table, plain[..table.len()]);

@@ -6,7 +6,7 @@ use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{
-    Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress,
+    CompressOptions, CompressedBundle, Found, MAGIC, Version, compress,
 };
 use offload_format::layout::Piece;
 use offload_tests::bytes::set;
@@ -98,12 +98,12 @@ fn truncations() {
                 ),
                 // If the header has no size, the stream determines it.
                 Ok(bundle) => {
-                    assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
+                    assert_eq!(bundle.version, 1, "{}: {length} bytes", file.display());
                     assert!(bundle.decompress(LIMIT).is_err(), "{}: {length}", file.display());
                     assert!(bundle.find_size(LIMIT).is_err(), "{}: {length}", file.display());
                 }
             }
-            let found: Vec<_> = Bundles::new(cut, LIMIT).collect();
+            let found: Vec<_> = Found::in_a_row(cut, LIMIT).collect();
             assert_eq!(found.len(), usize::from(length > 0), "{}: {length} bytes", file.display());
             assert!(found.iter().all(Result::is_err));
         }
@@ -157,10 +157,10 @@ fn over_4_gib() {
     options.level = Some(1);
     let whole = compress(&plain, &options).unwrap();
     let bundle = CompressedBundle::parse(&whole).unwrap();
-    assert_eq!(bundle.uncompressed_size(), layout.size());
+    assert_eq!(bundle.uncompressed_size, layout.size());
     let table = bundle.entry_table(1 << 28).unwrap();
     let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
-    assert_eq!((entries[1].size(), entries[2].offset()), (size, second));
+    assert_eq!((entries[1].size, entries[2].offset), (size, second));
     // The decoder keeps only its window and the seven bytes, not the whole bundle.
     assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
     let kind = bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind();

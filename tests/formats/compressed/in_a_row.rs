@@ -4,7 +4,7 @@
 use super::{LIMIT, hip_bundle, ids};
 use offload_format::ErrorKind;
 use offload_format::bundle::EntryTable;
-use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, Found, compress};
+use offload_format::compressed::{CompressOptions, CompressedBundle, Found, compress};
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
@@ -35,7 +35,7 @@ fn several_in_a_row() {
                 EntryTable::parse(&bundle.entry_table(LIMIT).unwrap()).unwrap().entries().count()
             }
         };
-        let ours: usize = Bundles::new(&section, LIMIT).map(|it| entries(it.unwrap().1)).sum();
+        let ours: usize = Found::in_a_row(&section, LIMIT).map(|it| entries(it.unwrap().1)).sum();
         assert_eq!(listed, ours, "{dump}");
         // For a compressed bundle, llvm-objdump 22 extracts bytes of the file itself, so only
         // uncompressed bundles are compared.
@@ -52,7 +52,7 @@ fn the_end_is_where_the_size_says() {
     let whole = compress(&plain, &CompressOptions::default()).unwrap();
     // Other bytes after the bundle are a separate error, reported at their own place.
     let section = [&whole[..], b"\0\0\0garbage"].concat();
-    let found: Vec<_> = Bundles::new(&section, LIMIT).collect();
+    let found: Vec<_> = Found::in_a_row(&section, LIMIT).collect();
     assert_eq!(found.len(), 2);
     assert!(found[0].is_ok());
     let error = found[1].as_ref().unwrap_err();
@@ -61,6 +61,6 @@ fn the_end_is_where_the_size_says() {
     let mut unsized_ = whole.clone();
     set(&mut unsized_, 8, 0);
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
-    assert_eq!((bundle.total_size(), bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
+    assert_eq!((bundle.total_size, bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
     assert_eq!(bundle.decompress(LIMIT).unwrap(), plain);
 }

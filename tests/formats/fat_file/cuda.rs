@@ -3,7 +3,7 @@
 use super::inputs::{LINKS, link};
 use super::{assert_is_there, containers, text};
 use offload_format::fat_file::{ContainerKind, Content};
-use offload_format::nv_fatbin::{self, NvFatbins};
+use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
@@ -35,11 +35,11 @@ fn assert_as_cuobjdump_lists(path: &Path, section: &str) {
         };
         assert_is_there(&file, &place, fatbins);
         assert_eq!(text(place.section), section);
-        for fatbin in NvFatbins::new(fatbins) {
+        for fatbin in NvFatbin::in_a_row(fatbins) {
             let (_, fatbin) = fatbin.expect("a fatbin");
             let images = fatbin.entries().flat_map(|entry| entry.images());
-            for image in images.filter(|image| image.kind() != nv_fatbin::FatbinImageKind::LTO_IR) {
-                ours[usize::from(image.kind().is_ptx())] += 1;
+            for image in images.filter(|image| image.kind != nv_fatbin::FatbinImageKind::LTO_IR) {
+                ours[usize::from(image.kind.is_ptx())] += 1;
             }
         }
     }

@@ -94,10 +94,10 @@ fn hip_objects_with_relocatable_device_code() {
     assert_eq!((place.offset, place.section), (0, None));
     assert_eq!(bundle.entries().count(), 3);
     for entry in bundle.entries() {
-        let section = format!("__CLANG_OFFLOAD_BUNDLE__{}", entry.id_str());
+        let section = format!("__CLANG_OFFLOAD_BUNDLE__{}", entry.id_str);
         let ranges = section_ranges(&folder.join("old.o"), &section, "Offset:", "Size:");
-        assert_eq!(ranges, [(entry.offset(), entry.code_object().len() as u64)]);
-        assert_eq!(offset_in(&file, entry.code_object()), entry.offset());
+        assert_eq!(ranges, [(entry.offset, entry.code_object.len() as u64)]);
+        assert_eq!(offset_in(&file, entry.code_object), entry.offset);
     }
 
     hip_object(&folder, "fresh", "-fgpu-rdc --offload-new-driver");

@@ -133,7 +133,7 @@ const SEGMENT: &[u8] = b"\0.hipFatBinSegment\0";
 /// Returns the size of each wrapper's image; `None` for a wrapper without an image.
 fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
     let mut images = Vec::new();
-    wrappers(file, |wrapper| images.push(wrapper.image().map(<[u8]>::len)));
+    wrappers(file, |wrapper| images.push(wrapper.image.map(<[u8]>::len)));
     images
 }
 

@@ -15,9 +15,9 @@ mod wrappers;
 
 use offload_format::Result;
 use offload_format::bundle::Bundle;
-use offload_format::compressed::{Bundles, Found};
+use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, Place, find};
-use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind};
+use offload_format::offload_binary::{OffloadBinary, OffloadKind, StatedKind};
 use offload_tests::judges::{Listed, objdump_extracts, objdump_lists, readobj_lists};
 use offload_tests::prelude::*;
 
@@ -71,11 +71,11 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
         assert_is_there(file, &place, section);
         let mut add = |bundle: &Bundle<'_>, start| {
             all.extend(bundle.entries().map(|entry| {
-                let bytes = entry.code_object().to_vec();
-                (entry.id_str().to_owned(), start + entry.offset(), bytes)
+                let bytes = entry.code_object.to_vec();
+                (entry.id_str.to_owned(), start + entry.offset, bytes)
             }));
         };
-        for bundle in Bundles::new(section, LIMIT) {
+        for bundle in Found::in_a_row(section, LIMIT) {
             let (at, bundle) = bundle.expect("a bundle");
             match bundle {
                 Found::Plain(bundle) => add(&bundle, place.offset + at),
@@ -118,10 +118,10 @@ pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
     for (place, container) in containers(file) {
         let Content::Container(ContainerKind::OffloadBinary, section) = container else { continue };
         assert_is_there(file, &place, section);
-        for binary in OffloadBinaries::new(section) {
+        for binary in OffloadBinary::in_a_row(section) {
             let (_, binary) = binary.expect("an offload binary");
             all.extend(binary.images().map(|image| {
-                let kind = match image.image_kind() {
+                let kind = match image.image_kind {
                     StatedKind::OBJECT => "elf",
                     StatedKind::BITCODE => "llvm ir",
                     StatedKind::CUBIN => "cubin",
@@ -129,7 +129,7 @@ pub(crate) fn images(file: &[u8]) -> Vec<[String; 4]> {
                     StatedKind::PTX => "ptx",
                     _ => "<none>",
                 };
-                let producer = match image.offload_kind() {
+                let producer = match image.offload_kind {
                     OffloadKind::OPENMP => "openmp",
                     OffloadKind::CUDA => "cuda",
                     OffloadKind::HIP => "hip",

@@ -3,9 +3,9 @@
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, link, of_corpus};
 use super::{LIMIT, containers, offset_in};
-use offload_format::compressed::Bundles;
+use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, WrapperKind, wrappers};
-use offload_format::nv_fatbin::NvFatbins;
+use offload_format::nv_fatbin::NvFatbin;
 use offload_tests::prelude::*;
 
 /// Asserts that a file has this many wrappers of this kind, and that each points to a container
@@ -20,11 +20,12 @@ fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
                 ContainerKind::Bundle | ContainerKind::CompressedBundle,
                 section,
             ) => starts.extend(
-                Bundles::new(section, LIMIT)
+                Found::in_a_row(section, LIMIT)
                     .map(|bundle| place.offset + bundle.expect("a bundle").0),
             ),
             Content::Container(ContainerKind::Fatbin, section) => starts.extend(
-                NvFatbins::new(section).map(|fatbin| place.offset + fatbin.expect("a fatbin").0),
+                NvFatbin::in_a_row(section)
+                    .map(|fatbin| place.offset + fatbin.expect("a fatbin").0),
             ),
             _ => {}
         }
@@ -32,8 +33,8 @@ fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
     let mut images = Vec::new();
     wrappers(file, |wrapper| {
         let expected = (kind, 1, 24 * images.len() as u64);
-        assert_eq!((wrapper.kind(), wrapper.version(), wrapper.offset()), expected, "{what}");
-        let image = wrapper.image().unwrap_or_else(|| panic!("{what}: a wrapper without an image"));
+        assert_eq!((wrapper.kind, wrapper.version, wrapper.offset), expected, "{what}");
+        let image = wrapper.image.unwrap_or_else(|| panic!("{what}: a wrapper without an image"));
         images.push(offset_in(file, image));
     });
     images.sort();
@@ -66,7 +67,7 @@ fn wrappers_of_programs() {
     hip_object(&folder, "rdc", "-fgpu-rdc --no-offload-new-driver");
     let mut wrapper_without_image = 0;
     wrappers(&read(folder.join("rdc.o")), |wrapper| {
-        assert!(wrapper.image().is_none());
+        assert!(wrapper.image.is_none());
         wrapper_without_image += 1;
     });
     assert_eq!(wrapper_without_image, 1);

@@ -185,8 +185,8 @@ fn kernels_of_published_code_objects() {
     for name in [published::JAX_ROCM60, published::JAX_ROCM7, published::BITSANDBYTES_ROCM715] {
         let file = read(published::path(name));
         for bundle in published::bundles(&file) {
-            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
-                scratch::write(&object, entry.code_object());
+            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object.is_empty()) {
+                scratch::write(&object, entry.code_object);
                 compare_code_object(&object);
             }
         }

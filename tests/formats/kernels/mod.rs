@@ -120,7 +120,7 @@ fn images_of_every_kind() {
     assert!(matches!(code_object, ImageHeader::CodeObject(_)));
     assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels");
     let cubin = read(corpus("cuda12.sm_90.cubin"));
-    assert!(matches!(ImageHeader::parse(&cubin), Ok(ImageHeader::Cubin(it)) if it.number() == 90));
+    assert!(matches!(ImageHeader::parse(&cubin), Ok(ImageHeader::Cubin(it)) if it.number == 90));
     assert!(matches!(ImageHeader::parse(&read(corpus("kinds.ptx"))), Ok(ImageHeader::Ptx(_))));
     let kind = |data: &[u8]| ImageHeader::parse(data).unwrap_err().kind();
     assert_eq!(kind(b"some text"), ErrorKind::BadMagic);

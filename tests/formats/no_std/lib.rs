@@ -8,10 +8,10 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 use core::slice;
 use offload_format::bundle::Bundle;
-use offload_format::compressed::Bundles;
+use offload_format::compressed;
 #[cfg(feature = "object")]
 use offload_format::fat_file;
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::offload_binary::OffloadBinary;
 use offload_format::target::TargetId;
 
 unsafe extern "C" {
@@ -64,8 +64,8 @@ pub struct Found {
 pub unsafe extern "C" fn examine(data: *const u8, size: usize) -> Found {
     // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
-    let containers =
-        Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count();
+    let containers = compressed::Found::in_a_row(data, 0).flatten().count()
+        + OffloadBinary::in_a_row(data).flatten().count();
     Found { code_object: code_object_size(data), containers, places: count_places(data) }
 }
 
@@ -75,7 +75,7 @@ fn code_object_size(data: &[u8]) -> i64 {
     let mut fitting = bundle.entries().filter(|entry| {
         entry.id().is_ok_and(|id| id.target_id().is_some_and(|it| it.provides_for(&device)))
     });
-    fitting.next().map_or(-1, |entry| entry.code_object().len() as i64)
+    fitting.next().map_or(-1, |entry| entry.code_object.len() as i64)
 }
 
 static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "saxpy.ptx");
@@ -84,14 +84,20 @@ static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "sa
 /// library's pack; 0 if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
-    let h100 = offload_gpu::DeviceInfo::cuda(offload_gpu::ComputeCapability { major: 9, minor: 0 }, 13_000);
+    let h100 = offload_gpu::DeviceInfo::cuda(
+        offload_gpu::ComputeCapability { major: 9, minor: 0 },
+        13_000,
+    );
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 
 mod kernels {
-    offload_gpu::include_kernels!(path = "saxpy.ptx", extern {
-        fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
-    });
+    offload_gpu::include_kernels!(
+        path = "saxpy.ptx",
+        extern "C" {
+            fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
+        }
+    );
 }
 
 /// Returns the size in bytes of the arguments of a kernel that is found by its name; 0 if there is

@@ -111,7 +111,7 @@ fn unpacked(fatbin: &[u8]) -> Unpacked {
 }
 
 fn name_of(image: &Image) -> String {
-    let kind = if image.kind().is_ptx() { "ptx" } else { "elf" };
+    let kind = if image.kind.is_ptx() { "ptx" } else { "elf" };
     let arch = image.arch().map(|arch| arch.with_code(NvidiaCode::Cubin).to_string());
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
@@ -154,7 +154,7 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
 
 fn compressions(fatbin: &[u8]) -> Vec<(FatbinImageKind, Compression)> {
     let entries = NvFatbin::parse(fatbin).unwrap().entries();
-    entries.map(|entry| (entry.kind(), entry.compression())).collect()
+    entries.map(|entry| (entry.kind, entry.compression)).collect()
 }
 
 fn corpus(name: &str) -> Vec<u8> {

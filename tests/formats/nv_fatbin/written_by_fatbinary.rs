@@ -56,20 +56,20 @@ fn fatbinary_with_names_and_options() {
             let images = images(&theirs);
             assert_eq!(images.len(), inputs.len());
             for image in images {
-                assert_eq!(image.name(), name.as_bytes(), "{image:?}");
+                assert_eq!(image.name, name.as_bytes(), "{image:?}");
                 let found = (image.has_debug_info(), image.is_64_bit(), image.host());
                 assert_eq!(found, (true, true, Some(HostOs::Linux)), "{image:?}");
                 let own = compat(&name_of(&image));
-                let expected = if image.kind().is_ptx() { options.as_bytes() } else { &own };
-                assert_eq!(image.options(), expected, "{image:?}");
+                let expected = if image.kind.is_ptx() { options.as_bytes() } else { &own };
+                assert_eq!(image.options, expected, "{image:?}");
             }
         }
     }
     let theirs = fatbinary(&folder, &["-32"], &["ptx:80:80.ptx".to_owned()]);
     let image = images(&theirs)[0];
-    let found = (image.is_64_bit(), image.version(), image.compute_capability());
+    let found = (image.is_64_bit(), image.version, image.compute_capability);
     assert_eq!(found, (false, (7, 0), 80));
-    assert_eq!((image.name(), image.options()), (&b""[..], &b""[..]));
+    assert_eq!((image.name, image.options), (&b""[..], &b""[..]));
 }
 
 /// Returns the part of a cubin that its entry repeats: `.nv.compat` from `sm_100` on.

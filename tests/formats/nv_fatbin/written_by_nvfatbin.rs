@@ -46,8 +46,8 @@ fn nvfatbin_with_every_host() {
     }
     let theirs = library.fatbin(&["-opencl", "-g"], &["ptx:90a:90a.ptx".to_owned()]);
     let image = images(&theirs)[0];
-    assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
-    assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
+    assert_eq!((image.flags & 0x8, image.has_debug_info()), (0x8, true));
+    assert_eq!((image.suffix(), image.name), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
 
 /// The dumps of `golden` have the kinds, names and options of these files.
@@ -62,8 +62,8 @@ fn nvfatbin_of_cuda_12() {
 fn lto_ir() {
     let theirs = corpus("lto.fatbin");
     let image = images(&theirs)[1];
-    assert_eq!((image.arch(), image.compute_capability()), (None, 80));
-    assert!(image.options().starts_with(b"-ftz=0 "), "{image:?}");
+    assert_eq!((image.arch(), image.compute_capability), (None, 80));
+    assert!(image.options.starts_with(b"-ftz=0 "), "{image:?}");
 }
 
 /// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and

@@ -3,7 +3,7 @@
 
 use super::*;
 use offload_format::ErrorKind;
-use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
+use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
@@ -73,7 +73,7 @@ fn nvjitlink_chooses_from_ours() {
     // The linked cubin is for the requested GPU and contains the kernel.
     for (gpu, number) in [("sm_80", 80), ("sm_90", 90), ("sm_100", 100), ("sm_120", 120)] {
         let linked = library.link(&with_ptx, gpu).unwrap();
-        assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);
+        assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number, number);
         assert!(linked.windows(3).any(|window| window == b"add"), "{gpu}");
     }
     // The fatbin contains only PTX, which nvJitLink compiles for each GPU.
@@ -95,11 +95,11 @@ fn several_in_a_row() {
         assert_eq!(list.lines().count(), 3, "{zeros}");
     }
     let found: Vec<_> =
-        NvFatbins::new(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
+        NvFatbin::in_a_row(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
     assert_eq!((found.len(), found[0]), (2, Ok(0)));
     let error = found[1].unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, a.len() as u64));
-    assert_eq!(NvFatbins::new(b"").count() + NvFatbins::new(&[0; 99]).count(), 0);
+    assert_eq!(NvFatbin::in_a_row(b"").count() + NvFatbin::in_a_row(&[0; 99]).count(), 0);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
     let fat = bundle_of(&corpus("host.o"), &[(HOST, b""), (GFX906, b"\0")]);
     let found = ObjectBundle::parse(&fat).unwrap().entries();
-    let found: Vec<_> = found.map(|it| (it.code_object(), it.is_host_placeholder())).collect();
+    let found: Vec<_> = found.map(|it| (it.code_object, it.is_host_placeholder())).collect();
     assert_eq!(found, [(&b"\0"[..], true), (&b"\0"[..], false)]);
 
     scratch::write(folder.join("fat.o"), &fat);

@@ -73,7 +73,7 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);
         let found: Vec<_> = ObjectBundle::parse(&ours).unwrap().entries().collect();
         let devices = found.iter().filter(|it| !it.is_host_placeholder());
-        let devices: Vec<&[u8]> = devices.map(|it| it.code_object()).collect();
+        let devices: Vec<&[u8]> = devices.map(|it| it.code_object).collect();
         assert_eq!(devices, DEVICES.map(|(_, code_object)| code_object));
         assert!(found[host_at].is_host_placeholder());
     }

@@ -39,10 +39,10 @@ fn streams_of_llvm_are_decompressed() {
         // Bytes after the offload binary do not belong to it.
         file.extend_from_slice(b"something");
         let binary = OffloadBinary::parse(&file).unwrap();
-        let found = (binary.size(), binary.version(), binary.images().count());
+        let found = (binary.size(), binary.version, binary.images().count());
         assert_eq!(found, (size, Version::V3, 0));
-        let compressed = binary.compressed().unwrap();
-        assert_eq!((compressed.method(), compressed.inflated_size()), (method, whole.len() as u64));
+        let compressed = binary.compressed.unwrap();
+        assert_eq!((compressed.method(), compressed.inflated_size), (method, whole.len() as u64));
         let inflated = compressed.decompress(whole.len() as u64).unwrap();
         assert!(inflated == whole);
         assert_eq!(read_all(&inflated), samples);
@@ -89,7 +89,7 @@ fn what_is_compressed_comes_back() {
         let whole = builder.layout(Version::V3).to_vec(&datas);
         for (method, ..) in METHODS {
             let file = builder.compressed(method, None, &datas).unwrap();
-            let compressed = OffloadBinary::parse(&file).unwrap().compressed().unwrap();
+            let compressed = OffloadBinary::parse(&file).unwrap().compressed.unwrap();
             assert_eq!(compressed.method(), method);
             assert!(compressed.decompress(u64::MAX).unwrap() == whole);
             let (need, limit) = (whole.len() as u64, whole.len() as u64 - 1);

@@ -65,7 +65,7 @@ fn malformed_compressed_binaries() {
         }
 
         let inflate = |bytes: &[u8]| {
-            let compressed = OffloadBinary::parse(bytes).unwrap().compressed().unwrap();
+            let compressed = OffloadBinary::parse(bytes).unwrap().compressed.unwrap();
             compressed.decompress(1 << 20).map(|bytes| bytes.len()).map_err(|error| error.kind())
         };
         assert_eq!(inflate(&good), Ok(inflated as usize));
@@ -85,7 +85,7 @@ fn malformed_compressed_binaries() {
         set(&mut moved, 8, size + 8);
         set(&mut moved, 16, 48);
         set(&mut moved, 32, inflated + 8);
-        let moved = OffloadBinary::parse(&moved).unwrap().compressed().unwrap();
+        let moved = OffloadBinary::parse(&moved).unwrap().compressed.unwrap();
         let bytes = moved.decompress(1 << 20).unwrap();
         assert_eq!(&bytes[40..48], b"between ");
         assert_eq!((number(&bytes, 8), number(&bytes, 32)), (inflated + 8, 0));

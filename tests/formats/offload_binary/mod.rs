@@ -129,11 +129,11 @@ fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
 /// Converts an image that our reader returns into a [`Made`].
 pub(crate) fn read(image: Image) -> Made {
     Made {
-        image_kind: image.image_kind().0,
-        offload_kind: image.offload_kind().0,
-        flags: image.flags(),
+        image_kind: image.image_kind.0,
+        offload_kind: image.offload_kind.0,
+        flags: image.flags,
         strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect(),
-        data: image.data().to_vec(),
+        data: image.data.to_vec(),
     }
 }
 

@@ -70,7 +70,7 @@ fn what_is_written_is_read_by_hand() {
             // Both readers see the same order.
             assert_eq!(read_all(&file), read_by_hand(&file, number));
             for (index, image) in OffloadBinary::parse(&file).unwrap().images().enumerate() {
-                assert_eq!(layout.offset_of(index), Some(image.offset()));
+                assert_eq!(layout.offset_of(index), Some(image.offset));
             }
         }
     });

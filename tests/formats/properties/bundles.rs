@@ -4,7 +4,7 @@
 use super::*;
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};
 use offload_format::compressed::{
-    self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
+    self, CompressOptions, CompressedBundle, Found, Version, compress,
 };
 use offload_tests::prelude::*;
 use proptest::collection::vec;
@@ -17,12 +17,12 @@ fn bundles_are_written_again_as_they_were() {
         let file = write_bundle(&entries, align);
         let bundle = Bundle::parse(&file).unwrap();
         compare_bundle(&bundle, &entries);
-        assert!(bundle.entries().all(|entry| entry.offset() % align == 0));
-        let ends = bundle.entries().map(|it| it.offset() + it.code_object().len() as u64);
+        assert!(bundle.entries().all(|entry| entry.offset % align == 0));
+        let ends = bundle.entries().map(|it| it.offset + it.code_object.len() as u64);
         let size = file.len() as u64;
         assert_eq!((bundle.size(), ends.max().unwrap_or(32)), (size, size));
 
-        let read = bundle.entries().map(|entry| (entry.id_str(), entry.code_object().to_vec()));
+        let read = bundle.entries().map(|entry| (entry.id_str, entry.code_object.to_vec()));
         assert_same_bytes(&write_bundle(&read.collect::<Vec<_>>(), align), &file, "written again");
     });
 }
@@ -39,7 +39,7 @@ fn bundles_of_hip_are_aligned_and_read() {
         let file = builder.layout().to_vec(&payloads(&entries));
         let bundle = Bundle::parse(&file).unwrap();
         compare_bundle(&bundle, &entries);
-        assert!(bundle.entries().all(|entry| entry.offset() % HIP_ALIGN == 0));
+        assert!(bundle.entries().all(|entry| entry.offset % HIP_ALIGN == 0));
     });
 }
 
@@ -59,10 +59,10 @@ fn compressed_bundles_are_written_again_as_they_were() {
         let plain = write_bundle(&entries, align);
         let file = compress(&plain, &options).unwrap();
         let bundle = CompressedBundle::parse(&file).unwrap();
-        assert_eq!(bundle.total_size(), Some(file.len() as u64));
+        assert_eq!(bundle.total_size, Some(file.len() as u64));
         assert_eq!(bundle.method(), Some(options.method));
-        assert_eq!(bundle.uncompressed_size(), plain.len() as u64);
-        assert_eq!(bundle.hash(), compressed::hash(&plain));
+        assert_eq!(bundle.uncompressed_size, plain.len() as u64);
+        assert_eq!(bundle.hash, compressed::hash(&plain));
         let whole = bundle.decompress(LIMIT).unwrap();
         assert_same_bytes(&whole, &plain, "decompressed");
         assert_same_bytes(&compress(&whole, &options).unwrap(), &file, "compressed again");
@@ -70,7 +70,7 @@ fn compressed_bundles_are_written_again_as_they_were() {
         let table = bundle.entry_table(LIMIT).unwrap();
         let table = EntryTable::parse(&table).unwrap();
         for (entry, (id, payload)) in table.entries().zip(&entries) {
-            assert_eq!(entry.id_str(), canonical(id));
+            assert_eq!(entry.id_str, canonical(id));
             assert_same_bytes(&bundle.code_object(&entry, LIMIT).unwrap(), payload, id);
         }
         assert_eq!(table.entries().count(), entries.len());
@@ -96,7 +96,7 @@ fn each_bundle_in_a_row_is_read() {
             });
             file.resize(file.len() + padding, 0);
         }
-        let found: Vec<_> = Bundles::new(&file, LIMIT).map(Result::unwrap).collect();
+        let found: Vec<_> = Found::in_a_row(&file, LIMIT).map(Result::unwrap).collect();
         assert!(found.iter().map(|(at, _)| *at).eq(starts));
         for ((_, found), (entries, ..)) in found.iter().zip(&bundles) {
             let whole;

@@ -2,7 +2,7 @@
 
 use super::{LIMIT, check};
 use offload_format::image::PtxHeader;
-use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder, NvFatbins};
+use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
 use offload_format::target::NvidiaArch;
 use offload_tests::prelude::*;
 use proptest::collection::vec;
@@ -65,9 +65,9 @@ fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
             }
             NvImage::Ptx(text) => {
                 let header = PtxHeader::parse(text).unwrap();
-                assert_eq!(arch, header.arch().to_string());
-                let version = (read.version().0.into(), read.version().1.into());
-                assert_eq!(version, (header.version().major, header.version().minor));
+                assert_eq!(arch, header.arch.to_string());
+                let version = (read.version.0.into(), read.version.1.into());
+                assert_eq!(version, (header.version.major, header.version.minor));
                 assert_same_bytes(bytes, text, "PTX");
             }
         }
@@ -82,7 +82,7 @@ fn each_fatbin_in_a_row_is_read() {
             file.extend(write_fatbin(images, *host));
             file.resize(file.len() + 8 * padding, 0);
         }
-        let found: Vec<_> = NvFatbins::new(&file).map(Result::unwrap).collect();
+        let found: Vec<_> = NvFatbin::in_a_row(&file).map(Result::unwrap).collect();
         assert_eq!(found.len(), fatbins.len());
         for ((at, found), (images, host, _)) in found.iter().zip(&fatbins) {
             assert_eq!(at % 8, 0);

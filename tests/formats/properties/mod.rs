@@ -96,7 +96,7 @@ fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entrie
 }
 
 fn compare_bundle(bundle: &Bundle<'_>, entries: &Entries<'_>) {
-    compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), entries);
+    compare(bundle.entries().map(|entry| (entry.id_str, entry.code_object)), entries);
 }
 
 /// Returns compression methods with levels, none of them slow.

@@ -25,7 +25,7 @@ fn hosts_and_bundles_come_out_as_they_went_in() {
             *payload = object_bundle::HOST_PLACEHOLDER.to_vec();
         }
         let bundle = ObjectBundle::parse(&fat).unwrap();
-        compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), &entries);
+        compare(bundle.entries().map(|entry| (entry.id_str, entry.code_object)), &entries);
 
         let stripped = object_bundle::strip(&fat).unwrap();
         assert_same_bytes(&write(&stripped, &entries), &fat, "bundled again");

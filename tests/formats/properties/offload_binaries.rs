@@ -3,15 +3,15 @@
 
 use super::{LIMIT, Made, check, image_builder, images, methods, write_images};
 use crate::offload_binary::{read, sorted};
-use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
+use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::sample;
 
 /// Returns the images of several offload binaries in a row.
 fn read_images(file: &[u8]) -> Vec<Made> {
-    let binaries = OffloadBinaries::new(file).map(Result::unwrap);
-    let images = binaries.flat_map(|(_, binary)| match binary.compressed() {
+    let binaries = OffloadBinary::in_a_row(file).map(Result::unwrap);
+    let images = binaries.flat_map(|(_, binary)| match binary.compressed {
         Some(compressed) => read_images(&compressed.decompress(LIMIT).unwrap()),
         None => sorted(binary.images().map(read).collect()),
     });
@@ -23,8 +23,8 @@ fn offload_binaries_are_written_again_as_they_were() {
     for version in [Version::V1, Version::V2, Version::V3] {
         check(200, images(version != Version::V1), |images| {
             let file = write_images(&images, version);
-            let mut found = OffloadBinaries::new(&file);
-            assert!(found.all(|it| it.is_ok_and(|(_, binary)| binary.version() == version)));
+            let mut found = OffloadBinary::in_a_row(&file);
+            assert!(found.all(|it| it.is_ok_and(|(_, binary)| binary.version == version)));
             let read = read_images(&file);
             assert_eq!(read, images);
             assert_same_bytes(&write_images(&read, version), &file, "written again");
@@ -51,14 +51,14 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
 /// Asserts that each image that is read separately from a compressed offload binary equals the
 /// image read from the whole.
 fn images_one_by_one(file: &[u8]) {
-    for (_, binary) in OffloadBinaries::new(file).flatten() {
-        let Some(compressed) = binary.compressed() else { continue };
+    for (_, binary) in OffloadBinary::in_a_row(file).flatten() {
+        let Some(compressed) = binary.compressed else { continue };
         let whole = compressed.decompress(LIMIT).unwrap();
         for image in OffloadBinary::parse(&whole).unwrap().images() {
-            let (offset, size) = (image.offset(), image.data().len() as u64);
+            let (offset, size) = (image.offset, image.data.len() as u64);
             let mut out = b"before".to_vec();
             compressed.decompress_into(offset, size, LIMIT, &mut out).unwrap();
-            assert_same_bytes(&out, &[b"before", image.data()].concat(), "one image");
+            assert_same_bytes(&out, &[b"before", image.data].concat(), "one image");
             for (offset, size, limit) in [
                 (offset, u64::MAX, u64::MAX),
                 (whole.len() as u64, 1, LIMIT),
@@ -74,7 +74,7 @@ fn images_one_by_one(file: &[u8]) {
         let mut longer = file.to_vec();
         let promised = whole.len() as u64 + 100;
         longer[32..40].copy_from_slice(&promised.to_le_bytes());
-        let longer = OffloadBinary::parse(&longer).unwrap().compressed().unwrap();
+        let longer = OffloadBinary::parse(&longer).unwrap().compressed.unwrap();
         let mut out = Vec::new();
         assert!(longer.decompress_into(whole.len() as u64 - 1, 50, LIMIT, &mut out).is_err());
         assert_eq!(out, b"");
@@ -104,7 +104,7 @@ fn each_offload_binary_in_a_row_is_read() {
             versions.extend(vec![version; count]);
         }
         file.resize(file.len() + zeros, 0);
-        let found = OffloadBinaries::new(&file).map(|found| found.unwrap().1.version());
+        let found = OffloadBinary::in_a_row(&file).map(|found| found.unwrap().1.version);
         assert!(found.eq(versions));
         let images: Vec<_> = binaries.into_iter().flat_map(|(images, ..)| images).collect();
         assert_eq!(read_images(&file), images);

@@ -45,7 +45,7 @@ fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     let mut tool = bundler(folder, "-type=bc -output=bundle @targets");
     succeed(tool.args(ids.iter().map(|_| "-input=/dev/null")));
     let bundle = read(folder.join("bundle"));
-    Bundle::parse(&bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
+    Bundle::parse(&bundle).unwrap().entries().map(|entry| entry.id_str.to_owned()).collect()
 }
 
 /// Asserts that the bundler writes these entries under the IDs that are canonical for us.

@@ -110,7 +110,7 @@ fn random_bundles() {
 fn ids_without_an_environment() {
     let bytes = corpus_file("bundle/nvptx4.bc");
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();
-    assert_eq!(entry.id_str(), "openmp-nvptx64-nvidia-cuda-sm_70-");
+    assert_eq!(entry.id_str, "openmp-nvptx64-nvidia-cuda-sm_70-");
     let id = entry.id().unwrap();
     assert_eq!((id.kind(), id.triple().env, id.target()), ("openmp", "", "sm_70"));
 }

@@ -4,7 +4,7 @@
 use super::bundles::listed_ids;
 use super::ids;
 use offload_format::bundle::Bundle;
-use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::offload_binary::OffloadBinary;
 use offload_format::{Error, ErrorKind};
 use offload_tests::prelude::*;
 
@@ -59,14 +59,14 @@ fn malformed_offload_binaries() {
     for (what, at, new, expected) in table {
         let bytes = patched(&good, *at, &new.to_le_bytes());
         assert_eq!(OffloadBinary::parse(&bytes).unwrap_err().kind(), *expected, "{what}");
-        assert_eq!(OffloadBinaries::new(&bytes).count(), 1, "{what}: an error, and the end");
+        assert_eq!(OffloadBinary::in_a_row(&bytes).count(), 1, "{what}: an error, and the end");
     }
 }
 
 /// Returns the end of all ranges that a bundle's table names.
 fn end_of(bundle: &Bundle) -> usize {
-    let table: usize = bundle.entries().map(|entry| 24 + entry.id_str().len()).sum();
-    let ends = bundle.entries().map(|entry| entry.offset() as usize + entry.code_object().len());
+    let table: usize = bundle.entries().map(|entry| 24 + entry.id_str.len()).sum();
+    let ends = bundle.entries().map(|entry| entry.offset as usize + entry.code_object.len());
     ends.max().unwrap_or(0).max(32 + table)
 }
 
@@ -97,11 +97,11 @@ fn every_truncation_of_an_offload_binary() {
     for file in corpus("offload_binary") {
         let bytes = read(&file);
         let mut starts: Vec<usize> =
-            OffloadBinaries::new(&bytes).map(|found| found.unwrap().0 as usize).collect();
+            OffloadBinary::in_a_row(&bytes).map(|found| found.unwrap().0 as usize).collect();
         starts.push(bytes.len());
         for length in 0..bytes.len() {
             let what = format!("{}: {length} bytes", file.display());
-            let found: Vec<_> = OffloadBinaries::new(&bytes[..length]).collect();
+            let found: Vec<_> = OffloadBinary::in_a_row(&bytes[..length]).collect();
             let whole = found.iter().filter(|found| found.is_ok()).count();
             assert_eq!(whole, starts[1..].iter().filter(|end| **end <= length).count(), "{what}");
             // If the file is cut inside an offload binary, there is one error, at the end.

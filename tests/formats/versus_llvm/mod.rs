@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Returns the IDs that our reader finds in a bundle. LLVM's order is that of a hash table, so sets
 /// are compared.
 fn ids(bundle: &[u8]) -> BTreeSet<String> {
-    Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
+    Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str.to_owned()).collect()
 }
 
 /// Returns every target ID of a processor that names exactly these features.

@@ -3,7 +3,7 @@
 
 use crate::fat_file;
 use offload_format::offload_binary::{
-    self, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
+    self, OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
@@ -83,7 +83,7 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
 
 /// Returns the images of all offload binaries in a file.
 fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
-    OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
+    OffloadBinary::in_a_row(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
 #[test(LLVM)]
@@ -173,7 +173,7 @@ fn zeros_between_and_behind_offload_binaries() {
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];
     let whole: Vec<Vec<u8>> = images.iter().map(Image::ours).collect();
     let found = |bytes: &[u8]| -> Vec<Vec<u8>> {
-        self::images(bytes).iter().map(|image| image.data().to_vec()).collect()
+        self::images(bytes).iter().map(|image| image.data.to_vec()).collect()
     };
     let expected = [images[0].bytes.clone(), images[1].bytes.clone()];
     let refused = |bytes: &[u8]| {
@@ -200,6 +200,6 @@ fn zeros_between_and_behind_offload_binaries() {
         assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros");
         // Other bytes after the offload binaries are no offload binary.
         padded.push(1);
-        assert!(OffloadBinaries::new(&padded).map(|it| it.is_ok()).eq([true, true, false]));
+        assert!(OffloadBinary::in_a_row(&padded).map(|it| it.is_ok()).eq([true, true, false]));
     }
 }

@@ -7,7 +7,7 @@
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::offload_binary::{
-    OffloadBinaries, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
+    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_format::select::DeviceInfo;
 use offload_tests::prelude::*;
@@ -96,9 +96,9 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     scratch::write(&path, &file);
     let library = shared_library("libomptarget.so.22.1").expect("Tool::OmpTarget was checked");
     let mut args = vec![library.display().to_string(), path.display().to_string()];
-    for binary in OffloadBinaries::new(&file) {
+    for binary in OffloadBinary::in_a_row(&file) {
         let (at, binary) = binary.expect("it was just written");
-        let places = binary.images().map(|image| (at + image.offset(), image.data().len()));
+        let places = binary.images().map(|image| (at + image.offset, image.data.len()));
         args.extend(places.map(|(offset, size)| format!("{offset}:{size}")));
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -25,7 +25,7 @@ impl Candidate for Image {
         match NvidiaArch::parse(&self.target) {
             Ok(arch) if arch.code == NvidiaCode::Ptx => {
                 let header = PtxHeader::parse(&self.bytes).expect("the image is PTX");
-                ImageCode::Ptx { arch, version: Some(header.version()) }
+                ImageCode::Ptx { arch, version: Some(header.version) }
             }
             Ok(arch) => ImageCode::Cubin(arch),
             Err(_) if self.target.starts_with("gfx") => {

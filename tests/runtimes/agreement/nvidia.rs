@@ -58,7 +58,7 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                         // This byte has bits 8 to 15 of `e_flags`, which contain the architecture's
                         // number.
                         cubin[49] = 101;
-                        assert_eq!(CubinHeader::parse(&cubin).unwrap().number(), 101);
+                        assert_eq!(CubinHeader::parse(&cubin).unwrap().number, 101);
                     }
                     cubin
                 }

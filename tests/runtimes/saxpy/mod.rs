@@ -5,7 +5,7 @@ mod command_line;
 mod compiled;
 mod prebuilt_set;
 
-use offload_format::offload_binary::{OffloadBinaries, OffloadKind};
+use offload_format::offload_binary::{OffloadBinary, OffloadKind};
 use offload_tests::prelude::*;
 use std::env::consts::ARCH;
 
@@ -102,15 +102,15 @@ impl Built {
             TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
 
         let section = section(&self.program(), ".llvm.offloading");
-        let embedded: Vec<_> = OffloadBinaries::new(&section)
+        let embedded: Vec<_> = OffloadBinary::in_a_row(&section)
             .flat_map(|binary| binary.expect("it is sound").1.images())
             .collect();
         assert_eq!(embedded.len(), TARGETS.len());
         for ((target, image), embedded) in TARGETS.iter().zip(&images).zip(embedded) {
             assert_eq!(embedded.arch(), target.arch());
             assert_eq!(embedded.triple(), Some(&*target.triple()), "{}", target.name);
-            assert_eq!(embedded.offload_kind(), target.offload_kind(), "{}", target.name);
-            assert!(embedded.data() == image, "{}: the image is not the file's", target.name);
+            assert_eq!(embedded.offload_kind, target.offload_kind(), "{}", target.name);
+            assert!(embedded.data == image, "{}: the image is not the file's", target.name);
         }
 
         let printed = self.start(&[]).ends();

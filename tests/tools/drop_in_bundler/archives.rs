@@ -64,8 +64,8 @@ fn thin_archives() {
     let lib = corpus_bytes("archive/lib.a");
     let archive = offload_format::archive::Archive::parse(&lib).unwrap();
     let member = |member: offload_format::archive::Member<'_>| {
-        let name = format!("sub/{}", String::from_utf8_lossy(member.name()));
-        (name, member.data().unwrap().to_vec())
+        let name = format!("sub/{}", String::from_utf8_lossy(member.name));
+        (name, member.data.unwrap().to_vec())
     };
     let members: Vec<(String, Vec<u8>)> = archive.members().map(member).collect();
     for (name, bytes) in &members {

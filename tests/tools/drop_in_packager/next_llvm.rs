@@ -10,7 +10,7 @@
 
 use crate::assert_session;
 use crate::containers::{archive, binary, with};
-use offload_format::offload_binary::{OffloadBinaries, OffloadKind, StatedKind, Version};
+use offload_format::offload_binary::{OffloadBinary, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
 /// Runs command lines in a folder. `OB` stands for the tool, and `X=` for an image's triple and its
@@ -50,10 +50,10 @@ fn compressed_and_back() {
     session(&folder, "compressed", &lines);
     for name in ["0", "1", "2", "3", "4", "5", "6", "both"] {
         let bytes = read(folder.join(name));
-        let [Ok((_, found))] = &OffloadBinaries::new(&bytes).collect::<Vec<_>>()[..] else {
+        let [Ok((_, found))] = &OffloadBinary::in_a_row(&bytes).collect::<Vec<_>>()[..] else {
             panic!("{name}: not one offload binary")
         };
-        assert_eq!((found.version(), found.compressed().is_some()), (Version::V3, true), "{name}");
+        assert_eq!((found.version, found.compressed.is_some()), (Version::V3, true), "{name}");
         assert_eq!(bytes.len() % 8, 0, "{name}");
     }
 }

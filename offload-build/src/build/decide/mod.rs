@@ -75,7 +75,7 @@ impl Run<'_> {
         if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
-        // Each vendor's images need tools of their own, which the functions below ask for.
+        // Each vendor's images need different tools, which the functions below request.
         match target.arch() {
             _ if needed.recipe() == Some(Recipe::Cargo) => self.by_cargo(&needed),
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),

@@ -11,8 +11,8 @@ use crate::targets::Target;
 use crate::toolchain::error::Error;
 use offload_format::bundle::Bundle;
 use offload_format::image::ElfSection;
-use offload_format::nv_fatbin::NvFatbins;
-use offload_format::offload_binary::OffloadBinaries;
+use offload_format::nv_fatbin::NvFatbin;
+use offload_format::offload_binary::OffloadBinary;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::Origin;
 use std::fs;
@@ -66,7 +66,7 @@ fn add_images(section: &ElfSection, bytes: &[u8], names: &mut Vec<String>) {
     if [SectionNames::NV_FATBIN.name, SectionNames::NV_RELFATBIN.name].contains(&name) {
         add_fatbins(bytes, names);
     } else if name == DeviceSection::LlvmOffloading.elf_name() {
-        for (_, binary) in OffloadBinaries::new(bytes).flatten() {
+        for (_, binary) in OffloadBinary::in_a_row(bytes).flatten() {
             for image in binary.images() {
                 names.extend(image.arch().and_then(canonical));
             }
@@ -84,7 +84,7 @@ fn add_images(section: &ElfSection, bytes: &[u8], names: &mut Vec<String>) {
 
 #[inline]
 fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
-    for (_, fatbin) in NvFatbins::new(bytes).flatten() {
+    for (_, fatbin) in NvFatbin::in_a_row(bytes).flatten() {
         for entry in fatbin.entries() {
             for image in entry.images() {
                 // What is neither machine code nor PTX has no target.

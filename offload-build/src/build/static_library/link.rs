@@ -52,7 +52,7 @@ impl LinkLines {
             folders: vec![run.output.root.clone()],
             libraries: vec![format!("static={name}")],
         };
-        // Each vendor's runtime has libraries of its own.
+        // Each vendor's runtime has its own libraries.
         match vendor {
             Vendor::Nvidia => {
                 let toolkit =

@@ -215,7 +215,7 @@ impl<'a> Entries<'a> {
         if align != Some(ALIGNMENT_OF_KERNELS) {
             return None;
         }
-        // The parameters of a pack have an entry of their own as their parent.
+        // The parameters of a pack have a separate entry as their parent.
         let mut passed: Vec<&Entry<'a>> = Vec::new();
         for child in self.children(entry) {
             passed.push(child);

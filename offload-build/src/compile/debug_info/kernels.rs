@@ -125,7 +125,7 @@ fn points_to_shared(argument: &str) -> bool {
 const SHARED: &str = "@offload_shared";
 
 /// Returns the IR with an offset in dynamic shared memory, of 4 bytes, in place of each parameter
-/// that points to shared memory. OpenCL's runtime passes these in ways of its own, which CUDA's
+/// that points to shared memory. OpenCL's runtime passes these in its own way, which CUDA's
 /// and HIP's do not have.
 pub fn with_offsets(ir: &str) -> String {
     let metadata = Metadata::parse(ir);

@@ -38,7 +38,7 @@ pub(super) fn template(
 }
 
 fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
-    // Templates and packs have tags of their own.
+    // Templates and packs have separate tags.
     if !argument.tag().is_empty() {
         return None;
     }

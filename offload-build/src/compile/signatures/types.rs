@@ -176,7 +176,7 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. A typedef in another file or namespace, or of a template, is not a name of its own.
+    /// Point`. A typedef in another file or namespace, or of a template, is not a separate name.
     /// Nor is one of a type of vendors, such as `__half`, of which all modules know the name.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));

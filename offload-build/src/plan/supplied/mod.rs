@@ -142,7 +142,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
         Ok(image) => image,
         Err(error) => return other(&format!("something that cannot be read ({error})")),
     };
-    // Code objects and bitcode have messages of their own.
+    // Code objects and bitcode have separate messages.
     match (image.kind(), image.arch()) {
         (ImageKind::CodeObject, _) if image.is_unlinked(bytes) => {
             other("an AMD code object that is not linked")

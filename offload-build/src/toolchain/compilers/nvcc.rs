@@ -198,7 +198,7 @@ impl Nvcc {
             }
         }
         for flags in NvccFlags::set(|name| cargo.user_var(name)) {
-            // The folder may be a word of its own.
+            // The folder may be a separate word.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {
                 if let Some(folder) = word.strip_prefix("-L").map(Path::new)
@@ -224,7 +224,7 @@ impl Nvcc {
     }
 
     /// Returns the toolkit's folder, and those that variables name: some distributions install
-    /// nvcc and CUDA's runtime in folders of their own.
+    /// nvcc and CUDA's runtime in separate folders.
     fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let mut roots = vec![self.root.clone()];
         for name in ROOTS {

@@ -27,7 +27,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::io("copy", from, error))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 pub fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
@@ -132,7 +132,7 @@ impl Tree {
     }
 }
 
-/// Removes a file or a link, if it is there.
+/// Removes a file or a link if it exists.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

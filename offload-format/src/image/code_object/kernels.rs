@@ -17,6 +17,7 @@
 
 use crate::image::budget::Budget;
 use crate::image::elf::{Elf, HashTable};
+use crate::image::kernels::{Arguments, Source};
 use crate::image::{Argument, Kernel};
 use crate::msgpack::Cursor;
 use crate::{Error, ErrorKind, Result};
@@ -130,7 +131,11 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
             }
             ".args" => {
                 let left = cursor.array("kernel .args")?;
-                kernel.arguments = MetadataArguments { cursor: *cursor, ordinal: 0, left }.into();
+                kernel.arguments = Arguments(Source::Metadata(MetadataArguments {
+                    cursor: *cursor,
+                    ordinal: 0,
+                    left,
+                }));
                 for ordinal in 0..left {
                     read_argument(cursor, ordinal)?;
                 }

@@ -5,7 +5,7 @@
 //!
 //! | version | processor | xnack | sramecc | version of a generic target |
 //! |---|---|---|---|---|
-//! | 2 | a note says it | | | |
+//! | 2 | a note has it | | | |
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
@@ -34,7 +34,8 @@ const WITHOUT_ANY: u32 = 3;
 /// The ELF header of an AMD code object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeObjectHeader {
-    version: u32,
+    /// The code object version: LLVM 22 and older write 2 to 6.
+    pub version: u32,
     flags: u32,
 }
 
@@ -56,11 +57,6 @@ impl CodeObjectHeader {
         }
         // EI_ABIVERSION is 0 for version 2.
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
-    }
-
-    /// Returns the code object version: LLVM 22 and older write 2 to 6.
-    pub fn version(&self) -> u32 {
-        self.version
     }
 
     /// Returns the version of the generic target; 0 if the code is for one processor.
@@ -169,13 +165,13 @@ mod tests {
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 4, flags)).unwrap();
             assert_eq!(
-                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version()),
+                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version),
                 (Some(id), 6),
                 "{flags:#x}"
             );
             assert_eq!(parsed.generic_version(), generic);
         }
-        assert_eq!(CodeObjectHeader::parse(&header(64, 2, 0x53f)).unwrap().version(), 4);
+        assert_eq!(CodeObjectHeader::parse(&header(64, 2, 0x53f)).unwrap().version, 4);
         for abi_version in [0, 9] {
             assert_eq!(
                 CodeObjectHeader::parse(&header(64, abi_version, 0x53f)).unwrap().target_id(),
@@ -201,7 +197,7 @@ mod tests {
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 1, flags)).unwrap();
             assert_eq!(
-                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version()),
+                (parsed.target_id().map(|id| id.to_string()).as_deref(), parsed.version),
                 (Some(id), 3),
                 "{flags:#x}"
             );

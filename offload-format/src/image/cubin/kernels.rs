@@ -30,6 +30,7 @@ use super::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
 use crate::image::Kernel;
 use crate::image::budget::Budget;
 use crate::image::elf::{Elf, Section, Symbols};
+use crate::image::kernels::{Arguments, Source};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
@@ -179,7 +180,7 @@ fn attributes<'data>(
         if lowest != 0 {
             return Err(all.wrong(run.all.at, "first of cubin arguments"));
         }
-        kernel.arguments = run.into();
+        kernel.arguments = Arguments(Source::Cubin(run));
     }
     Ok(())
 }

@@ -28,7 +28,8 @@ pub(super) const EM_CUDA: u16 = 190;
 /// The ELF header of a cubin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubinHeader {
-    number: u32,
+    /// The compute capability times ten: 90 for `sm_90` and `sm_90a`.
+    pub number: u32,
     /// Whether the code is for this compute capability alone.
     is_specific: bool,
 }
@@ -73,11 +74,6 @@ impl CubinHeader {
         let number = elf.flags >> shift & 0xff;
         let is_specific = elf.flags >> specific & 1 == 1 || is_accelerator_target(data);
         Ok(Self { number, is_specific })
-    }
-
-    /// Returns the compute capability times ten: 90 for `sm_90` and `sm_90a`.
-    pub fn number(&self) -> u32 {
-        self.number
     }
 
     /// Returns the architecture: `sm_90a`, or `sm_100` for code for `sm_100f`, too.

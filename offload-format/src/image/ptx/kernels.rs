@@ -18,6 +18,7 @@
 use super::arguments::{PtxArguments, number};
 use super::tokens::Tokens;
 use crate::image::Kernel;
+use crate::image::kernels::{Arguments, Source};
 use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
@@ -56,7 +57,7 @@ impl<'data> PtxKernels<'data> {
             if tokens.skip(b"(") {
                 let arguments =
                     PtxArguments { tokens: *tokens, ordinal: 0, base: self.base, end: self.base };
-                kernel.arguments = arguments.clone().into();
+                kernel.arguments = Arguments(Source::Ptx(arguments.clone()));
                 let mut all = arguments;
                 while all.next()?.is_some() {}
                 *tokens = all.tokens;

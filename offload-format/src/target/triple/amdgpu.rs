@@ -50,13 +50,11 @@ fn is_number_of(number: &str, target: &Processor) -> bool {
     }
 }
 
-/// Returns the processor or generic target that has the number.
 #[cfg(feature = "packs")]
 fn numbered(number: &str) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|row| is_number_of(number, row))
 }
 
-/// Whether a family covers a processor.
 #[cfg(feature = "packs")]
 fn is_family_of(family: &str, member: &Processor) -> bool {
     let generic = member.generic.and_then(amdgpu::find);

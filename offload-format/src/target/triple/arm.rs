@@ -88,7 +88,6 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("v9", "v9-a"),
 ];
 
-/// Returns the architecture for a composite name.
 pub(super) fn architecture(name: &str) -> Option<&'static str> {
     let (_, orders) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let version = version(name)?;

@@ -2,7 +2,7 @@
 //!
 //! OpenCL has no dynamic shared memory whose size a launch sets. A module for `extern __shared__`
 //! has an array instead, and is compiled once for each size that launches ask for. Each compiled
-//! form has variables of its own. A module with variables is thus compiled once, for the largest
+//! form has its own variables. A module with variables is thus compiled once, for the largest
 //! size.
 //!
 //! As with CUDA, a launch may give none to a kernel that uses such an array under a condition. It

@@ -227,7 +227,7 @@ impl OpenCl {
         })
     }
 
-    /// Returns numbers that a device has; zeros if it does not say them.
+    /// Returns numbers that a device has; zeros if it does not report them.
     pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut numbers = [0_u64; N];
         let size = size_of_val(&numbers);

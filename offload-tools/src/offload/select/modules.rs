@@ -84,7 +84,7 @@ pub(in crate::offload) fn chosen<I>(
 /// Sorts the images of a file into modules, in file order.
 ///
 /// A crate has one bundle of cuda-oxide for each target, and a linker puts them one after another.
-/// A second one for the same target begins a module of its own: it belongs to another crate of this
+/// A second one for the same target begins a new module: it belongs to another crate of this
 /// name.
 pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
@@ -120,7 +120,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
             && let Ok(bundle) = Oxart::parse(container.data)
         {
             let mut bundle_of = |number| {
-                let target = (number, bundle.target());
+                let target = (number, bundle.target);
                 *of_crates.entry(target).or_insert(image.container)
             };
             if bundle_of(number) != image.container {

@@ -10,7 +10,7 @@ use offload_format::target::Needs;
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
-    /// No vendor's driver loads the image, whatever its names say: it is empty, for compilers, or
+    /// No vendor's driver loads the image, whatever its names are: it is empty, for compilers, or
     /// cannot be read. The text is the reason.
     Nothing(&'static str),
 }

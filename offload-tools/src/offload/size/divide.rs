@@ -101,12 +101,12 @@ fn claim_fatbin(
         let (of_entry, later) = images.split_at(count);
         let (shares_of_entry, later_shares) = std::mem::take(&mut shares).split_at_mut(count);
         (images, shares) = (later, later_shares);
-        if entry.compression() == Compression::None {
+        if entry.compression == Compression::None {
             claim_images(claims, of_entry, shares_of_entry);
         } else {
-            let offset = start.saturating_add(entry.offset());
-            let stored = claims.claim(offset..offset.saturating_add(entry.stored().len() as u64));
-            rest += split(stored, entry.size(), of_entry, shares_of_entry);
+            let offset = start.saturating_add(entry.offset);
+            let stored = claims.claim(offset..offset.saturating_add(entry.stored.len() as u64));
+            rest += split(stored, entry.size, of_entry, shares_of_entry);
         }
     }
     rest
@@ -123,8 +123,8 @@ fn claim_kpack(
 ) -> u64 {
     let Ok(kpack) = Kpack::parse(file) else { return 0 };
     for ((kernel, _), share) in kpack.kernels().iter().zip(images).zip(shares) {
-        let offset = start.saturating_add(kernel.offset());
-        *share = claims.claim(offset..offset.saturating_add(kernel.stored().len() as u64));
+        let offset = start.saturating_add(kernel.offset);
+        *share = claims.claim(offset..offset.saturating_add(kernel.stored.len() as u64));
     }
     0
 }

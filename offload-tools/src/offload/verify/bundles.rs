@@ -104,7 +104,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     let is_for_runtime = in_program || ids().any(|id| id.kind() == "hipv4");
     let first = bundle.entries().next();
     if !first.is_some_and(|entry| {
-        entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()
+        entry.id().is_ok_and(|id| id.is_host()) && entry.code_object.is_empty()
     }) {
         report.add_if(
             is_for_runtime,
@@ -137,19 +137,19 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     }
     for entry in bundle.entries() {
         let Ok(id) = entry.id() else { continue };
-        if id.is_host() || entry.code_object().is_empty() {
+        if id.is_host() || entry.code_object.is_empty() {
             continue;
         }
-        let subject = subject.entry(entry.id_str());
-        if !is_spelled_for_hip(&id, entry.id_str()) {
+        let subject = subject.entry(entry.id_str);
+        if !is_spelled_for_hip(&id, entry.id_str) {
             let is_finding = id.kind() == "hipv4";
             let text =
                 format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
             report.add_if(is_finding, Check::HipEntry, subject, text);
         }
-        if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
+        if !entry.offset.is_multiple_of(HIP_ALIGN) && !is_compressed {
             let text =
-                format!("it starts at {}, which is not a multiple of {HIP_ALIGN}", entry.offset());
+                format!("it starts at {}, which is not a multiple of {HIP_ALIGN}", entry.offset);
             report.add_if(is_for_runtime, Check::Alignment, subject, text);
         }
     }

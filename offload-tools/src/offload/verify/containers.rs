@@ -36,16 +36,15 @@ pub(super) fn check<'a>(
         }
         ContainerKind::ObjectBundle => {
             let Ok(bundle) = ObjectBundle::parse(data) else { return };
-            let entry = |entry: bundle::Entry<'a>| {
-                Entry::new(entry.id_str(), entry.code_object().len() as u64)
-            };
+            let entry =
+                |entry: bundle::Entry<'a>| Entry::new(entry.id_str, entry.code_object.len() as u64);
             bundles::names(report, subject, bundle.entries().map(entry))
         }
         ContainerKind::TextBundle => bundles::names(report, subject, found.iter().map(Entry::of)),
         ContainerKind::OffloadBinary => {
             let Ok(binary) = OffloadBinary::parse(data) else { return };
             offload_binary(report, subject, &binary, data, found.len());
-            if let Some(compressed) = binary.compressed() {
+            if let Some(compressed) = binary.compressed {
                 compressed_binary(report, subject, &compressed, found.len(), limit);
             }
         }
@@ -90,9 +89,8 @@ fn failed<'a>(
 }
 
 fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
-    let entries = || {
-        bundle.entries().map(|entry| Entry::new(entry.id_str(), entry.code_object().len() as u64))
-    };
+    let entries =
+        || bundle.entries().map(|entry| Entry::new(entry.id_str, entry.code_object.len() as u64));
     bundles::names(report, subject, entries());
     bundles::hip(report, subject, bundle, Form::Plain);
     places(report, subject, bundle, bytes);
@@ -102,9 +100,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
-        .map(|entry| {
-            (entry.offset(), entry.offset() + entry.code_object().len() as u64, entry.id_str())
-        })
+        .map(|entry| (entry.offset, entry.offset + entry.code_object.len() as u64, entry.id_str))
         .filter(|(start, end, _)| start < end)
         .collect();
     ranges.sort_unstable();
@@ -149,7 +145,7 @@ fn compressed_bundle(
     found: &[Image<'_>],
     limit: u64,
 ) {
-    if bundle.total_size().is_none() && bundle.version() > 1 {
+    if bundle.total_size.is_none() && bundle.version > 1 {
         report.note(Check::Size, subject, "the header does not say how long it is");
     }
     let whole = match bundle.decompress(limit) {
@@ -163,8 +159,8 @@ fn compressed_bundle(
             return;
         }
     };
-    if whole.len() as u64 != bundle.uncompressed_size() {
-        let (says, is) = (bundle.uncompressed_size(), whole.len());
+    if whole.len() as u64 != bundle.uncompressed_size {
+        let (says, is) = (bundle.uncompressed_size, whole.len());
         report.finding(
             Check::Size,
             subject,
@@ -172,8 +168,8 @@ fn compressed_bundle(
         );
     }
     let hash = compressed::hash(&whole);
-    if hash != bundle.hash() {
-        let stored = bundle.hash();
+    if hash != bundle.hash {
+        let stored = bundle.hash;
         report.finding(
             Check::Hash,
             subject,
@@ -198,15 +194,15 @@ fn compressed_bundle(
     bundles::names(
         report,
         subject,
-        plain.entries().map(|it| Entry::new(it.id_str(), it.code_object().len() as u64)),
+        plain.entries().map(|it| Entry::new(it.id_str, it.code_object.len() as u64)),
     );
-    bundles::hip(report, subject, &plain, Form::CompressedBundle(bundle.version()));
+    bundles::hip(report, subject, &plain, Form::CompressedBundle(bundle.version));
     places(report, subject, &plain, &whole);
     // Each entry is checked with the inventory's image at the same position, unless the IDs differ
     // because the inventory lacks images.
     for (image, entry) in found.iter().zip(plain.entries()) {
-        if image.entry_id.as_deref() == Some(entry.id_str()) {
-            images::check(report, subject.image(image), image, entry.code_object());
+        if image.entry_id.as_deref() == Some(entry.id_str) {
+            images::check(report, subject.image(image), image, entry.code_object);
         }
     }
 }
@@ -221,7 +217,7 @@ fn offload_binary(
     count: usize,
 ) {
     let align = offload_binary::ALIGN;
-    if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
+    if binary.compressed.is_none() && !binary.size().is_multiple_of(align) {
         report.finding(
             Check::Size,
             subject,
@@ -233,20 +229,19 @@ fn offload_binary(
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
         // Only version 1 aligns images; later versions put them directly one after another.
-        if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
-            let text =
-                format!("it starts at {}, which is not a multiple of {align}", image.offset());
+        if binary.version == Version::V1 && !image.offset.is_multiple_of(align) {
+            let text = format!("it starts at {}, which is not a multiple of {align}", image.offset);
             report.finding(Check::Alignment, subject, text);
         }
-        images::stated_kind(report, subject, image.image_kind(), image.data());
+        images::stated_kind(report, subject, image.image_kind, image.data);
         // `OffloadBinary::parse` has checked that the image is inside the bytes.
-        let end = image.offset() + image.data().len() as u64;
-        if !image.data().is_empty() {
-            ranges.push((image.offset(), end, name));
+        let end = image.offset + image.data.len() as u64;
+        if !image.data.is_empty() {
+            ranges.push((image.offset, end, name));
         }
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
-        let is_ptx = ImageKind::of(image.data()).is_ptx();
-        if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
+        let is_ptx = ImageKind::of(image.data).is_ptx();
+        if is_ptx && next != Some(&0) && !image.data.ends_with(b"\0") {
             // This is only a note, because llvm-offload-binary 22 writes no NUL after one in eight
             // texts.
             report.note(
@@ -287,21 +282,20 @@ fn compressed_binary(
 
 fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &NvFatbin<'_>) {
     for entry in fatbin.entries() {
-        if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
+        if !entry.offset.is_multiple_of(nv_fatbin::ALIGN) {
             let text = format!(
                 "a payload starts at {}, which is not a multiple of {}",
-                entry.offset(),
+                entry.offset,
                 nv_fatbin::ALIGN
             );
             report.finding(Check::Alignment, subject, text);
         }
-        let is_plain_ptx =
-            entry.kind().is_ptx() && entry.compression() == nv_fatbin::Compression::None;
-        if is_plain_ptx && !entry.stored().ends_with(b"\0") {
+        let is_plain_ptx = entry.kind.is_ptx() && entry.compression == nv_fatbin::Compression::None;
+        if is_plain_ptx && !entry.stored.ends_with(b"\0") {
             report.finding(
                 Check::PtxEnd,
                 subject,
-                format!("no NUL follows the text at {}", entry.offset()),
+                format!("no NUL follows the text at {}", entry.offset),
             );
         }
     }

@@ -9,7 +9,7 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks the pointers in the structures with which a program registers its device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        let whose = match wrapper.kind() {
+        let whose = match wrapper.kind {
             WrapperKind::Hip | WrapperKind::HipKpack => " for HIP's runtime",
             WrapperKind::Cuda => " for CUDA's runtime",
             _ => "",
@@ -18,7 +18,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
             report.findings.push(Finding {
                 // Sorts this finding after the findings about containers.
                 at: u64::MAX,
-                place: format!("wrapper at {}{whose}: ", wrapper.offset()),
+                place: format!("wrapper at {}{whose}: ", wrapper.offset),
                 check: Check::Wrapper,
                 text,
                 is_note: false,
@@ -30,17 +30,17 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
 /// Returns why the runtime does not register a wrapper.
 fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
     let starts = |image: &[u8], magics: &[&[u8]]| magics.iter().any(|it| image.starts_with(it));
-    let is_hip = matches!(wrapper.kind(), WrapperKind::Hip | WrapperKind::HipKpack);
-    if is_hip && wrapper.version() != 1 {
-        let version = wrapper.version();
+    let is_hip = matches!(wrapper.kind, WrapperKind::Hip | WrapperKind::HipKpack);
+    if is_hip && wrapper.version != 1 {
+        let version = wrapper.version;
         return Some(format!(
             "its version is {version}, and the runtime registers version 1 alone"
         ));
     }
     // The wrapper may point to an image in another object, which is linked later. Then this file
     // does not contain the image, and nothing is checked.
-    let image = wrapper.image()?;
-    let is_there = match wrapper.kind() {
+    let image = wrapper.image?;
+    let is_there = match wrapper.kind {
         // Besides a bundle, HIP's runtime also accepts a single code object.
         WrapperKind::Hip => {
             starts(image, &[bundle::MAGIC, &compressed::MAGIC])

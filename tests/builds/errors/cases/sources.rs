@@ -4,8 +4,6 @@ cases! {
     CASES:
     // Sources and names.
     "no-source" [.archs(["gfx90a"])] => "no sources: name one with .file(\"kernels/saxpy.cu\")";
-    "missing-source" [.files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])]
-        => "the source kernels/absent.cu does not exist (paths are relative to {folder})";
     "kernels/add" [.file("kernels/add.cu").archs(["gfx90a"])]
         => "a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not";
     "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]

@@ -38,7 +38,7 @@ pub fn oldest_ptx_version(text: &[u8]) -> Result<PtxVersion, UnknownPtx<'_>> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or(text);
     let unknown = UnknownPtx { word: &text[..text.len().min(16)], offset: 0 };
     let header = PtxHeader::parse(text).map_err(|_| unknown)?;
-    let of_target = header.arch().first_ptx().ok_or(unknown)?;
+    let of_target = header.arch.first_ptx().ok_or(unknown)?;
     let mut reader = Reader {
         text,
         tokens: Tokens::new(text),

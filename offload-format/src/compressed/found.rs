@@ -1,0 +1,48 @@
+//! Bundles in a row, plain and compressed, as linkers leave them in `.hip_fatbin`.
+
+use super::CompressedBundle;
+use crate::bundle::{self, Bundle};
+use crate::in_a_row::in_a_row;
+use crate::{Error, ErrorKind, Result};
+
+/// A bundle of either kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Found<'data> {
+    /// A binary bundle.
+    Plain(Bundle<'data>),
+    /// A compressed bundle.
+    Compressed(CompressedBundle<'data>),
+}
+
+impl<'data> Found<'data> {
+    /// Reads the bundle at the start of `data`, which may continue after it.
+    ///
+    /// Returns an error if there is none, or if it is malformed.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        if data.starts_with(&super::MAGIC) {
+            CompressedBundle::parse(data).map(Found::Compressed)
+        } else if data.starts_with(bundle::MAGIC) {
+            Bundle::parse(data).map(Found::Plain)
+        } else {
+            Err(Error::new(ErrorKind::BadMagic, "magic of a bundle or compressed bundle", 0))
+        }
+    }
+
+    /// Returns the bundles of a section, with their offsets in bytes from its start. `limit` is the
+    /// maximum number of bytes that may be allocated to find the end of a compressed bundle of
+    /// version 1, which does not record its end.
+    ///
+    /// A bundle's table or header gives its end. The reader never looks for the next magic, which a
+    /// payload may contain. Zeros between bundles are skipped. After the first error, the iterator
+    /// ends.
+    pub fn in_a_row(section: &'data [u8], limit: u64) -> impl Iterator<Item = Result<(u64, Self)>> {
+        in_a_row(section, 1, move |rest| {
+            let found = Self::parse(rest)?;
+            let size = match &found {
+                Found::Plain(bundle) => bundle.size(),
+                Found::Compressed(bundle) => bundle.find_size(limit)?,
+            };
+            Ok((found, size))
+        })
+    }
+}
