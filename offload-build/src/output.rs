@@ -79,6 +79,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "cuda_bf16.h",
     "cuda_fp16.h",
     "cuda_fp8.h",
+    "cuda_pipeline.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "device_functions.h",

@@ -29,7 +29,7 @@ mod packager;
 mod text;
 mod unpack;
 
-pub use crate::offload::main as cargo_offload;
+pub use self::offload::main as cargo_offload;
 pub use bundler::run as clang_offload_bundler;
 pub use packager::run as llvm_offload_binary;
 

@@ -75,15 +75,13 @@ static __attribute__((host, device, noinline, noreturn)) inline void offload_tra
 OFFLOAD_HOST_DEVICE void __trap() { offload_trap(); }
 
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
-#if defined(OFFLOAD_AMDGPU)
-extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "
-                                              "put printf in #if !defined(OFFLOAD_AMDGPU), or compile with "
-                                              "Build::compiler(Compiler::ClangRocm)"))) int
-printf(const char *, ...);
-#elif defined(OFFLOAD_SPIRV)
-extern "C" __attribute__((device, unavailable("SPIR-V has no printf here: write values to a buffer, or put printf in "
-                                              "#if !defined(OFFLOAD_SPIRV)"))) int
-printf(const char *, ...);
+#if !defined(OFFLOAD_NVPTX)
+template <typename... T>
+__attribute__((device, diagnose_if(true, "printf prints nothing here: only NVIDIA's GPUs and the CPU print without ROCm's headers",
+                                   "warning"))) int
+printf(const char *, T...) {
+  return 0;
+}
 #else
 extern "C" __attribute__((device)) int printf(const char *, ...);
 #endif

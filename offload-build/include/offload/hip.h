@@ -11,6 +11,10 @@
 
 #include "kernel.h"
 
+/* Sources for HIP have instructions of AMD's GPUs. */
+#undef asm
+#undef volatile
+
 /* As hipcc defines them for each vendor's GPUs.  Elsewhere neither platform is defined: sources test for one of them, and the
  * other code is for 32 lanes, without instructions of a vendor. */
 #if !defined(__HIPCC__)

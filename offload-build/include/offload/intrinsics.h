@@ -5,7 +5,7 @@
  *   __float2int_rn, _rz, _ru, _rd and kin, __int2float_rn and kin; __hiloint2double, __double2hiint, __double2loint
  *   __byte_perm, __funnelshift_l, __mul24, __sad, __hadd and kin; umin, umax, llmin, llmax, ullmin, ullmax
  *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang knows by itself what a
- *   kernel only reads
+ *   kernel only reads; __ldcv, __stwt: volatile, word by word
  *   __cvta_generic_to_shared: an address in shared memory, as instructions take it
  *   clock, clock64: ticks of a counter; __nanosleep: on NVIDIA's GPUs since sm_70, elsewhere a short wait or none
  */
@@ -208,6 +208,31 @@ OFFLOAD_LOAD(__ldlu)
 template <typename T> OFFLOAD_DEVICE void __stwb(T *address, OFFLOAD_VALUE value) { *address = value; }
 template <typename T> OFFLOAD_DEVICE void __stcg(T *address, OFFLOAD_VALUE value) { *address = value; }
 template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value) { *address = value; }
+/* The widest word that a number or vector consists of. */
+template <size_t Alignment> struct offload_word {
+  typedef unsigned long long __attribute__((may_alias)) type;
+};
+template <> struct offload_word<4> {
+  typedef unsigned __attribute__((may_alias)) type;
+};
+template <> struct offload_word<2> {
+  typedef unsigned short __attribute__((may_alias)) type;
+};
+template <> struct offload_word<1> {
+  typedef unsigned char type;
+};
+template <typename T, typename... None> OFFLOAD_DEVICE T __ldcv(const T *address, None...) {
+  typedef typename offload_word<alignof(T)>::type word;
+  T value;
+  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++)
+    reinterpret_cast<word *>(&value)[i] = reinterpret_cast<const volatile word *>(address)[i];
+  return value;
+}
+template <typename T> OFFLOAD_DEVICE void __stwt(T *address, OFFLOAD_VALUE value) {
+  typedef typename offload_word<alignof(T)>::type word;
+  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++)
+    reinterpret_cast<volatile word *>(address)[i] = reinterpret_cast<const word *>(&value)[i];
+}
 #undef OFFLOAD_VALUE
 
 /* What instructions take as the address of shared memory. */

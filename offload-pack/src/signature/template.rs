@@ -71,6 +71,7 @@ impl Template {
     }
 
     /// Returns the types among the arguments.
+    #[cfg(feature = "expansion")]
     pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
         self.arguments.iter().filter_map(|argument| match &argument.value {
             TemplateValue::Type(ty) => Some(ty),

@@ -121,20 +121,22 @@ CUDART_MAX_NORMAL_F == FLT_MAX && CUDART_TWO_TO_M126_F == FLT_MIN && CUDART_TWO_
 #include <sm_32_intrinsics.h>
 #include <vector_functions.h>
 #include <vector_types.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 std::is_same_v<int, std::remove_const_t<const int>> && std::is_floating_point<float>::value
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
 /// Statements whose results are not known before they run, with names that nvcc has.
-const STATEMENTS: [&str; 14] = [
+const STATEMENTS: [&str; 15] = [
     "__shared__ int own[2]; p[n] = int(__cvta_generic_to_shared(own + 1) - __cvta_generic_to_shared(own));",
     "memcpy(p, p + 4, 4 * n);",
     "memset(p, 0, 4 * n);",
     "assert(p[0] == n);",
     "p[0] = __ldcg(p) + __ldca(p + 1) + __ldcs(p + 2) + __ldlu(p + 3) + __ldg(p + 4);",
-    "__stwb(p, n); __stcg(p + 1, n); __stcs(p + 2, n);",
+    "__stwb(p, n); __stcg(p + 1, n); __stcs(p + 2, n); __stwt(p + 3, __ldcv(p));",
     "clock_t start = clock(); p[0] = int(clock64()) - int(clock() - start); __nanosleep(100u);",
+    "__pipeline_memcpy_async(p, p + 8, 16, 4); __pipeline_commit(); __pipeline_wait_prior(0);",
     "atomicAdd_block(p, 1); atomicSub_block(p, 1); atomicExch_block(p, 1); atomicCAS_block(p, 1, 2);",
     "atomicMin_block(p, 1); atomicMax_block(p, 1); atomicAnd_block(p, 1); atomicOr_block(p, 1); atomicXor_block(p, 1);",
     "atomicInc_block((unsigned *)p, 1u); atomicDec_block((unsigned *)p, 1u);",
@@ -173,8 +175,12 @@ fn source(headers: &[&str]) -> String {
 }
 
 /// Headers of the table that its rows need.
-const NEEDED: [&str; 3] =
-    ["#include <float.h>", "#include <math_constants.h>", "#include <cuda_runtime.h>"];
+const NEEDED: [&str; 4] = [
+    "#include <float.h>",
+    "#include <math_constants.h>",
+    "#include <cuda_pipeline.h>",
+    "#include <cuda_runtime.h>",
+];
 
 /// Returns sources in which rows need no include, and in which the C library's headers come after
 /// the kit's.

@@ -92,6 +92,18 @@ fn launches_with_sizes_and_halves_compile_unchanged() {
 }
 
 #[test(CLANG.slow())]
+fn static_kernels_of_one_name_cannot_be_called() {
+    let scenario = Scenario::new("signatures_one_name");
+    for name in ["a", "b"] {
+        let source = "static __global__ void set(float *x) { *x = 1; }\n";
+        scenario.write(&format!("kernels/{name}.cu"), source);
+    }
+    scenario.pack("k", r#".files(["kernels/a.cu", "kernels/b.cu"]).archs(["gfx90a", "cpu"])"#);
+    let one = "have one name in the image for the CPU; rename one: programs that call them do not compile";
+    scenario.build().passes().has(one).has("kernels/a.cu:1").has("kernels/b.cu:1");
+}
+
+#[test(CLANG.slow())]
 fn a_kernel_that_differs_between_images_cannot_be_called() {
     let source = "#ifdef __AMDGCN__\ntypedef long wide;\n#else\ntypedef int wide;\n#endif\n\
                   extern \"C\" __global__ void k(float *x, wide n, int m) { x[n] = m; }\n\
