@@ -1,4 +1,4 @@
-//! What a build asks of its targets.
+//! The requests of a build for its targets.
 
 use offload_format::target::{NvidiaArch, OLDEST_CLANG, OffloadArch, Target, TargetId};
 
