@@ -29,8 +29,8 @@ mod packager;
 mod text;
 mod unpack;
 
-pub use bundler::run as clang_offload_bundler;
 pub use self::offload::main as cargo_offload;
+pub use bundler::run as clang_offload_bundler;
 pub use packager::run as llvm_offload_binary;
 
 // The documentation tests include the examples of the README.
