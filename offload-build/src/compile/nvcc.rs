@@ -135,8 +135,8 @@ impl Compilations<'_> {
 }
 
 /// Returns the options with which cl.exe preprocesses as the standard says. Without them it does
-/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` are options that build.rs and
-/// nvcc's variables give; they may ask for either way.
+/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` are options that build.rs
+/// and nvcc's variables give; they may ask for either way.
 fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str] {
     if ccbin.is_msvc() && !options.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]
