@@ -218,12 +218,12 @@ fn a_failure_that_is_handled_is_not_final() {
     scenario
         .build_script(
             r#"if let Err(error) = Build::new().file("kernels/add.cu").include("include").archs(["gfx90a"]).try_compile("add") {
-        println!("cargo::warning=no kernels: {:?}", error.kind());
+        println!("cargo::warning=no kernels: {}", error.to_string().lines().next().unwrap());
     }"#,
         )
         .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")));
     scenario.write("include/value.h", "#define VALUE undeclared\n");
-    scenario.build().passes().has("no kernels: ToolFailed");
+    scenario.build().passes().has("no kernels: ");
     scenario.write("include/value.h", "#define VALUE 1.0f\n");
     scenario.build().passes().lacks("no kernels");
     assert_eq!(scenario.targets("add"), ["gfx90a"]);

@@ -25,7 +25,7 @@ fn compilers_that_do_not_end_well() {
         ("kill -15 $$", &["clang was killed by signal 15 (SIGTERM): somebody stopped it"]),
         (
             "echo 'Stack dump:' >&2; kill -11 $$",
-            &["Stack dump:\n", "clang crashed with signal 11 (SIGSEGV): ", "another version"],
+            &["Stack dump:\n", "clang crashed with signal 11 (SIGSEGV): ", "a different version"],
         ),
         ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): this is a bug in the compiler"]),
         (

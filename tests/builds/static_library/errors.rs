@@ -22,7 +22,7 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])]
         => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both";
     [.file("kernels/scale.cu").archs(["sm_80", "gfx90a"])]
-        => "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source";
+        => "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Name the targets of each source";
     [.modules(["kernels/scale.cu"]).archs(["sm_80"])]
         => "a static library has no modules, such as \"scale\"";
     [.file("kernels/scale.cl").archs(["sm_80"])]
@@ -133,7 +133,8 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let (code, arch) = (list("--list-gpu-code"), list("--list-gpu-arch"));
-    let known = format!(") compiles for {code} {arch}. Nothing is detected");
+    let known =
+        format!(") compiles for {code} {arch}. GPUs of the building machine are detected only");
     assert!(known.contains(" sm_80 ") && known.contains(" compute_80 "), "{known}");
     printed.has(&known).lacks("gfx90a,").lacks("using targets from");
     printed.each_once([

@@ -24,9 +24,9 @@ cases! {
             SPIR-V without the \
              capability Kernel, such as a shader for Vulkan";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
-        => "what there is: a file that is big-endian SPIR-V, and drivers take little-endian SPIR-V";
+        => "it has: a file that is big-endian SPIR-V, and drivers take little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
-        => "what there is: a file that is SPIR-V whose kernel k was not compiled with this kit's header: it requires no \
+        => "it has: a file that is SPIR-V whose kernel k was not compiled with this kit's header: it requires no \
              sub-groups of 32 lanes";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be split into images: bundle entry count: 8 bytes needed";

@@ -9,7 +9,7 @@ cases! {
     "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]
         => "no language has the extension of kernels/add.metal: there are .cu .hip .cl .c .ll \
             .bc .s .ptx .toml .hsaco",
-           "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
+           "Otherwise name the language: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
     // Modules.
     "same-module" [.modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])]
         => "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",

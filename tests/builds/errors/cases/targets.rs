@@ -33,7 +33,7 @@ cases! {
             'gfx90a', which lists GPUs of a different vendor. List them in build.rs, as in \
             .archs([\"sm_80\", \"compute_80\"]), or set \
              OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80 (the pack \"no-targets-of-nvidia\" is for nvidia alone: \
-             build.rs calls .supports([\"nvidia\"])). Nothing is detected";
+             build.rs calls .supports([\"nvidia\"])). GPUs of the building machine are detected only";
     "no-targets-of-amd" [.file(Source::new("kernels/add.cu").supports(["amd"]))]
         => "nor is a variable such as AMDGPU_TARGETS or HIPARCHS. List them in build.rs, as in .archs([\"gfx90a\", \"gfx1100\"])",
            "is for amd alone: all of its sources are)";
