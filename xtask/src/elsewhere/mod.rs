@@ -15,7 +15,7 @@ mod windows;
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
-use crate::{apt, budget, tools};
+use crate::{budget, tools};
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
 use std::path::Path;
@@ -46,9 +46,8 @@ pub fn command(args: &[String]) -> Result {
     finish(&rows)
 }
 
-/// The hosts that the step of `ci` checks: always the first, and the others if their tools are
-/// installed and time is left.
-const IN_CI: [&str; 3] = ["aarch64", "windows", "s390x"];
+/// The hosts that the step of `ci` checks.
+const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 
 /// The maximum time that one host takes on an idle machine, if everything is compiled again.
 const WORST: Duration = Duration::from_secs(300);
@@ -56,28 +55,21 @@ const WORST: Duration = Duration::from_secs(300);
 /// The time to build a standard library.
 const STD: Duration = Duration::from_secs(120);
 
-/// Runs the step of `ci`. It installs what the first host needs, and checks that host. Then it
-/// checks hosts whose runner and linker are installed, until the step's time ends. Each commit has
-/// another order of these hosts, so that all of them run in turn.
+/// Runs the step of `ci`: checks the hosts whose compiler, runner and linker are installed, until
+/// the step's time ends. Each commit starts with a different host, so that all hosts run in turn.
 pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
     let compiler = Compiler::here();
     let folder = tools::elsewhere(&run::workspace());
-    if apt::is_here() {
-        compiler.fetch()?;
-    }
     let (_, commits) = run::stdout(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
-    let mut names = IN_CI;
-    names[1..].rotate_left(commits.trim().parse::<usize>().unwrap_or(0) % (IN_CI.len() - 1));
+    let turn = commits.trim().parse::<usize>().unwrap_or(0) % IN_CI.len();
     let mut rows = Vec::new();
-    for name in names {
+    for at in 0..IN_CI.len() {
+        let name = IN_CI[(turn + at) % IN_CI.len()];
         let host = HOSTS.iter().find(|host| host.name == name).expect("the list has its names");
         let fetch = format!("`cargo xtask elsewhere {name}` fetches it");
-        let installs = name == IN_CI[0] && apt::is_here();
-        let why = if installs {
-            None
-        } else if !compiler.is_here() {
+        let why = if !compiler.is_here() {
             Some(format!("no compiler with a library for it; {fetch}"))
         } else if !sysroot::has_tools(host)? {
             Some(format!("no {}; {fetch}", host.need.what))
