@@ -1,7 +1,7 @@
 //! Compresses bytes and decompresses them again, whole and in pieces.
 #![no_main]
 
-use offload_format::compressed::{Found, CompressOptions, CompressedBundle, Version, compress};
+use offload_format::compressed::{CompressOptions, CompressedBundle, Found, Version, compress};
 use offload_format::compression::Method;
 
 libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {

@@ -2,7 +2,9 @@
 #![no_main]
 
 use offload_format::compression::Method;
-use offload_format::offload_binary::{StatedKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{
+    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
+};
 use std::collections::BTreeMap;
 
 /// One image: the kind of the image, the kind of the offloading, the flags, the strings, and the

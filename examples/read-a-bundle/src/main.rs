@@ -8,12 +8,7 @@ use std::{env, fs};
 fn list(path: &str) -> Result<(), Box<dyn Error>> {
     let file = fs::read(path)?;
     for entry in Bundle::parse(&file)?.entries() {
-        println!(
-            "{:6} bytes at {:5}  {}",
-            entry.code_object.len(),
-            entry.offset(),
-            entry.id_str
-        );
+        println!("{:6} bytes at {:5}  {}", entry.code_object.len(), entry.offset, entry.id_str);
     }
     Ok(())
 }
