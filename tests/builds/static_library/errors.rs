@@ -48,9 +48,9 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
         => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
     [.file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])]
-        => "-rdc=true among the flags of kernels/scale.cu takes a device link: call .device_link() in build.rs in its place";
+        => "-rdc=true among the flags of kernels/scale.cu needs a device link: call .device_link() in build.rs instead";
     [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
-        => "-fgpu-rdc among the flags of kernels/scale.hip takes a device link";
+        => "-fgpu-rdc among the flags of kernels/scale.hip needs a device link";
     [.file("kernels/scale.cu").compiler(Compiler::Nvcc).flag("-gencode").flag("arch=compute_75,code=sm_75").archs(["sm_80", "sm_90"])]
         => "-gencode arch=compute_75,code=sm_75 among the flags of kernels/scale.cu adds device code for GPUs that are not in the \
          list of targets (sm_80, sm_90): list them all, .archs([...])";
