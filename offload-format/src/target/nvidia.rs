@@ -371,12 +371,6 @@ impl PtxVersion {
 
     /// Returns the newest version that a CUDA driver compiles. The driver is given in the format of
     /// `cuDriverGetVersion`. Returns `None` for drivers before the release history.
-    ///
-    /// ```
-    /// use offload_format::target::PtxVersion;
-    ///
-    /// assert_eq!(PtxVersion::newest_for(12040).unwrap().to_string(), "8.4");
-    /// ```
     #[inline]
     pub(crate) fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);
