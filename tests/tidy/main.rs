@@ -177,6 +177,12 @@ fn links_between_documents_lead_somewhere() {
             if link.contains("://") || link.starts_with('#') {
                 continue;
             }
+            let is_packaged = CRATES.iter().any(|name| folder == workspace().join(name));
+            assert!(
+                !is_packaged,
+                "{}: a registry shows this page alone: {link}",
+                document.display()
+            );
             let path = folder.join(link.split('#').next().unwrap_or(link));
             let path = path.canonicalize();
             let path = path.unwrap_or_else(|_| panic!("{} links to {link}", document.display()));

@@ -1,6 +1,6 @@
 //! Summaries that stand alone, and the words of the project.
 
-use super::sources::{FOLDERS, documents, files, sources};
+use super::sources::{FOLDERS, documents, files, read, sources};
 use offload_tests::scratch::workspace;
 use std::fs;
 
@@ -67,20 +67,30 @@ fn no_crate_and_no_program_is_called_offload() {
     for extension in ["rs", "md", "toml", "txt", "sh"] {
         files(workspace(), extension, &mut paths);
     }
-    let mut wrong = Vec::new();
+    let (commands, mut wrong) = (commands(), Vec::new());
     for path in paths {
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        let lines = text.lines().zip(1..).filter(|(line, _)| names_offload(line));
+        let lines = text.lines().zip(1..).filter(|(line, _)| names_offload(line, &commands));
         wrong.extend(lines.map(|(line, number)| format!("{}:{number}: {line}", path.display())));
     }
     assert!(wrong.is_empty(), "`offload-gpu` or `cargo offload`:\n{}", wrong.join("\n"));
 }
 
+/// Returns the commands of `cargo offload`.
+fn commands() -> Vec<String> {
+    let cli = read("offload-tools/src/offload/cli.rs");
+    let (_, commands) = cli.split_once("enum Command {").expect("the commands");
+    let (commands, _) = commands.split_once("\n}\n").expect("it ends");
+    let names = commands.lines().filter_map(|line| Some(line.trim().split_once(['(', ' '])?.0));
+    let commands = names.filter(|name| name.starts_with(char::is_uppercase));
+    let commands: Vec<String> = commands.map(str::to_lowercase).collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    commands
+}
+
 /// Whether a line has the name as a dependency, as a crate's path, or as a program with a command:
 /// after a mark, or in a shell. `crate::offload` in offload-tools is our own module.
-fn names_offload(line: &str) -> bool {
-    const COMMANDS: &str =
-        "bundle completions doctor extract ls pack reach select size test verify";
+fn names_offload(line: &str, commands: &[String]) -> bool {
     let own = line.trim_start_matches(['+', '/', '!', ' ']);
     let is_dependency = own.starts_with(concat!("offload", " = "));
     let is_path = [concat!("offload", "::"), concat!("offload", "!")].iter().any(|path| {
@@ -91,7 +101,7 @@ fn names_offload(line: &str) -> bool {
     let is_program = ["`", "'", "\"", "$ ", ">"].iter().any(|mark| {
         let start = format!("{mark}offload ");
         let mut rests = line.split(&start).skip(1);
-        rests.any(|rest| COMMANDS.split(' ').any(|command| rest.starts_with(command)))
+        rests.any(|rest| commands.iter().any(|command| rest.starts_with(command)))
     });
     is_dependency || is_path || is_program || line.trim_end().ends_with("`offload")
 }

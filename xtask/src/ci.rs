@@ -50,7 +50,10 @@ const STEPS: [(&str, Step); 16] = [
              --target-dir=target --locked -- -D warnings",
         ),
     ),
-    ("doc", Cargo("doc --workspace --no-deps --locked")),
+    (
+        "doc",
+        Cargo("doc --config=build.rustdocflags=[\"-Dwarnings\"] --workspace --no-deps --locked"),
+    ),
     (
         "test",
         Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
@@ -142,8 +145,6 @@ fn steps(
         let result = match step {
             Cargo(words) => {
                 let mut cargo = setup.cargo();
-                // `-D warnings` for rustdoc, which has no option for it.
-                cargo.envs((name == "doc").then_some(("RUSTDOCFLAGS", "-D warnings")));
                 run::check(cargo.args(words.split_whitespace()))
                     .map_err(|_| Failure::Failed(format!("cargo {words}")))
             }

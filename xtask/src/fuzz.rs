@@ -84,7 +84,9 @@ fn run(host: &str, names: &[&str], seconds: &str) -> Result {
             for name in batch {
                 running.push(scope.spawn(move || fuzz(name, programs, target, seconds)));
             }
-            running.into_iter().try_for_each(|it| it.join().expect("the thread does not panic"))
+            let ended = running.into_iter().map(|it| it.join().expect("the thread does not panic"));
+            let failed: Vec<String> = ended.filter_map(Result::err).map(Failure::text).collect();
+            if failed.is_empty() { Ok(()) } else { Err(Failure::Failed(failed.join("\n"))) }
         })?;
     }
     Ok(())

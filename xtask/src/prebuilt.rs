@@ -56,10 +56,7 @@ fn update(setup: &Setup, manifest: &str, packages: &str, rustc: Option<&Path>) -
 fn unchanged() -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["status", "--porcelain", "--", FOLDERS]);
-    let (status, changes) = run::stdout(&mut git)?;
-    if !status.success() {
-        return Err(Failure::Failed(format!("`{}` failed ({status})", run::line(&git))));
-    }
+    let changes = run::output(&mut git)?;
     if changes.is_empty() {
         return Ok(());
     }

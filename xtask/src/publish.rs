@@ -65,9 +65,16 @@ fn names() -> Result {
         // In the workspace, Cargo would describe its member.
         let mut info = run::cargo();
         info.current_dir(std::env::temp_dir()).args(["info", "--color=never", name]);
-        let (status, text) = run::stdout(info.stdin(Stdio::null()))?;
-        let of = repository(&text, "repository: ");
-        if status.success() && (of.is_none() || of != ours) {
+        let output = info.stdin(Stdio::null()).output().expect("Cargo runs this program");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            if !errors.contains(&format!("could not find `{name}`")) {
+                eprintln!("xtask: skipped: whether the name {name} is free: {}", errors.trim());
+            }
+            continue;
+        }
+        let of = repository(&String::from_utf8_lossy(&output.stdout), "repository: ");
+        if of.is_none() || of != ours {
             return Err(Failure::Failed(format!(
                 "the registry has another project's crate {name} (repository: {of:?}, ours is {ours:?}): choose another name"
             )));
@@ -150,7 +157,7 @@ fn cargo_in(folder: &Path) -> Command {
 fn links(pages: &Path) -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
-    let (_, documents) = run::stdout(&mut git)?;
+    let documents = run::output(&mut git)?;
     let mut lychee = Command::new(tools::PUBLISHED.folder().join(tools::LYCHEE));
     lychee.args(["--offline", "--include-fragments", "--no-progress"]);
     // Pages of sources show text that looks like links, and a script on them finds the lines. These

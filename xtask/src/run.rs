@@ -111,6 +111,15 @@ pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
+/// Runs a command that must succeed, and returns its standard output.
+pub fn output(command: &mut Command) -> Result<String> {
+    let (status, text) = stdout(command)?;
+    if status.success() {
+        return Ok(text);
+    }
+    Err(Failure::Failed(format!("`{}` failed ({status}):\n{text}", line(command))))
+}
+
 /// Whether a command starts and succeeds. Its output is discarded.
 pub fn succeeds(command: &mut Command) -> bool {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();

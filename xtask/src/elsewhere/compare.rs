@@ -2,9 +2,10 @@
 
 use super::builds::Builds;
 use super::report::Row;
-use crate::{files, run};
+use crate::files;
+use crate::run::{self, Failure};
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 /// The command lines: the program, and its arguments with blanks between. `FILES` stands for all
 /// files of the corpus, `NULL` for the null device.
@@ -87,8 +88,9 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
             let null = if builds.host.is_windows() { "NUL" } else { "/dev/null" };
             let found = outcome(program, &there, line, null)?;
             agree(&expected, &found)?;
-            let (_, differ) = stdout(Command::new("diff").arg("-rq").arg(&here).arg(&there))?;
-            if differ.is_empty() { Ok(()) } else { Err(differ) }
+            let mut diff = Command::new("diff");
+            run::output(diff.arg("-rq").arg(&here).arg(&there)).map_err(Failure::text)?;
+            Ok(())
         })();
         row.check(&format!("{name} {line}"), result);
     }
@@ -112,7 +114,8 @@ fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
 /// Runs a command line in a folder, and returns its outcome.
 fn outcome(mut command: Command, folder: &Path, line: &str, null: &str) -> Result<Outcome, String> {
     let mut find = Command::new("find");
-    let (_, corpus) = stdout(find.current_dir(folder).args(["corpus", "-type", "f"]))?;
+    let corpus = run::output(find.current_dir(folder).args(["corpus", "-type", "f"]));
+    let corpus = corpus.map_err(Failure::text)?;
     let mut corpus: Vec<&str> = corpus.lines().collect();
     corpus.sort_unstable();
     for word in line.split(' ') {
@@ -125,11 +128,6 @@ fn outcome(mut command: Command, folder: &Path, line: &str, null: &str) -> Resul
     let printed = String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     Ok((output.status.code(), printed, errors))
-}
-
-/// Returns the exit status and the output of one of this machine's programs.
-fn stdout(command: &mut Command) -> Result<(ExitStatus, String), String> {
-    run::stdout(command).map_err(run::Failure::text)
 }
 
 /// Makes a folder that contains only the corpus.

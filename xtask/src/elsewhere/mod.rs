@@ -62,8 +62,8 @@ pub fn in_ci(setup: &Setup) -> Result {
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
     let compiler = Compiler::here();
     let folder = tools::elsewhere(&run::workspace());
-    let (_, commits) = run::stdout(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
-    let turn = commits.trim().parse::<usize>().unwrap_or(0) % IN_CI.len();
+    let commits = run::output(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
+    let turn = commits.trim().parse::<usize>().expect("git prints a number") % IN_CI.len();
     let mut rows = Vec::new();
     for at in 0..IN_CI.len() {
         let name = IN_CI[(turn + at) % IN_CI.len()];

@@ -64,9 +64,11 @@ impl Compiler {
         }
         if let Some(architecture) = host.debian
             && apt::is_here()
-            && self.fetch_std(target, architecture).is_ok()
         {
-            return Ok(());
+            match self.fetch_std(target, architecture) {
+                Ok(()) => return Ok(()),
+                Err(why) => eprintln!("xtask elsewhere: Debian's library: {}", why.text()),
+            }
         }
         eprintln!("xtask elsewhere: building the standard library for {target}");
         let folder = run::workspace().join("target/elsewhere/std");

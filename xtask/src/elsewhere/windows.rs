@@ -2,7 +2,8 @@
 
 use super::builds::Builds;
 use super::report::Row;
-use crate::{files, run, tools};
+use crate::run::{self, Failure};
+use crate::{files, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -36,19 +37,20 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
     let folder = run::workspace().join("target/elsewhere/one-source");
     let _ = fs::remove_dir_all(&folder);
     let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
-    let listed = output(offload.args(["ls", "--json"]).arg(&program))?;
+    let listed =
+        run::output(offload.args(["ls", "--json"]).arg(&program)).map_err(Failure::text)?;
     if !listed.contains("\"pe\"") {
         return Err(format!("`cargo offload ls` finds no PE image:\n{listed}"));
     }
     let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
     let extract = offload.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
-    let path = output(extract.arg(&program))?;
+    let path = run::output(extract.arg(&program)).map_err(Failure::text)?;
     let path = Path::new(path.trim());
     if path.extension().is_none_or(|extension| extension != "dll") {
         return Err(format!("`cargo offload extract` calls it {}", path.display()));
     }
     let objdump = format!("{}objdump", builds.host.compilers);
-    let text = output(Command::new(objdump).arg("-p").arg(path))?;
+    let text = run::output(Command::new(objdump).arg("-p").arg(path)).map_err(Failure::text)?;
     let names = text.split("[Ordinal/Name Pointer] Table").nth(1).unwrap_or_default();
     let exported: Vec<&str> = names
         .lines()
@@ -65,11 +67,6 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
         Some(other) => Err(format!("it needs {other}, which is no part of Windows")),
         None => Ok(()),
     }
-}
-
-fn output(command: &mut Command) -> Result<String, String> {
-    let (status, text) = run::stdout(command).map_err(run::Failure::text)?;
-    if status.success() { Ok(text) } else { Err(format!("`{}` failed", run::line(command))) }
 }
 
 /// A script that starts a Windows program in a terminal, because Wine provides a console only

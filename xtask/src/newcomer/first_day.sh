@@ -7,7 +7,7 @@ commands=0
 run() {
   echo "\$ $1"
   start=$(date +%s%N)
-  eval "$1" >/tmp/log 2>&1
+  eval "$1" </dev/null >/tmp/log 2>&1
   status=$?
   tail -n "$2" /tmp/log
   tenths=$((($(date +%s%N) - start) / 100000000))

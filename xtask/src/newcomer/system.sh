@@ -2,7 +2,7 @@
 # the root of the repository, as root, in a mount namespace of its own: the mounts end with it.
 set -eu
 scripts=xtask/src/newcomer folder=$PWD/target/newcomer
-system=$folder/system bare=$folder/bare.tar certificates=etc/ssl/certs/ca-certificates.crt
+system=$folder/system bare=$folder/bare-with-gcc.tar certificates=etc/ssl/certs/ca-certificates.crt
 
 for program in debootstrap chroot git; do
   command -v "$program" >/dev/null || {
@@ -10,6 +10,10 @@ for program in debootstrap chroot git; do
     exit 1
   }
 done
+if grep -q " $system/" /proc/self/mounts; then
+  echo "newcomer: $system has mounts, through which removing it would remove other files: unmount them" >&2
+  exit 1
+fi
 rm -rf "$system" "$folder/origin.git"
 mkdir -p "$system"
 if [ -f "$bare" ]; then
@@ -17,7 +21,8 @@ if [ -f "$bare" ]; then
 else
   # What every user of Rust has.
   debootstrap --variant=minbase --include=git,gcc,libc6-dev,ca-certificates bookworm "$system"
-  tar -cf "$bare" -C "$system" .
+  tar -cf "$bare.new" -C "$system" .
+  mv "$bare.new" "$bare"
 fi
 
 # The package registries are reached as from this machine.
