@@ -28,7 +28,7 @@ The project's own commands:
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test                install clang, lld and g++, then run the tests that need no more, without
                                   slow ones; it prints what it left out
-  cargo xtask test --all [ARGS...] install what all tests need (2.7 GB), then `cargo test --workspace ARGS`
+  cargo xtask test --all [ARGS...] install what all tests need (3.7 GB), then `cargo test --workspace ARGS`
   cargo xtask test ARGS...        install clang, lld and g++, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, fmt-gpu,

@@ -21,7 +21,8 @@ pub fn fetch(folder: &Path) -> Result {
     if tools::RUST_GPU.is_unpacked(folder) {
         return Ok(());
     }
-    if !apt::is_here() {
+    // A folder that the user names is never replaced.
+    if !apt::is_here() || run::var(tools::RUST_GPU.variable).is_some() {
         let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
         return Err(Failure::Failed(text));
     }

@@ -37,10 +37,15 @@ pub fn all() -> Vec<Wheel> {
 }
 
 impl Wheel {
-    /// Whether the files of this wheel are in its folder.
+    /// Whether this wheel was unpacked into its folder, which has its files.
     pub fn is_here(&self) -> bool {
         let folder = tools::folder(self.folder);
-        folder.join(self.stamp()).is_file() && self.files.iter().all(|it| folder.join(it).exists())
+        folder.join(self.stamp()).is_file() && self.is_in(&folder)
+    }
+
+    /// Whether the wheel's files are in this folder.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        self.files.iter().all(|it| folder.join(it).exists())
     }
 
     /// Returns the wheel as pip and messages name it.

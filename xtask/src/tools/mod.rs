@@ -370,8 +370,15 @@ impl Unpacked {
 
     /// Whether everything is there.
     pub fn is_complete(&self) -> bool {
-        let is_named = run::var(self.variable).is_some();
-        self.is_unpacked(&self.folder()) && (is_named || self.wheels().iter().all(Wheel::is_here))
+        // A folder that the user names is in the place of the home.
+        let named = run::var(self.variable).map(PathBuf::from);
+        let is_here = |wheel: &Wheel| match &named {
+            Some(folder) => Path::new(wheel.folder)
+                .strip_prefix(self.home)
+                .is_ok_and(|part| wheel.is_in(&folder.join(part))),
+            None => wheel.is_here(),
+        };
+        self.is_unpacked(&self.folder()) && self.wheels().iter().all(is_here)
     }
 
     /// Whether the files are in this folder.
