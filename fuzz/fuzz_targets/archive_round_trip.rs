@@ -2,13 +2,14 @@
 #![no_main]
 
 use offload_format::archive::{Archive, ArchiveBuilder};
+use offload_tests::data::archive_symbols;
 
 /// One member: its name, its symbols if it is an object, and its bytes.
 type Member = (Vec<u8>, Option<Vec<Vec<u8>>>, Vec<u8>);
 
 libfuzzer_sys::fuzz_target!(|input: Vec<Member>| {
     let mut builder = ArchiveBuilder::new();
-    let mut expected = Vec::new();
+    let (mut expected, mut expected_symbols) = (Vec::new(), Vec::new());
     for (name, symbols, bytes) in &input {
         let size = bytes.len() as u64;
         let added = match symbols {
@@ -17,6 +18,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Member>| {
         };
         if added {
             expected.push((name.as_slice(), bytes.as_slice()));
+            expected_symbols.extend(symbols.iter().flatten().cloned());
         }
     }
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, bytes)| *bytes).collect();
@@ -32,4 +34,5 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Member>| {
             member.data.unwrap()
         );
     }
+    assert!(archive_symbols(&bytes).into_iter().map(|(name, _)| name).eq(expected_symbols));
 });

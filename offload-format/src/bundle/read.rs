@@ -84,6 +84,7 @@ fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry
 /// One bundle entry: an ID and a code object. Binary bundles, bundles in text and bundles in
 /// objects have such entries.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Entry<'data> {
     /// The bundle entry ID as stored.
     pub id_str: &'data str,

@@ -18,6 +18,7 @@ const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 
 /// A wrapper: the structure through which a program or object hands its device code to the runtime.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Wrapper<'data> {
     /// The runtime that the wrapper is for.
     pub kind: WrapperKind,
@@ -28,8 +29,8 @@ pub struct Wrapper<'data> {
     /// The wrapper's number, which names the entry of a kernel pack. HIP's runtime reads
     /// the low half of the last field.
     pub number: u32,
-    /// The bytes from the image's start to the end of its section. Returns `None` if the
-    /// image is not in this file, as in objects whose image is in another object of the link.
+    /// The bytes from the image's start to the end of its section. `None` if the image is not in
+    /// this file, as in objects whose image is in another object of the link.
     pub image: Option<&'data [u8]>,
 }
 
@@ -57,8 +58,6 @@ impl WrapperKind {
         }
     }
 }
-
-impl<'data> Wrapper<'data> {}
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
 /// that is none of these, or whose tables are damaged, has no wrappers. If the search takes far

@@ -68,6 +68,7 @@ pub(crate) fn is_table(section: &Section<'_>, format: ObjectFormat) -> bool {
 
 /// An image of an image table.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct TableImage<'data> {
     /// The name of the section that contains the image.
     pub section: &'data [u8],

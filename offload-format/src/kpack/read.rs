@@ -35,6 +35,7 @@ pub struct Kpack<'data> {
 
 /// The code object of one binary for one target.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct KpackKernel<'data> {
     /// The program or library, with the number of the entry among that file's entries:
     /// `lib/libfoo.so#0`.

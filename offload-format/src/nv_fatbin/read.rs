@@ -196,7 +196,7 @@ impl fmt::Debug for Entry<'_> {
             .field("offset", &self.offset)
             .field("stored_size", &self.stored.len())
             .field("size", &self.size)
-            .field("images", &self.images().count())
+            .field("images", &self.images().collect::<alloc::vec::Vec<_>>())
             .finish()
     }
 }
@@ -259,9 +259,8 @@ pub struct Image<'data> {
     /// The name of the image, usually a source file; empty if there is none. The name is
     /// not always UTF-8.
     pub name: &'data [u8],
-    /// Options for a compiler: for ptxas if the image is PTX, for the optimizer if it is
-    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Returns an empty slice if there are
-    /// none.
+    /// Options for a compiler: for ptxas if the image is PTX, for the optimizer if it is LTO-IR.
+    /// For a cubin, its section `.nv.compat`. Empty if there are none.
     pub options: &'data [u8],
     #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,

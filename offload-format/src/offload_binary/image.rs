@@ -3,6 +3,8 @@
 use super::{OffloadKind, StatedKind, Version};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// One device image, with its strings.
@@ -112,11 +114,13 @@ impl<'data> Image<'data> {
 impl fmt::Debug for Image<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let strings: Vec<_> =
+            self.strings().map(|(key, value)| (key, String::from_utf8_lossy(value))).collect();
         f.debug_struct("Image")
             .field("image_kind", &self.image_kind)
             .field("offload_kind", &self.offload_kind)
             .field("flags", &self.flags)
-            .field("strings", &self.strings)
+            .field("strings", &strings)
             .field("offset", &self.offset)
             .field("size", &self.data.len())
             .finish()

@@ -59,7 +59,10 @@ impl<'data> OffloadBinary<'data> {
         let mut binary = Self { data, version, entries_offset, entries, compressed: None };
         match inflated_size {
             0 => binary.check_entries()?,
-            size => binary.compressed = Some(Compressed::new(reader, entries_offset, size)?),
+            size => {
+                binary.compressed = Some(Compressed::new(reader, entries_offset, size)?);
+                binary.entries = 0;
+            }
         }
         Ok(binary)
     }
@@ -97,9 +100,9 @@ impl<'data> OffloadBinary<'data> {
     /// Returns the device images, in file order: one in version 1, none if the content is
     /// compressed.
     pub fn images(&self) -> impl Iterator<Item = Image<'data>> + Clone + use<'data> {
-        let (binary, count) = (*self, if self.compressed.is_some() { 0 } else { self.entries });
+        let binary = *self;
         // This cannot fail: `OffloadBinary::parse` has read every entry.
-        (0..count).filter_map(move |index| binary.image(index).ok())
+        (0..self.entries).filter_map(move |index| binary.image(index).ok())
     }
 
     fn image(&self, index: u64) -> Result<Image<'data>> {

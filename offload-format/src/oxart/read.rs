@@ -41,6 +41,7 @@ struct Records {
 
 /// The device code in one form.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct OxartPayload<'data> {
     /// The kind of the payload.
     pub kind: PayloadKind,
@@ -54,6 +55,7 @@ pub struct OxartPayload<'data> {
 
 /// A function that a bundle lists.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct OxartEntry<'data> {
     /// The kind of the function.
     pub kind: EntryKind,
@@ -196,10 +198,6 @@ fn text<'data>(
     let bytes = reader.range(offset, size, field, what)?;
     core::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, offset))
 }
-
-impl<'data> OxartPayload<'data> {}
-
-impl<'data> OxartEntry<'data> {}
 
 impl fmt::Debug for Oxart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

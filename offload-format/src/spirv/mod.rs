@@ -175,7 +175,6 @@ impl<'data> SpirvModule<'data> {
         if reader.u32(0, "SPIR-V magic")? != MAGIC {
             return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
         }
-        SpirvHeader::parse(data)?;
         let bound = reader.u32(3 * WORD, "SPIR-V bound")?;
         reader.u32(4 * WORD, "SPIR-V header")?;
         if bound > MOST_IDS {

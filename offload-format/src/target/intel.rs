@@ -4,7 +4,7 @@
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
 //! compiles HIP sources for `spirv64` and refuses Intel's architectures for them.
 
-use super::{ParseError, Row};
+use super::Row;
 use core::fmt;
 
 /// The facts about the vendor.
@@ -38,19 +38,10 @@ pub enum IntelArch {
 impl IntelArch {
     const ALL: [Self; 2] = [Self::Spirv64, Self::BmgG21];
 
-    /// Reads `spirv64` or `bmg_g21`.
-    ///
-    /// Returns an error for any other text.
+    /// Returns the target with this name: `spirv64` or `bmg_g21`.
     #[inline]
-    pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
-        let found = Self::ALL.into_iter().find(|arch| arch.name() == text);
-        let reason = "a target of Intel's drivers is spirv64 or bmg_g21";
-        found.ok_or_else(|| ParseError::new(text, 0, reason))
-    }
-
-    #[inline]
-    pub(super) fn has_name(text: &str) -> bool {
-        Self::ALL.iter().any(|arch| arch.name() == text)
+    pub(super) fn find(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|arch| arch.name() == text)
     }
 
     /// Returns the name: `spirv64`.

@@ -194,8 +194,8 @@ impl<'a> OffloadArch<'a> {
             Ok(Self::Cpu)
         } else if NvidiaArch::has_prefix(text) {
             NvidiaArch::parse(text).map(Self::Nvidia)
-        } else if IntelArch::has_name(text) {
-            IntelArch::parse(text).map(Self::Intel)
+        } else if let Some(arch) = IntelArch::find(text) {
+            Ok(Self::Intel(arch))
         } else {
             let id = TargetId::parse(text)?;
             id.is_of_amd().then_some(Self::Amdgpu(id)).ok_or_else(|| {

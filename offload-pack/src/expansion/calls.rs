@@ -68,7 +68,7 @@ fn ident((number, name, bytes, _): &Trait<'_>) -> String {
 }
 
 /// Returns a note with the cast that a pointer to a vector such as `float4` needs if the program's
-/// buffer has numbers.
+/// buffer has numbers. rustc reads the note as a format string.
 fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String> {
     let Type::Pointer { is_mutable, to } = ty else { return None };
     let Shared { name: vector, fields } = shared(to.record(records)?, records)?;
@@ -78,8 +78,7 @@ fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String
     (count > 0).then(|| {
         format!(
             "cudarc passes a buffer of numbers as vectors by \
-             `{reference}{} {{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}.unwrap()`",
-            "unsafe"
+             `{reference}unsafe {{{{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}}}.unwrap()`"
         )
     })
 }

@@ -15,7 +15,7 @@
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
 //! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
 //! | [`Size`] | size and alignment in bytes |
-//! | [`local_symbol`], [`is_same_symbol`] | the symbols of kernels that are `static` |
+//! | [`local_symbol`], [`is_same_symbol`], [`place_of`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Programs (without the feature `read`) read signatures only if they read packs from disk. For
