@@ -617,12 +617,18 @@ extern "C" {
 OFFLOAD_CPU_OWN uint64_t offload_cpu_value = 0, offload_cpu_result = 0, offload_cpu_mask = 0;
 OFFLOAD_CPU_OWN unsigned offload_cpu_source = 0;
 
-/* Waits: 0: at a barrier, 1: at one that counts, 2 and more: in a warp function.  offload-build ends regions where kernels
- * call this, so the compiler has to leave the calls there.  Threads with stacks run it. */
-__attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsigned kind) {
+inline void wait_by_stacks(unsigned kind) {
   offload_cpu_result =
       kind < 2 ? barrier_by_stacks(kind == 1 && offload_cpu_value != 0)
                : meet_by_stacks(warp_function(kind - 2), offload_lanes(offload_cpu_mask), offload_cpu_value, offload_cpu_source);
+}
+
+/* Waits: 0: at a barrier, 1: at one that counts, 2 and more: in a warp function.  offload-build ends regions where kernels
+ * call this, so the compiler has to leave the calls there.  Threads with stacks run it. */
+__attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsigned kind) {
+  /* A call that might throw would need a handler, and the image the C++ library. */
+  typedef void (*quiet)(unsigned) __attribute__((nothrow));
+  reinterpret_cast<quiet>(wait_by_stacks)(kind);
 }
 }
 

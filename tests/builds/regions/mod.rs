@@ -147,6 +147,9 @@ fn ls_shows_how_threads_wait() {
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }
+    // A wait is not a reason to need the C++ library, which dynamic musl lacks.
+    let image = fs::read(scenario.output("debug", "planted/cpu.so")).expect("there is an image");
+    assert!(!String::from_utf8_lossy(&image).contains("libstdc++"));
     let json = listed(&clang, &["ls", "--json"]);
     assert!(json.contains("\"cpu_kernels\""), "{json}");
     // All kernels of g++ have stacks.
