@@ -47,6 +47,9 @@ inline void tell_crash(const void *address, int signal) {
   case 4:
     snprintf(what, sizeof what, "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap");
     break;
+  case 5:
+    snprintf(what, sizeof what, "it comes to an instruction that stops the program (SIGTRAP), such as that of __builtin_trap");
+    break;
   case 8:
     snprintf(what, sizeof what, "it divides an integer by zero (SIGFPE)");
     break;

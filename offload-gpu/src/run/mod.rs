@@ -40,9 +40,9 @@
 //! thread, and locks protect shared data. Each call makes the device's context current on its
 //! thread and then restores the previous one.
 //!
-//! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE` and
-//! `SIGILL`, which report a kernel that crashes, and a thread of one that needs more stack than it
-//! has. They pass all other signals to the handlers before them.
+//! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE`, `SIGILL`
+//! and `SIGTRAP`, which report a kernel that crashes, and a thread of one that needs more stack
+//! than it has. They pass all other signals to the handlers before them.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
 //! When the last clone of a device is dropped, the run time unloads its modules. If a device is

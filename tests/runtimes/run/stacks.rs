@@ -71,6 +71,10 @@ fn a_crash_is_told_with_its_kernel() {
             "stops",
             "it comes to an instruction that the CPU lacks (SIGILL), such as that of __builtin_trap",
         ),
+        (
+            "traps",
+            "it comes to an instruction that stops the program (SIGTRAP), such as that of __builtin_trap",
+        ),
     ] {
         let outcome = run(&on_cpu("2"), &["overflow", kernel]);
         let expected = format!(

@@ -60,8 +60,8 @@ mod signals {
     use core::ptr;
     use core::sync::atomic::{AtomicBool, Ordering};
 
-    /// `SIGSEGV` and the others of a crash: `SIGILL`, `SIGBUS`, `SIGFPE`.
-    const SIGNALS: [c_int; 4] = [SIGSEGV, 4, 7, 8];
+    /// `SIGSEGV` and the others of a crash: `SIGILL`, `SIGTRAP`, `SIGBUS`, `SIGFPE`.
+    const SIGNALS: [c_int; 5] = [SIGSEGV, 4, 5, 7, 8];
     const SIGSEGV: c_int = 11;
     const SA_SIGINFO: c_int = 4;
     const SA_ONSTACK: c_int = 0x0800_0000;
@@ -137,13 +137,11 @@ mod signals {
             // arguments.
             unsafe { mem::transmute::<usize, Handler>(before.handler)(signal, info, context) };
         } else {
-            // SAFETY: the action is one that the system returned. The instruction then sends the
-            // signal again, unless the signal comes from a call: this sends it again.
+            // SAFETY: the action is one that the system returned. The signal comes again when this
+            // handler returns: not every instruction sends it again.
             unsafe {
                 sigaction(signal, before, ptr::null_mut());
-                if info.code <= 0 {
-                    raise(signal);
-                }
+                raise(signal);
             }
         }
         if let Some(no_access) = no_access {

@@ -225,6 +225,7 @@ pub fn overflow(kernel: &str) -> Result {
                     "null" => $pack::null(ptr::null_mut::<i32>()).launch(&device, 2, 64)?,
                     "waits" => $pack::waits(ptr::null_mut::<i32>()).launch(&device, 2, 64)?,
                     "divide" => $pack::divide(0, &mut x).launch(&device, 2, 64)?,
+                    "traps" => $pack::traps().launch(&device, 2, 64)?,
                     _ => $pack::stops().launch(&device, 2, 64)?,
                 }
             }

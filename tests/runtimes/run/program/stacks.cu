@@ -93,3 +93,8 @@ extern "C" __global__ void stops() {
   if (blockIdx.x == 1)
     __builtin_trap();
 }
+// Sends the signal that __builtin_trap sends on aarch64.
+extern "C" __global__ void traps() {
+  if (blockIdx.x == 1)
+    __asm__ volatile("int3");
+}
