@@ -209,16 +209,8 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     Ok(refusal.is_none())
 }
 
-#[cfg(test)]
-thread_local! {
-    /// The number of targets of lists that this thread has parsed.
-    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
 /// Parses a target, and checks that it is possible in this code object version.
 fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
-    #[cfg(test)]
-    PARSED.set(PARSED.get() + 1);
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;
