@@ -451,7 +451,7 @@ pub(crate) fn update(
         let file = image_file_name(stem, "signatures");
         let path = folder.join(&file);
         write_if_changed(&path, signatures.to_string().as_bytes())?;
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        let hash = files::hash(&path)?;
         let _ = writeln!(text, "signatures {hash} {file}");
         kept.push(file);
     }

@@ -245,7 +245,7 @@ impl NvccPart {
             // Two versions of a package may be in one program.
             let mut bytes = files::read(image)?;
             if weaken(&mut bytes, &self.symbol).is_some() {
-                fs::write(image, bytes).map_err(|error| Error::io("write", image, error))?;
+                write_if_changed(image, &bytes)?;
             }
         }
         Ok(())
