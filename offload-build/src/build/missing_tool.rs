@@ -307,7 +307,7 @@ pub(crate) fn stale_package(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
          {command} -p {package}\n\
-         (If a file exists and is not in the package, .gitignore leaves it out, or exclude or \
+         (If a file exists but is not in the package, it is left out by .gitignore, or by exclude or \
          include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );

@@ -237,7 +237,7 @@ impl Prebuilt {
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
-                        "{name} has Windows line endings (CRLF), and had none when {manifest} was made; git's \
+                        "{name} has Windows line endings (CRLF), which it did not have when {manifest} was made; git's \
                          core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
                          file out again"
                     ));
