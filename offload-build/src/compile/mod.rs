@@ -223,10 +223,8 @@ impl<'a> Compilations<'a> {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
-        for options in all {
-            for flag in options.flags_for(self.target()) {
-                list.push(flag.into());
-            }
+        for flag in self.module.flags_for(source, self.target()) {
+            list.push(flag.into());
         }
         list
     }

@@ -200,7 +200,7 @@ impl Compilations<'_> {
         for arg in given {
             options.push(arg.to_string_lossy().into_owned());
         }
-        for flags in NvccFlags::set(|name| self.cargo.user_var(name)) {
+        for flags in NvccFlags::set(self.cargo) {
             for word in flags.others.split(' ') {
                 options.push(word.to_owned());
             }

@@ -175,7 +175,7 @@ impl Nvcc {
                 return found;
             }
         }
-        for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+        for flags in NvccFlags::set(cargo) {
             // The folder may be a separate word.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {

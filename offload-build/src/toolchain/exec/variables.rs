@@ -14,6 +14,8 @@
 //! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
 //! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
+use crate::toolchain::cargo::Cargo;
+
 /// The variables with lists of folders for headers, which are inputs of every compilation,
 /// whichever compiler runs.
 pub const HEADER_FOLDERS: [&str; 6] = [
@@ -113,13 +115,11 @@ impl NvccFlags {
         }
     }
 
-    /// Returns the variables that are set; `value` looks up the value of a variable.
-    pub fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
+    /// Returns the variables that are set.
+    pub fn set(cargo: &Cargo) -> Vec<Self> {
         let mut set = Vec::new();
         for name in NVCC_FLAGS {
-            if let Some(value) = value(name) {
-                set.push(Self::of(name, value));
-            }
+            set.extend(cargo.user_var(name).map(|value| Self::of(name, value)));
         }
         set
     }
