@@ -278,7 +278,7 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
             targets: in_order(tools.nvcc_architectures(nvcc)),
             ..tool
         },
-        Ok(Err(log)) => tool.missing(log, None),
+        Ok(Err(log)) => tool.missing(log, log.help()),
         Err(error) => tool.unusable(error),
     }
 }

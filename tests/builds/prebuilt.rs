@@ -172,7 +172,7 @@ fn a_set_that_is_left_out_of_the_package() {
     cargo_package(&scenario)
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
-        .has(".gitignore leaves it out, or exclude or include in Cargo.toml");
+        .has("it is left out by .gitignore, or by exclude or include in Cargo.toml");
 }
 
 /// A prebuilt set names no folder of the machine that made it, and making a set changes no other

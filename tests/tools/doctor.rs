@@ -142,9 +142,8 @@ fn listed_targets_are_built(step: usize) {
 #[test(COMPILERS)]
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
-    let (ptxas, clang) = (folder.join("bin/ptxas"), folder.join("clang"));
-    scratch::write(&ptxas, "no program");
-    scratch::write(&clang, "no program");
+    let [ptxas, nvcc, clang] = ["bin/ptxas", "bin/nvcc", "clang"].map(|it| folder.join(it));
+    [&ptxas, &nvcc, &clang].into_iter().for_each(|path| scratch::write(path, "no program"));
     let mut named = bare(&["--json"]);
     let named = json(&run(named.env("OFFLOAD_PTXAS", &ptxas).env("OFFLOAD_CLANG", &clang)));
     let cure = format!("make it executable:\n  chmod +x '{}'", ptxas.display());
@@ -163,6 +162,9 @@ fn a_program_without_its_mode() {
     let record = tool(&found, "ptxas");
     assert_has(&record["looked"], &format!("{} is not executable", ptxas.display()));
     assert_eq!(record["install"], *cure);
+    let record = tool(&found, "nvcc");
+    assert_has(&record["looked"], &format!("{} is not executable", nvcc.display()));
+    assert_has(&record["install"], &format!("chmod +x '{}'", nvcc.display()));
     assert_eq!(found["targets"][0]["refusal"], "no ptxas was found");
 }
 

@@ -222,6 +222,7 @@ template <> struct offload_word<1> {
   typedef unsigned char type;
 };
 template <typename T, typename... None> OFFLOAD_DEVICE T __ldcv(const T *address, None...) {
+  static_assert(sizeof...(None) == 0, "__ldcv takes one argument");
   typedef typename offload_word<alignof(T)>::type word;
   T value;
   for (size_t i = 0; i < sizeof(T) / sizeof(word); i++)

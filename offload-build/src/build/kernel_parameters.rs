@@ -138,7 +138,7 @@ impl Description {
         let known = || {
             let made = cache::fresh(&compilation, &run.seen, run.output, run.cargo)?;
             made.inputs.watch(run.cargo);
-            fs::read_to_string(&compilation.image).ok()?.parse().ok()
+            recorded(&compilation.image)
         };
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
@@ -217,7 +217,7 @@ fn described_by_cxx(
     texts: &[PathBuf],
     kept: &Path,
 ) -> Result<Signatures, Error> {
-    if let Some(known) = fs::read_to_string(kept).ok().and_then(|text| text.parse().ok()) {
+    if let Some(known) = recorded(kept) {
         return Ok(known);
     }
     let mut all = Vec::new();
@@ -243,6 +243,11 @@ fn described_by_cxx(
     // The files are large, and everything necessary was read from them.
     texts.iter().for_each(|path| _ = fs::remove_file(path));
     Ok(found)
+}
+
+/// Returns the signatures that an earlier run wrote to a file.
+fn recorded(path: &Path) -> Option<Signatures> {
+    fs::read_to_string(path).ok()?.parse().ok()
 }
 
 fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
@@ -282,9 +287,8 @@ pub(super) fn of_absent(
         }
     };
     let module = |AbsentModule { name, prefix, needs_signatures }| {
-        let earlier =
-            fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
-        let known: Result<Signatures, String> = earlier.map_or_else(|| of_set(&prefix), Ok);
+        let earlier = recorded(&kept(&name, output));
+        let known = earlier.map_or_else(|| of_set(&prefix), Ok);
         let of_name = IndexModule::new(name);
         match known {
             Ok(signatures) => IndexModule { signatures, ..of_name },

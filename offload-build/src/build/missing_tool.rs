@@ -84,12 +84,12 @@ impl MissingTool {
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
-        let help = if cargo.target == cargo.host {
-            Installable::Cxx("CXX").help()
+        let wanted = if cargo.target == cargo.host {
+            Installable::Cxx("CXX")
         } else {
-            Installable::CrossCxx(cargo.target.clone()).help()
+            Installable::CrossCxx(cargo.target.clone())
         };
-        Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
+        Self::lacks(long, short, wanted)
     }
 
     fn tool(name: &str, log: &SearchLog, wanted: Installable) -> Self {
@@ -307,7 +307,7 @@ pub(crate) fn stale_package(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
          {command} -p {package}\n\
-         (If a file exists and is not in the package, .gitignore leaves it out, or exclude or \
+         (If a file exists but is not in the package, it is left out by .gitignore, or by exclude or \
          include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );

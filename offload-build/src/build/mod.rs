@@ -194,11 +194,8 @@ impl Build {
         for module in &modules {
             include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
         }
-        static_library::make(
-            &Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools),
-            name,
-            &modules,
-        )
+        let run = Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools);
+        static_library::make(&run, &modules)
     }
 
     fn targets(

@@ -237,7 +237,7 @@ impl Prebuilt {
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
-                        "{name} has Windows line endings (CRLF), and had none when {manifest} was made; git's \
+                        "{name} has Windows line endings (CRLF), which it did not have when {manifest} was made; git's \
                          core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
                          file out again"
                     ));
@@ -451,7 +451,7 @@ pub(crate) fn update(
         let file = image_file_name(stem, "signatures");
         let path = folder.join(&file);
         write_if_changed(&path, signatures.to_string().as_bytes())?;
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        let hash = files::hash(&path)?;
         let _ = writeln!(text, "signatures {hash} {file}");
         kept.push(file);
     }

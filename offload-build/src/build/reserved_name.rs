@@ -14,32 +14,23 @@ pub(crate) fn reserve<T>(
     product: Product<'_>,
     make: impl FnOnce() -> Result<T, Error>,
 ) -> Result<T, Error> {
-    add(product)?;
+    let name = add(product)?;
     let made = make();
     if made.is_err() {
-        remove(product);
+        NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| other != name);
     }
     made
 }
 
-fn remove(product: Product<'_>) {
-    let (name, _) = name_and_kind(product);
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| other != name);
-}
-
-fn name_and_kind(product: Product<'_>) -> (&str, &'static str) {
-    match product {
+/// Adds the product's name to the reserved ones, and returns it.
+///
+/// Returns an error if the name is malformed, or reserved.
+fn add(product: Product<'_>) -> Result<&str, Error> {
+    let (name, kind) = match product {
         Product::StaticLibrary(name) => (name, "static library"),
         Product::Pack(name) => (name, "pack"),
         Product::Unnamed => ("", "build"),
-    }
-}
-
-/// Adds a name to the reserved ones.
-///
-/// Returns an error if the name is malformed, or reserved.
-fn add(product: Product<'_>) -> Result<(), Error> {
-    let (name, kind) = name_and_kind(product);
+    };
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!(
             "a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not"
@@ -66,7 +57,7 @@ fn add(product: Product<'_>) -> Result<(), Error> {
         )));
     }
     names.push((name.to_owned(), kind));
-    Ok(())
+    Ok(name)
 }
 
 /// Whether two names are the same for a file system, or for Cargo, which passes them on in capitals

@@ -2,7 +2,7 @@
 
 use super::Build;
 use crate::output::OutDir;
-use crate::request::Selector;
+use crate::request::{Selector, allow};
 use crate::targets::{Product, Target};
 use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
@@ -116,10 +116,7 @@ impl Build {
             Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };
         let mut targets = found.map(|found| found.targets).unwrap_or_default();
-        let supports = &self.request.supports;
-        targets.retain(|target| {
-            supports.is_empty() || supports.iter().any(|selector| selector.selects(target))
-        });
+        targets.retain(|target| allow(&self.request.supports, target));
         Ok(ResolvedTargets { targets, is_skipped })
     }
 }

@@ -5,7 +5,7 @@
 use super::missing_tool::NotMade;
 use super::run::Run;
 use super::{Build, plan};
-use crate::output::OutDir;
+use crate::output::{OutDir, write_if_changed};
 use crate::targets::{Product, Target};
 use crate::toolchain::Error;
 use crate::toolchain::compilers::Tools;
@@ -30,7 +30,7 @@ impl<'a> Trial<'a> {
         let cargo = tools.cargo;
         let output = OutDir::create(cargo, NAME)?;
         let source = cargo.out_dir.join("trial.cu");
-        fs::write(&source, KERNEL).map_err(|error| Error::io("write", &source, error))?;
+        write_if_changed(&source, KERNEL.as_bytes())?;
         let mut build = Build::new();
         build.file(source.display().to_string());
         Ok(Self { build, output, tools })

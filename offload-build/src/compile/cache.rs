@@ -19,7 +19,7 @@ use crate::output::{OutDir, image_file_name, record, remove};
 use crate::toolchain::exec::{Depfile, DepfileBy};
 use crate::toolchain::read_files::depfile;
 use crate::toolchain::read_files::lookup::Lookup;
-use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
+use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen, files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -120,7 +120,7 @@ pub(crate) fn record(
     cargo: &Cargo,
 ) -> Result<Made, Error> {
     let path = &compilation.image;
-    let image = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+    let image = files::hash(path)?;
     let mut collected = Collected::new(compilation, cargo);
     for paths in [&compilation.sources, &compilation.named_files] {
         for path in paths {

@@ -53,7 +53,7 @@ impl DeviceLink<'_> {
         ));
         compilation.identities.push(identity(&nvcc.program("nvlink")));
         compilation.identities.extend(ccbin.env_identities());
-        let variables = NvccFlags::set(|name| self.cargo.user_var(name));
+        let variables = NvccFlags::set(self.cargo);
         compilation
             .identities
             .extend(variables.iter().map(|flags| format!("{}={}", flags.name, flags.others)));

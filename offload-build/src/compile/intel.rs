@@ -34,8 +34,8 @@ const WITHOUT_PASSES: [&str; 6] = [
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
-        // clang 22 has a separate option for this target, and knows no other of this vendor for
-        // kernels: it records that itself.
+        // clang 22 has a separate option for `spirv64`. It refuses kernels for the vendor's other
+        // targets, and prints why.
         let target = match self.target().as_str() {
             "spirv64" => "--offload=spirv64".to_owned(),
             other => format!("--offload-arch={other}"),

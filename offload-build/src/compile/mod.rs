@@ -57,7 +57,7 @@ use crate::request::Language;
 use crate::targets::Target;
 use crate::toolchain::cargo::{self, Cargo};
 use crate::toolchain::compilers::{Identity, identity};
-use crate::toolchain::exec::{COUNTED, HEADER_FOLDERS, Step};
+use crate::toolchain::exec::{HEADER_FOLDERS, OTHER_INPUTS, Step};
 use crate::toolchain::read_files::named_files::NamedFiles;
 use std::ffi::OsString;
 use std::fs;
@@ -154,9 +154,9 @@ impl<'a> Compilations<'a> {
             include_folders.extend_from_slice(&options.includes);
             include_folders.extend(named.include_folders);
         }
-        for (at, name) in COUNTED.iter().enumerate() {
+        for name in HEADER_FOLDERS.iter().chain(&OTHER_INPUTS) {
             let Some(value) = self.cargo.user_var(name) else { continue };
-            if at < HEADER_FOLDERS {
+            if HEADER_FOLDERS.contains(name) {
                 include_folders.extend(cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));
@@ -223,10 +223,8 @@ impl<'a> Compilations<'a> {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
-        for options in all {
-            for flag in options.flags_for(self.target()) {
-                list.push(flag.into());
-            }
+        for flag in self.module.flags_for(source, self.target()) {
+            list.push(flag.into());
         }
         list
     }

@@ -69,7 +69,7 @@ impl Compilations<'_> {
         // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`. So only add
         // options that neither build.rs nor nvcc's environment variables set.
         let profile = self.profile(source);
-        let variables = NvccFlags::set(|name| self.cargo.user_var(name));
+        let variables = NvccFlags::set(self.cargo);
         let mut words = Vec::new();
         for flags in &variables {
             words.extend(flags.others.split(' '));

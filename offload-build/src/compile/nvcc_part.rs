@@ -200,7 +200,7 @@ impl Compilations<'_> {
         for arg in given {
             options.push(arg.to_string_lossy().into_owned());
         }
-        for flags in NvccFlags::set(|name| self.cargo.user_var(name)) {
+        for flags in NvccFlags::set(self.cargo) {
             for word in flags.others.split(' ') {
                 options.push(word.to_owned());
             }
@@ -245,7 +245,7 @@ impl NvccPart {
             // Two versions of a package may be in one program.
             let mut bytes = files::read(image)?;
             if weaken(&mut bytes, &self.symbol).is_some() {
-                fs::write(image, bytes).map_err(|error| Error::io("write", image, error))?;
+                write_if_changed(image, &bytes)?;
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 /// with the removed options.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
-    for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+    for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             cargo.warn_once(&format!(
                 "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \

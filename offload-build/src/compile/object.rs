@@ -185,11 +185,7 @@ impl<'a> Compilations<'a> {
     #[inline]
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
-        let flags = |target| {
-            let mut flags = self.module.options.flags_for(target);
-            flags.append(&mut source.options.flags_for(target));
-            flags
-        };
+        let flags = |target| self.module.flags_for(source, target);
         let first = flags(self.target());
         match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),

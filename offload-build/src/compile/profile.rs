@@ -111,9 +111,7 @@ pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> 
 impl Profile {
     /// Returns the profile of a source: build.rs's settings, otherwise the default of its compiler.
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
-        let mut flags = module.options.flags_for(target);
-        flags.append(&mut source.options.flags_for(target));
-        let set_by_flags = FlagSettings::of(&flags);
+        let set_by_flags = FlagSettings::of(&module.flags_for(source, target));
         let asked_debug = source.options.debug.or(module.options.debug);
         let asked_level =
             source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());

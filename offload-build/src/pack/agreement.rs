@@ -46,12 +46,15 @@ pub(super) fn agreed(
             kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
         }
         if has_cpu && let Some(other) = of_one_name(&kernel.symbol, &signatures.kernels) {
-            cargo.warn(&format!(
-                "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in the \
-                 image for the CPU; rename one: \
-                 programs that call them do not compile",
-                kernel.source_name, kernel.place, other.source_name, other.place
-            ));
+            // One warning is enough for two kernels.
+            if other.symbol < kernel.symbol {
+                cargo.warn(&format!(
+                    "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in the \
+                     image for the CPU; rename one: \
+                     programs that call them do not compile",
+                    other.source_name, other.place, kernel.source_name, kernel.place
+                ));
+            }
             kernel.difference =
                 vec![format!("{} and {} have the same name", kernel.place, other.place)];
         }

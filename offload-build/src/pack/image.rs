@@ -152,7 +152,7 @@ impl Image {
         };
         if oldest < header.version {
             text.splice(header.version_range(), oldest.to_string().into_bytes());
-            fs::write(path, text).map_err(|error| Error::io("write", path, error))?;
+            files::write_if_changed(path, &text)?;
         }
         Ok(None)
     }

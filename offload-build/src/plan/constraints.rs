@@ -89,9 +89,9 @@ impl Constraints {
             Constraints::Triple(vendor, triple) => {
                 Some(format!("is for {vendor}, according to its target triple {triple}"))
             }
-            Constraints::Assembly { target, .. } => {
-                target.as_ref().map(|target| format!("records that it is for {target}"))
-            }
+            Constraints::Assembly { target, .. } => target
+                .as_ref()
+                .map(|target| format!("is for {target}, according to its .amdgcn_target")),
             Constraints::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {

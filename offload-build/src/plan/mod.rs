@@ -10,7 +10,7 @@ pub(crate) use scope::scope;
 use crate::output::has_header;
 use crate::plan::constraints::Constraints;
 use crate::request::{
-    Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
+    Compiler, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source, allow,
 };
 use crate::targets::{self, Product, Target};
 use crate::toolchain::compilers::Rocm;
@@ -52,9 +52,7 @@ impl PlannedSource {
     /// Whether the source goes into an image for this target, according to build.rs and the
     /// source's bytes.
     fn is_for(&self, target: &Target) -> bool {
-        let declared = self.declared.is_empty()
-            || self.declared.iter().any(|selector| selector.selects(target));
-        declared && self.constraints.is_for(target)
+        allow(&self.declared, target) && self.constraints.is_for(target)
     }
 
     /// Returns the recipe for this target; `None` if the language cannot be compiled for it.
@@ -76,6 +74,17 @@ impl PlannedSource {
 impl PlannedModule {
     pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
+    }
+
+    /// Returns the flags for a source and a target: first those of the module.
+    pub(crate) fn flags_for<'a>(
+        &'a self,
+        source: &'a PlannedSource,
+        target: &Target,
+    ) -> Vec<&'a str> {
+        let mut flags = self.options.flags_for(target);
+        flags.append(&mut source.options.flags_for(target));
+        flags
     }
 
     /// Whether the module has images for the CPU and for no GPU.
@@ -200,10 +209,8 @@ pub(crate) fn plan(
             required: module.required,
         };
         for target in targets {
-            let may_be = |list: &[Selector]| {
-                list.is_empty() || list.iter().any(|selector| selector.selects(target))
-            };
-            if may_be(&request.supports) && may_be(&module.supports) && is_built(&it, target)? {
+            let is_allowed = allow(&request.supports, target) && allow(&module.supports, target);
+            if is_allowed && is_built(&it, target)? {
                 it.targets.push(target.clone());
             }
         }

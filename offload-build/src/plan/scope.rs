@@ -49,7 +49,7 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     for module in modules {
         let declared = vendors(&module.supports);
         for source in &module.sources {
-            let language = source.language.or_else(|| Language::of(&source.path).ok());
+            let language = source.known_language();
             for vendor in vendors(&source.supports) {
                 let is_for = language.is_none_or(|it| it.recipe(vendor, &[]).is_some());
                 if is_for && declared.contains(&vendor) {
@@ -81,12 +81,7 @@ fn of_compilers(
         (compilers.iter().find(is_of_vendor), !compilers.iter().all(|it| is_of_vendor(&it)));
     let is_library = matches!(product, Product::StaticLibrary(_));
     let lists_others = requested.vendors().iter().any(|other| *other != vendor);
-    let is_cuda = |source: &Source| {
-        source
-            .language
-            .or_else(|| Language::of(&source.path).ok())
-            .is_none_or(|language| language == Language::Cuda)
-    };
+    let is_cuda = |source: &Source| source.known_language().is_none_or(|it| it == Language::Cuda);
     let is_all_cuda = modules.iter().all(|module| module.sources.iter().all(is_cuda));
     let hints = is_library || requested.has_default();
     let compiler = first.filter(|_| !has_others && !lists_others && is_all_cuda && hints)?;

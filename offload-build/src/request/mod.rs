@@ -17,5 +17,5 @@ pub use source::Source;
 pub(crate) use language::{Dialect, Headers, Recipe};
 pub(crate) use module::RequiredKernel;
 pub(crate) use options::{Options, Request};
-pub(crate) use selector::Selector;
+pub(crate) use selector::{Selector, allow};
 pub(crate) use setters::{setters_of_modules, setters_of_sources};

@@ -53,11 +53,9 @@ impl Module {
 
     /// Whether a compiler can read the parameters of kernels from one of the sources.
     pub(crate) fn is_described(&self) -> bool {
-        let language =
-            |source: &Source| source.language.or_else(|| Language::of(&source.path).ok());
         let is_described =
             |language: Language| language.is_preprocessed() || language == Language::Rust;
-        self.sources.iter().filter_map(language).any(is_described)
+        self.sources.iter().filter_map(Source::known_language).any(is_described)
     }
 
     /// Returns a module of this name, without sources.

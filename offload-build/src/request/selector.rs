@@ -73,6 +73,11 @@ impl Selector {
     }
 }
 
+/// Whether a list of selectors allows a target. An empty list allows all.
+pub(crate) fn allow(selectors: &[Selector], target: &Target) -> bool {
+    selectors.is_empty() || selectors.iter().any(|selector| selector.selects(target))
+}
+
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

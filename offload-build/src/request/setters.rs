@@ -68,7 +68,7 @@ macro_rules! setters_of_sources {
     };
 }
 
-/// Implements the methods for options of modules, which no source has alone.
+/// Implements the methods for options of builds and modules that a source cannot have.
 macro_rules! setters_of_modules {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {

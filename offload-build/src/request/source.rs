@@ -57,6 +57,11 @@ impl Source {
         self
     }
 
+    /// Returns the language, by build.rs or the extension; `None` for an unknown extension.
+    pub(crate) fn known_language(&self) -> Option<Language> {
+        self.language.or_else(|| Language::of(&self.path).ok())
+    }
+
     /// Sets which targets this source can be built for, as [selectors](crate::Build::supports).
     ///
     /// Images for other targets are made without this source.

@@ -131,12 +131,6 @@ pub(super) fn items(
 }
 
 impl Words {
-    fn vendor(self) -> Option<Vendor> {
-        let mut rows = VARIABLES.iter();
-        let row = rows.find(|(_, variables, ..)| variables.iter().any(|(_, it)| *it == self))?;
-        Some(row.0)
-    }
-
     /// Returns the items for a piece of the list, or `None` if the piece is not understood.
     fn items(self, piece: &str) -> Option<Vec<Item>> {
         let is_cmake = matches!(self, Words::CMakeCuda | Words::CMakeHip);
@@ -145,13 +139,13 @@ impl Words {
         }
         if matches!(self, Words::TargetIds | Words::CMakeHip) {
             if piece == "native" {
-                return Some(vec![Item::Native(self.vendor())]);
+                return Some(vec![Item::Native(Some(Vendor::Amd))]);
             }
             return target::processor(piece).map(|_| vec![Item::Arch(piece.to_owned())]);
         }
         match (self, piece) {
             (Words::ComputeCap | Words::CMakeCuda, "native") => {
-                return Some(vec![Item::Native(self.vendor())]);
+                return Some(vec![Item::Native(Some(Vendor::Nvidia))]);
             }
             (Words::ComputeCap | Words::CMakeCuda, "all-major") => {
                 return Some(vec![Item::AllMajor]);

@@ -58,15 +58,13 @@ pub(crate) fn resolve(
         )
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
-    let first_origin = items[0].by.clone();
-    for Listed { item, by } in items {
-        for name in names(&item, &by, has_others, scope.vendor(), tools)? {
-            let target = check(&name, &by, code_object_version)?;
-            if let Some(other) = targets
-                .iter()
-                .find(|other| **other != target && other.arch().conflicts_with(&target.arch()))
+    for Listed { item, by } in &items {
+        for name in names(item, by, has_others, scope.vendor(), tools)? {
+            let target = check(&name, by, code_object_version)?;
+            if let Some(other) =
+                targets.iter().find(|other| other.arch().conflicts_with(&target.arch()))
             {
-                return Err(conflict_error(other, &target, &by));
+                return Err(conflict_error(other, &target, by));
             }
             if !targets.contains(&target) {
                 targets.push(target);
@@ -80,7 +78,7 @@ pub(crate) fn resolve(
             scope,
         ));
     }
-    check_vendor(cargo, scope, &targets, &first_origin)?;
+    check_vendor(cargo, scope, &targets, &items[0].by)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
@@ -209,16 +207,8 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     Ok(refusal.is_none())
 }
 
-#[cfg(test)]
-thread_local! {
-    /// The number of targets of lists that this thread has parsed.
-    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
 /// Parses a target, and checks that it is possible in this code object version.
 fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
-    #[cfg(test)]
-    PARSED.set(PARSED.get() + 1);
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;

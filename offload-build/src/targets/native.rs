@@ -55,7 +55,7 @@ pub(super) fn targets(
 /// targets there. Cargo hides the warning about it if this package is a dependency.
 fn flags_with_gpus(cargo: &Cargo) -> String {
     let mut lines = String::new();
-    for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+    for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
                 "\n{} has {}, which is not a list of targets here: {}",

@@ -1,4 +1,4 @@
-//! The requests of a build for its targets.
+//! The oldest clang for a list of targets, the list as text, and targets that tools name.
 
 use offload_format::target::{NvidiaArch, OLDEST_CLANG, OffloadArch, Target, TargetId};
 

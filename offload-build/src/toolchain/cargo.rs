@@ -145,7 +145,7 @@ impl Cargo {
     /// variable changes. An empty value counts as not set.
     pub fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
-        env::var(name).ok().filter(|value| !value.is_empty())
+        self.untracked_var(name)
     }
 
     /// Returns the hash of an environment variable that kernels may depend on. The build script

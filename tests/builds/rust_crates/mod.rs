@@ -283,7 +283,7 @@ fn a_missing_toolchain() {
     plain(&scenario)
         .env("OFFLOAD_RUSTC", "/no/such/rustc")
         .fails()
-        .has("OFFLOAD_RUSTC names /no/such/rustc, which is not a file");
+        .has("OFFLOAD_RUSTC names /no/such/rustc, which cannot be used: there is no such file");
 }
 
 /// A target for which rustc has no code generator is refused by name, before a toolchain is needed.

@@ -19,7 +19,7 @@ use crate::plan::{PlannedModule, PlannedSource, supplied};
 use crate::request::{Headers, Language, Recipe};
 use crate::targets::Target;
 use crate::toolchain::compilers::Clang;
-use crate::toolchain::{ContentHash, Error, files};
+use crate::toolchain::{Error, files};
 use offload_format::target::OffloadArch;
 use offload_pack::checks::variables;
 use offload_pack::pack_index::Origin;
@@ -181,8 +181,7 @@ impl Run<'_> {
         source: &PlannedSource,
     ) -> Result<Option<Image>, Error> {
         let open = |path: &Path| {
-            let hash =
-                ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+            let hash = files::hash(path)?;
             Image::open(target, path, hash, Origin::Supplied, self.cargo).map(Some)
         };
         let recipe = source.recipe(target);

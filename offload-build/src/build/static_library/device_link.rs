@@ -39,8 +39,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
         compiles the sources for it and links them";
     let source = &module.sources[0];
     for target in &module.targets {
-        let mut flags = module.options.flags_for(target);
-        flags.append(&mut source.options.flags_for(target));
+        let flags = module.flags_for(source, target);
         if let Some(option) = gpu_option(&flags) {
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
@@ -57,8 +56,8 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
             )));
         }
     }
-    if Compiler::of(&module.options.compilers, module.targets[0].vendor()) == Compiler::Nvcc {
-        for NvccFlags { name, others, .. } in NvccFlags::set(|name| run.cargo.user_var(name)) {
+    if is_by_nvcc(module, module.targets[0].vendor()) {
+        for NvccFlags { name, others, .. } in NvccFlags::set(run.cargo) {
             if let Some(flag) = relocatable_flag(&others.split_whitespace().collect::<Vec<_>>()) {
                 return Err(Error::config(format!("{flag} in {name}, which nvcc reads, {ADVICE}")));
             }
@@ -94,7 +93,7 @@ pub(super) fn check_source(
     Ok(())
 }
 
-fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
+pub(super) fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
     Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc
 }
 

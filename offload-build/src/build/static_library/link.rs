@@ -42,13 +42,13 @@ pub(super) struct LinkLines {
 }
 
 impl LinkLines {
-    /// Returns the libraries to link with a library of this name.
+    /// Returns the libraries to link, the build's own first.
     #[inline]
-    pub(super) fn of(run: &Run<'_>, name: &str, vendor: Vendor, cudart: Cudart) -> Self {
+    pub(super) fn of(run: &Run<'_>, vendor: Vendor, cudart: Cudart) -> Self {
         let cargo = run.cargo;
         let mut lines = Self {
             folders: vec![run.output.root.clone()],
-            libraries: vec![format!("static={name}")],
+            libraries: vec![format!("static={}", run.name)],
         };
         // Each vendor's runtime has its own libraries.
         match vendor {

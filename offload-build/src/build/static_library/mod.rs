@@ -147,13 +147,9 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 /// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and
 /// prints the lines for Cargo.
 #[inline]
-pub(crate) fn make(
-    run: &Run<'_>,
-    name: &str,
-    modules: &[PlannedModule],
-) -> Result<StaticLibrary, Error> {
+pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
-    check_prebuilt(run, name)?;
+    check_prebuilt(run)?;
     // Modules that support none of the targets are left out.
     let modules: Vec<&PlannedModule> =
         modules.iter().filter(|module| !module.targets.is_empty()).collect();
@@ -189,8 +185,8 @@ pub(crate) fn make(
         objects =
             DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
     }
-    let path = write_archive(name, &objects, run)?;
-    let link = LinkLines::of(run, name, vendor, cudart);
+    let path = write_archive(run, &objects)?;
+    let link = LinkLines::of(run, vendor, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
     }
@@ -223,12 +219,13 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
 /// Returns an error if `OFFLOAD_PREBUILT` is `only`, since no set contains the library, and for an
 /// unknown value.
 #[inline]
-fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
+fn check_prebuilt(run: &Run<'_>) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {
         PrebuiltUse::Update => run.cargo.warn_once(&format!(
-            "{variable}=update is for packs: the static library \"{name}\" is not in the prebuilt set, and is compiled wherever this \
-             package is built"
+            "{variable}=update is for packs: the static library \"{}\" is not in the prebuilt set, and is compiled wherever this \
+             package is built",
+            run.name
         )),
         PrebuiltUse::Only => {
             return Err(Error::config(format!(
@@ -247,9 +244,8 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
 /// Writes the library that contains these objects, unless an earlier run wrote the same library.
 #[inline]
 fn write_archive(
-    name: &str,
+    Run { name, output, cargo, .. }: &Run<'_>,
     objects: &[(PathBuf, ContentHash)],
-    Run { output, cargo, .. }: &Run<'_>,
 ) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record_path = output.work.join("members.record");

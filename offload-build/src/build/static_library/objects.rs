@@ -5,6 +5,7 @@
 //! target, so another list compiles only the new targets; by clang also the host's part.
 
 use super::check_images;
+use super::device_link::is_by_nvcc;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::cache::{self, Before};
@@ -16,7 +17,7 @@ use crate::output::{image_file_name, write_if_changed, write_layout};
 use crate::pack::image::Image;
 use crate::pack::layout;
 use crate::plan::PlannedModule;
-use crate::request::{Compiler, Dialect, Recipe};
+use crate::request::{Dialect, Recipe};
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm};
 use crate::toolchain::{ContentHash, Error, ErrorKind, Seen};
@@ -80,8 +81,7 @@ pub(super) fn plan<'a>(
         .into());
     }
     let all = file_name(&module.targets);
-    let is_by_nvcc = Compiler::of(&module.options.compilers, vendor) == Compiler::Nvcc;
-    if is_by_nvcc {
+    if is_by_nvcc(module, vendor) {
         let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         let sdk = Sdk::default();
         let compilations = run.compilations_for(module, &module.targets, &all, &sdk);

@@ -180,10 +180,8 @@ impl Compilations<'_> {
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
         // rustc takes the last of several options: flags of build.rs do not weaken checks.
-        for options in [&self.module.options, &self.sources()[0].options] {
-            for flag in options.flags_for(self.target()) {
-                flags.push(flag.to_owned());
-            }
+        for flag in self.module.flags_for(self.sources()[0], self.target()) {
+            flags.push(flag.to_owned());
         }
         flags.extend_from_slice(&recipe.flags);
         // Messages of panics and debug information do not depend on folders of this machine.

@@ -58,7 +58,7 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
 
 /// Returns the targets of the images in a file, in file order, each once.
 ///
-/// Returns an error if the file cannot be read or taken apart, or if it has no image.
+/// Returns an error if the file cannot be read or split into images, or if it has no image.
 pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     if let Some(name) = sole(path)? {
         return Ok(vec![name]);

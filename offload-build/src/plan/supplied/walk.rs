@@ -15,8 +15,8 @@ const DEPTH: u32 = 4;
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// Calls `visit` for every image in these bytes, or returns the reason why they cannot be taken
-/// apart.
+/// Calls `visit` for every image in these bytes, or returns the reason why they cannot be split
+/// into images.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
     walk_in(bytes, DEPTH, visit)
 }

@@ -30,6 +30,9 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+/// The result of a search that [`Tools`] keeps.
+pub type Search<'t, T> = Result<Result<&'t T, &'t SearchLog>, Error>;
+
 /// The GPU compilers; the search for each starts when the first target needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
@@ -83,13 +86,13 @@ impl<'a> Tools<'a> {
         }
     }
 
-    pub fn clang(&self) -> Result<Result<&Clang, &SearchLog>, Error> {
+    pub fn clang(&self) -> Search<'_, Clang> {
         once(&self.clang, || {
             Clang::find(self.cargo, &self.probes, self.named.clang, self.wanted_clang)
         })
     }
 
-    pub fn ptxas(&self) -> Result<Result<&Ptxas, &SearchLog>, Error> {
+    pub fn ptxas(&self) -> Search<'_, Ptxas> {
         once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
     }
 
@@ -98,7 +101,7 @@ impl<'a> Tools<'a> {
     /// it is installed.
     ///
     /// Returns the log of the search for a current ptxas if there is none.
-    pub fn ptxas_for(&self, arch: &str, number: u32) -> Result<Result<&Ptxas, &SearchLog>, Error> {
+    pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
         let ptxas = match self.ptxas()? {
             Ok(ptxas) => ptxas,
             missing => return Ok(missing),
@@ -120,7 +123,7 @@ impl<'a> Tools<'a> {
         self.wanted_clang
     }
 
-    pub fn nvcc(&self) -> Result<Result<&Nvcc, &SearchLog>, Error> {
+    pub fn nvcc(&self) -> Search<'_, Nvcc> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
@@ -279,7 +282,7 @@ impl<'a> Tools<'a> {
 fn once<T>(
     cell: &OnceCell<Found<T>>,
     find: impl FnOnce() -> Result<Found<T>, Error>,
-) -> Result<Result<&T, &SearchLog>, Error> {
+) -> Search<'_, T> {
     match cell.get() {
         Some(found) => Ok(found.as_ref()),
         None => find().map(|found| cell.get_or_init(|| found).as_ref()),

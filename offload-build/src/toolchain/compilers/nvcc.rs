@@ -86,7 +86,7 @@ impl Nvcc {
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        for path in in_folders("nvcc", cargo, BY_PIP) {
+        for path in in_folders("nvcc", cargo, BY_PIP, &mut log) {
             match start(&path) {
                 Ok(found) => return Ok(Ok(found)),
                 Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
@@ -175,7 +175,7 @@ impl Nvcc {
                 return found;
             }
         }
-        for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+        for flags in NvccFlags::set(cargo) {
             // The folder may be a separate word.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {
@@ -258,8 +258,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the programs of this name in `bin` of the toolkits that variables name, each with the
-/// variable and its value.
+/// Returns the executable programs of this name in `bin` of the toolkits that variables name, each
+/// with the variable and its value.
 pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for variable in ROOTS {
@@ -269,16 +269,22 @@ pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(S
         };
         let named = format!("{variable}={value}");
         match program(&Path::new(&value).join("bin"), name) {
-            Some(path) => found.push((named, path)),
+            Some(path) if log.is_executable(&path) => found.push((named, path)),
+            Some(_) => {}
             None => log.note(format!("no bin/{name} in {named}")),
         }
     }
     found
 }
 
-/// Returns the programs of this name where toolkits are if no variable names one: in the folders of
-/// `PATH`, then in those of installers, pip and conda.
-pub(super) fn in_folders(name: &str, cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
+/// Returns the executable programs of this name where toolkits are if no variable names one: in the
+/// folders of `PATH`, then in those of installers, pip and conda.
+pub(super) fn in_folders(
+    name: &str,
+    cargo: &Cargo,
+    by_pip: &[ByPip],
+    log: &mut SearchLog,
+) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
         folders.push(root.join("bin"));
@@ -288,6 +294,7 @@ pub(super) fn in_folders(name: &str, cargo: &Cargo, by_pip: &[ByPip]) -> Vec<Pat
     for folder in folders {
         programs.extend(program(&folder, name));
     }
+    programs.retain(|path| log.is_executable(path));
     programs
 }
 

@@ -41,15 +41,12 @@ impl Ptxas {
         }
         let mut log = SearchLog::default();
         log.not_set("OFFLOAD_PTXAS");
-        for (_, path) in in_roots("ptxas", cargo, &mut log) {
-            if log.is_executable(&path) {
-                return Ok(Ok(Self::new(path, probes)));
-            }
+        let mut found = in_roots("ptxas", cargo, &mut log).into_iter().map(|(_, path)| path).next();
+        if found.is_none() {
+            found = in_folders("ptxas", cargo, BY_PIP, &mut log).into_iter().next();
         }
-        for path in in_folders("ptxas", cargo, BY_PIP) {
-            if log.is_executable(&path) {
-                return Ok(Ok(Self::new(path, probes)));
-            }
+        if let Some(path) = found {
+            return Ok(Ok(Self::new(path, probes)));
         }
         cargo.watch_search_path();
         note_folders(&mut log);

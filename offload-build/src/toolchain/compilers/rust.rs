@@ -4,6 +4,7 @@
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use super::program::identity;
+use super::search;
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::{Error, ErrorKind};
 use crate::toolchain::exec::{self, probe};
@@ -50,38 +51,27 @@ impl Rust {
 
     /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
     ///
-    /// Returns an error if the variable names no program.
+    /// Returns an error if the variable names a program that cannot be used.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
         channel: &str,
     ) -> Result<Result<Self, NoRust>, Error> {
+        // rustc and Cargo may be rustup's, which starts the toolchain that the variable names, and
+        // must not download one during a build.
+        let mut env = vec![
+            ("RUSTUP_TOOLCHAIN".into(), channel.into()),
+            ("RUSTUP_AUTO_INSTALL".into(), "0".into()),
+        ];
         let named = cargo.user_var(VARIABLE);
-        let Some(rustc) = exec::named(Path::new(named.as_deref().unwrap_or("rustc")), cargo) else {
-            if let Some(name) = named {
-                let message = format!("{VARIABLE} names {name}, which is not a file");
-                return Err(Error::new(ErrorKind::ToolNotFound, message));
-            }
-            cargo.watch_search_path();
-            let long = format!("no rustc was found ({VARIABLE} is not set, no rustc in PATH)");
-            return Ok(Err(NoRust::install("no rustc was found".to_owned(), long, channel)));
-        };
-        // Both may be rustup's, which starts the toolchain that the variable names.
-        let mut env = vec![("RUSTUP_TOOLCHAIN".into(), channel.into())];
-        let program = match named {
-            Some(_) => {
-                // The user has chosen this compiler, so unstable features are what he wants.
-                env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
-                cargo.program().into()
-            }
-            None => exec::named(Path::new("cargo"), cargo).unwrap_or_else(|| "cargo".into()),
-        };
-        // rustup must not download a toolchain during a build.
-        env.push(("RUSTUP_AUTO_INSTALL".into(), "0".into()));
-        let is_named = named.is_some();
-        let answer = match ask(probes, &rustc, &env, channel) {
-            Ok(answer) => answer,
-            Err(_) if !is_named => {
+        let (program, rustc, answer) = if let Some(name) = &named {
+            // The user has chosen this compiler, so unstable features are what he wants.
+            env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
+            let start = |rustc: &Path| Ok((rustc.to_owned(), ask(probes, rustc, &env, channel)?));
+            let (rustc, answer) = search::named(VARIABLE, Path::new(name), cargo, start)?;
+            (cargo.program().into(), rustc, answer)
+        } else if let Some(rustc) = exec::named(Path::new("rustc"), cargo) {
+            let Ok(answer) = ask(probes, &rustc, &env, channel) else {
                 cargo.watch(&rustc);
                 watch_rustup(cargo);
                 let short = format!("no Rust toolchain {channel} was found");
@@ -90,19 +80,20 @@ impl Rust {
                     rustc.display()
                 );
                 return Ok(Err(NoRust::install(short, long, channel)));
-            }
-            Err(why) => {
-                let message =
-                    format!("{VARIABLE} names {}, which does not start: {why}", rustc.display());
-                return Err(Error::new(ErrorKind::ToolNotFound, message));
-            }
+            };
+            let program = exec::named(Path::new("cargo"), cargo);
+            (program.unwrap_or_else(|| "cargo".into()), rustc, answer)
+        } else {
+            cargo.watch_search_path();
+            let long = format!("no rustc was found ({VARIABLE} is not set, no rustc in PATH)");
+            return Ok(Err(NoRust::install("no rustc was found".to_owned(), long, channel)));
         };
         let field = |name: &str| {
             answer.version_text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("")
         };
         let (release, host) = (field("release: ").to_owned(), field("host: ").to_owned());
         let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
-        if !is_named && !release.ends_with("-nightly") && !release.ends_with("-dev") {
+        if named.is_none() && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
             let short = format!("rustc {release} is not a nightly");
             let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
@@ -129,7 +120,7 @@ impl Rust {
                 rust.version,
                 rust.sysroot.display()
             );
-            let help = if is_named {
+            let help = if named.is_some() {
                 format!("install the sources of this Rust into {}", rust.sources().display())
             } else {
                 format!("add them:\n  rustup component add rust-src --toolchain {channel}")

@@ -20,5 +20,5 @@ pub use remarks::{Sorted, message, sort};
 pub use schedule::{How, Printed, run};
 pub use shell::{plain_path, through_nvcc};
 pub use step::{Depfile, DepfileBy, Step, StepKind};
-pub use variables::{COUNTED, HEADER_FOLDERS, NvccFlags, gpu_option};
+pub use variables::{HEADER_FOLDERS, NvccFlags, OTHER_INPUTS, gpu_option};
 pub use words::words;

@@ -214,11 +214,10 @@ impl State<'_> {
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
                 // Remove the output of an earlier run, which would look like this step's output.
-                let _ = step.output.as_ref().map(fs::remove_file);
-                let _ = step
-                    .output
-                    .as_deref()
-                    .map(|output| fs::remove_file(status::crash_report(output)));
+                if let Some(output) = &step.output {
+                    let _ = fs::remove_file(output);
+                    let _ = fs::remove_file(status::crash_report(output));
+                }
                 if let Some(prepare) = &step.prepare {
                     prepare.run();
                 }

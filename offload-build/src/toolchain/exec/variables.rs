@@ -14,15 +14,21 @@
 //! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
 //! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
-/// The variables that are inputs of every compilation, whichever compiler runs. The first ones are
-/// lists of folders for headers.
-pub const COUNTED: [&str; 18] = [
+use crate::toolchain::cargo::Cargo;
+
+/// The variables with lists of folders for headers, which are inputs of every compilation,
+/// whichever compiler runs.
+pub const HEADER_FOLDERS: [&str; 6] = [
     "CPATH",
     "C_INCLUDE_PATH",
     "CPLUS_INCLUDE_PATH",
     "OBJC_INCLUDE_PATH",
     "OBJCPLUS_INCLUDE_PATH",
     "INCLUDE",
+];
+
+/// The other variables that are inputs of every compilation.
+pub const OTHER_INPUTS: [&str; 12] = [
     "COMPILER_PATH",
     "LIBRARY_PATH",
     "GCC_EXEC_PREFIX",
@@ -36,9 +42,6 @@ pub const COUNTED: [&str; 18] = [
     "CL",
     "_CL_",
 ];
-
-/// The number of lists of folders in [`COUNTED`].
-pub const HEADER_FOLDERS: usize = 6;
 
 /// The variables with flags for nvcc, which are inputs only if nvcc compiles.
 pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
@@ -112,13 +115,11 @@ impl NvccFlags {
         }
     }
 
-    /// Returns the variables that are set; `value` looks up the value of a variable.
-    pub fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
+    /// Returns the variables that are set.
+    pub fn set(cargo: &Cargo) -> Vec<Self> {
         let mut set = Vec::new();
         for name in NVCC_FLAGS {
-            if let Some(value) = value(name) {
-                set.push(Self::of(name, value));
-            }
+            set.extend(cargo.user_var(name).map(|value| Self::of(name, value)));
         }
         set
     }

@@ -5,6 +5,7 @@
 pub mod record;
 
 use crate::toolchain::error::Error;
+use crate::toolchain::hash::ContentHash;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,10 @@ pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|error| Error::io("read", path, error))
+}
+
+pub fn hash(path: &Path) -> Result<ContentHash, Error> {
+    ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))
 }
 
 /// Makes a folder, and those around it.
