@@ -93,8 +93,12 @@ extern "C" __attribute__((device)) int printf(const char *, ...);
                                      "and pass it to the kernel")))
 extern "C" OFFLOAD_HEAP void *malloc(size_t);
 extern "C" OFFLOAD_HEAP void free(void *);
+/* Since C++20, constexpr functions of the C++ library call these, also in host functions; the linker then names the kernel
+ * that does. */
+#if __cplusplus < 202002L
 OFFLOAD_HEAP void *operator new(size_t);
 OFFLOAD_HEAP void *operator new[](size_t);
+#endif
 #undef OFFLOAD_HEAP
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Winline-new-delete"

@@ -26,6 +26,10 @@ fn source<'a>(headers: impl Iterator<Item = &'a str>, name: &str) -> String {
     format!("{includes}extern \"C\" __global__ void {name}(int *y) {{ y[threadIdx.x] = 1; }}\n")
 }
 
+/// A host function that calls what is constexpr since C++20.
+const HOST: &str = "inline std::string host(std::vector<std::string> all) {\n  \
+     std::sort(all.begin(), all.end());\n  all.push_back(\"last\");\n  return all[0] + all[1];\n}\n";
+
 #[test(CLANG.slow())]
 fn every_header_compiles_for_every_target() {
     let scenario = Scenario::new("header_library");
@@ -34,12 +38,13 @@ fn every_header_compiles_for_every_target() {
     let headers = || WITH_NEW.split_whitespace().chain(OTHERS.split_whitespace());
     scenario
         .pack("k", &calls)
-        .write("kernels/a.cu", source(headers(), "a"))
+        .write("kernels/a.cu", source(headers(), "a") + HOST)
         .write("kernels/z.cu", source(headers().rev(), "z"));
     // By this file, clang finds ROCm.
     let version = "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=4\nHIP_VERSION_PATCH=0\n";
     scenario.write("rocm/share/hip/version", version);
     scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
+    scenario.pack("k", &(calls + r#".flag("-std=c++20")"#)).build().passes();
     // libc++ asks whether this is a keyword.
     let asks = "#if __is_identifier(_Atomic)\n#error\n#endif\n";
     scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#));
