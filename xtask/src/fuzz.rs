@@ -14,7 +14,7 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
 /// The number of seconds for which each target runs by default.
-pub const SECONDS: &str = "20";
+pub const SECONDS: &str = "10";
 
 /// Limits for every input: bytes, megabytes of memory, seconds.
 const LIMITS: [&str; 3] = ["-max_len=16384", "-rss_limit_mb=2048", "-timeout=10"];

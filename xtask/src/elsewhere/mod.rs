@@ -15,12 +15,11 @@ mod windows;
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
-use crate::{budget, tools};
+use crate::tools;
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
 use std::path::Path;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sysroot::Compiler;
 
 /// Runs `cargo xtask elsewhere [HOST...]`.
@@ -46,55 +45,9 @@ pub fn command(args: &[String]) -> Result {
     finish(&rows)
 }
 
-/// The hosts that the step of `ci` checks.
-const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
-
-/// The maximum time that one host takes on an idle machine, if everything is compiled again.
-const WORST: Duration = Duration::from_secs(300);
-
-/// The time to build a standard library.
-const STD: Duration = Duration::from_secs(120);
-
-/// Runs the step of `ci`: checks the hosts whose compiler, runner and linker are installed, until
-/// the step's time ends. Each commit starts with a different host, so that all hosts run in turn.
-pub fn in_ci(setup: &Setup) -> Result {
-    let start = Instant::now();
-    let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
-    let compiler = Compiler::here();
-    let folder = tools::elsewhere(&run::workspace());
-    let commits = run::output(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
-    let turn = commits.trim().parse::<usize>().expect("git prints a number") % IN_CI.len();
-    let mut rows = Vec::new();
-    for at in 0..IN_CI.len() {
-        let name = IN_CI[(turn + at) % IN_CI.len()];
-        let host = HOSTS.iter().find(|host| host.name == name).expect("the list has its names");
-        let fetch = format!("`cargo xtask elsewhere {name}` fetches it");
-        let why = if !compiler.is_here() {
-            Some(format!("no compiler with a library for it; {fetch}"))
-        } else if !sysroot::has_tools(host)? {
-            Some(format!("no {}; {fetch}", host.need.what))
-        } else if start.elapsed() + worst(&compiler, host) > Duration::from_secs_f64(60.0 * minutes)
-        {
-            Some("no time is left; another commit has it first".to_owned())
-        } else {
-            None
-        };
-        rows.push(match why {
-            Some(why) => Row::left_out(host.name, &host.how(), &why),
-            None => run_host(setup, &compiler, host, &folder),
-        });
-    }
-    for host in HOSTS.iter().filter(|host| !IN_CI.contains(&host.name)) {
-        let why = format!("no part of CI; `cargo xtask elsewhere {}` runs it", host.name);
-        rows.push(Row::left_out(host.name, &host.how(), &why));
-    }
-    rows.extend(never_run());
-    finish(&rows)
-}
-
-/// Returns the maximum time that a host takes.
-fn worst(compiler: &Compiler, host: &Host) -> Duration {
-    if compiler.has_std(host.target) { WORST } else { WORST + STD }
+/// Runs the step of `ci`: the host that needs least time.
+pub fn in_ci() -> Result {
+    command(&["aarch64".to_owned()])
 }
 
 /// Returns the rows of the hosts that nothing here can run.

@@ -23,11 +23,6 @@ impl Compiler {
         Self { root: rust_kernels::folder() }
     }
 
-    /// Whether the compiler is unpacked.
-    pub fn is_here(&self) -> bool {
-        tools::RUST_GPU.is_unpacked(&self.root)
-    }
-
     /// Unpacks the compiler if it is missing.
     pub fn fetch(&self) -> Result {
         rust_kernels::fetch(&self.root)
