@@ -2,7 +2,7 @@
 //! have the layouts of the structs.
 
 use super::declared::{checked, list};
-use crate::declaration::{ends, moved_to};
+use crate::declaration::ends;
 use crate::overrides::Override;
 use crate::{sorted, suggest};
 use offload_pack::expansion::Own;
@@ -153,7 +153,7 @@ fn checks(
     let replaced = quote! { &#expansion::Override { path: #text, record: #source_name } };
     // The compiler's message about a failed check points at the program's type.
     let check = |function: &str, arguments: TokenStream| {
-        checked(&moved_to(start, expansion), function, arguments, (start, end))
+        checked(expansion, function, arguments, (start, end))
     };
     let extent = |size: u64, at: u64| {
         let [size, at] = [size, at].map(Literal::u64_unsuffixed);
