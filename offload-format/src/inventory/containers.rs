@@ -230,7 +230,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         Ok(kpack) => kpack,
         Err(error) => return list.problem(place, error),
     };
-    list.add(place, ContainerKind::Kpack, kpack.size);
+    list.add(place, ContainerKind::Kpack, file.len() as u64);
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
         let bytes =
