@@ -120,7 +120,8 @@ fn try_load<F: Form>(
         aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
-    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams }, true))
+    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams })
+        .with_trust())
 }
 
 /// Returns the place of a module's stream; all numbers are 0 if the pack is not compressed. Returns
