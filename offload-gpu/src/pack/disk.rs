@@ -26,7 +26,8 @@ use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex
 /// Advice for a pack that another build makes.
 const BUILD: &str = "; `cargo build --lib` of its package makes it";
 
-/// Returns why a pack could not be read, with what the program was compiled for.
+/// Returns the reason why a pack could not be read, with advice and the variable that made the
+/// program read it.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
