@@ -102,11 +102,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
 /// Prints whether the requested targets can be built: the answer to the question comes first.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
-    let result = |verdict: &&Verdict| (verdict.refusal.clone(), verdict.unoptimized.clone());
-    for ((refusal, unoptimized), group) in grouped(verdicts.iter(), result) {
+    let results = grouped(verdicts.iter(), |verdict| (&verdict.refusal, &verdict.unoptimized));
+    for ((refusal, unoptimized), group) in results {
         let targets: Vec<&str> = group.iter().map(|verdict| &*verdict.target).collect();
         let targets = escaped_str(&targets.join(" "));
-        let (state, why) = match (&refusal, &unoptimized) {
+        let (state, why) = match (refusal, unoptimized) {
             (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
             (None, Some(why)) => {
                 (styled(BAD, "can be built, but not in the dev profile"), Some(why))
