@@ -141,7 +141,7 @@ impl Program<'_> {
                 },
                 __offload_items::#images, #at
             };
-            checked(&moved_to(start, expansion), "check", arguments, (start, end))
+            checked(expansion, "check", arguments, (start, end))
         });
         let aliases = parameters.iter().enumerate().map(|(at, DeclaredParameter { ty, .. })| {
             let alias = alias(kernel, at);
@@ -208,12 +208,12 @@ fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
 /// Returns a call of a function that checks something at compile time. The compiler's message about
 /// a failed check points from the first span to the second one.
 pub(super) fn checked(
-    path: &TokenStream,
+    expansion: &TokenStream,
     function: &str,
     arguments: TokenStream,
     (start, end): (Span, Span),
 ) -> TokenStream {
-    let function = format_ident!("{function}");
+    let (path, function) = (moved_to(start, expansion), format_ident!("{function}"));
     let call = quote_spanned! { start => #path::#function };
     let mut group = Group::new(Delimiter::Parenthesis, arguments);
     group.set_span(end);

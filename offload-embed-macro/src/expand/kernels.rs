@@ -81,7 +81,7 @@ pub(crate) fn kernels(
         }
         let (declared, of_program) = declared::of(hidden, of_index, &kernels)?;
         let of_module = overrides::of_module(overrides, module);
-        let program = Program { declared: &declared, own: &of_module };
+        let program = Program { declared: &declared, overrides: &of_module };
         let code =
             expansion::items(of_index, &of_index.signatures, program, number, *is_nested, form);
         let code = parsed(&code);

@@ -2,10 +2,10 @@
 //! have the layouts of the structs.
 
 use super::declared::{checked, list};
-use crate::declaration::{ends, moved_to};
+use crate::declaration::ends;
 use crate::overrides::Override;
 use crate::{sorted, suggest};
-use offload_pack::expansion::Own;
+use offload_pack::expansion;
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Record, Scalar, Type, shared};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -80,20 +80,20 @@ pub(super) fn items(
 }
 
 /// Returns the types that take the places of structs in a module.
-pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<Own> {
+pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<expansion::Override> {
     let replaced = overrides.iter().enumerate().filter_map(|(number, ty)| {
         let record = ty.record(module)?;
         // The scope has the name already, by an import or a definition of the program's.
         let is_there = !module.is_nested && ty.path.to_string() == record.name;
         let ty = (!is_there).then(|| alias(number).to_string());
-        Some(Own { record: record.name.clone(), ty })
+        Some(expansion::Override { record: record.name.clone(), ty })
     });
     replaced.collect()
 }
 
 /// Returns the name of the type with this number, in the scope of the pack.
 fn alias(number: usize) -> Ident {
-    format_ident!("__offload_own_{number}")
+    format_ident!("__offload_override_{number}")
 }
 
 /// Returns an error that lists structs, unless the parameters of the pack's kernels are not known.
@@ -153,7 +153,7 @@ fn checks(
     let replaced = quote! { &#expansion::Override { path: #text, record: #source_name } };
     // The compiler's message about a failed check points at the program's type.
     let check = |function: &str, arguments: TokenStream| {
-        checked(&moved_to(start, expansion), function, arguments, (start, end))
+        checked(expansion, function, arguments, (start, end))
     };
     let extent = |size: u64, at: u64| {
         let [size, at] = [size, at].map(Literal::u64_unsuffixed);
@@ -253,7 +253,7 @@ mod tests {
         let modules = modules.map(|it| Module { name: &it.name, of_index: it, is_nested: true });
         let modules: Vec<Module<'_>> = modules.collect();
         let overrides: Result<Vec<Override>> =
-            overrides.iter().map(|overrides| Override::parse.parse_str(overrides)).collect();
+            overrides.iter().map(|text| Override::parse.parse_str(text)).collect();
         super::items("p", &overrides?, &modules, &quote! { ::e }).map(|items| items.to_string())
     }
 

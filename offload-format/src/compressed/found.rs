@@ -36,13 +36,16 @@ impl<'data> Found<'data> {
     /// payload may contain. Zeros between bundles are skipped. After the first error, the iterator
     /// ends.
     pub fn in_a_row(section: &'data [u8], limit: u64) -> impl Iterator<Item = Result<(u64, Self)>> {
-        in_a_row(section, 1, move |rest| {
-            let found = Self::parse(rest)?;
-            let size = match &found {
-                Found::Plain(bundle) => bundle.size(),
-                Found::Compressed(bundle) => bundle.find_size(limit)?,
-            };
-            Ok((found, size))
-        })
+        in_a_row(section, 1, move |rest| Self::parse_sized(rest, limit))
+    }
+
+    /// Reads the bundle at the start of `data`, and returns it with its size in bytes.
+    pub(crate) fn parse_sized(data: &'data [u8], limit: u64) -> Result<(Self, u64)> {
+        let found = Self::parse(data)?;
+        let size = match &found {
+            Found::Plain(bundle) => bundle.size(),
+            Found::Compressed(bundle) => bundle.find_size(limit)?,
+        };
+        Ok((found, size))
     }
 }

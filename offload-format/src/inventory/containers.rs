@@ -9,6 +9,7 @@ use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, plain};
 use crate::bundle::EntryTable;
 use crate::compressed::{CompressedBundle, Found};
 use crate::fat_file::within;
+use crate::in_a_row::in_a_row;
 use crate::kpack::{Kpack, KpackKernel, KpackReference};
 use crate::nv_fatbin::{self, Compression, NvFatbin};
 #[cfg(feature = "object")]
@@ -32,11 +33,16 @@ const LARGEST_TABLE: usize = 1 << 24;
 
 /// Adds the bundles of a section, which follow each other.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
-    for found in Found::in_a_row(section, list.limit) {
+    let limit = list.limit;
+    let bundles = in_a_row(section, 1, |rest| {
+        // Some sizes are found by decompression, so each is kept.
+        Found::parse_sized(rest, limit).map(|(found, size)| ((found, size), size))
+    });
+    for found in bundles {
         match found {
-            Ok((at, Found::Plain(bundle))) => plain::bundle(list, within(place, at), bundle),
-            Ok((at, Found::Compressed(bundle))) => {
-                compressed_bundle(list, within(place, at), bundle)
+            Ok((at, (Found::Plain(bundle), _))) => plain::bundle(list, within(place, at), bundle),
+            Ok((at, (Found::Compressed(bundle), size))) => {
+                compressed_bundle(list, within(place, at), bundle, size)
             }
             Err(error) => list.problem(place, error),
         }
@@ -53,10 +59,13 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     }
 }
 
-fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
+fn compressed_bundle<'a>(
+    list: &mut Listing<'a>,
+    place: Place<'a>,
+    bundle: CompressedBundle<'a>,
+    size: u64,
+) {
     let inflated = bundle.uncompressed_size;
-    // If the header does not record the size, `Found` has already found it, so this cannot fail.
-    let size = bundle.find_size(list.limit).unwrap_or(bundle.payload.len() as u64);
     let added = list.add(place, ContainerKind::CompressedBundle, size);
     added.inflated_size = Some(inflated);
     added.method = Some(match bundle.method() {
@@ -221,7 +230,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         Ok(kpack) => kpack,
         Err(error) => return list.problem(place, error),
     };
-    list.add(place, ContainerKind::Kpack, kpack.size);
+    list.add(place, ContainerKind::Kpack, file.len() as u64);
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
         let bytes =

@@ -29,8 +29,6 @@ pub struct Kpack<'data> {
     scheme: &'data str,
     targets: Vec<&'data str>,
     kernels: Vec<KpackKernel<'data>>,
-    /// The file's size in bytes.
-    pub size: u64,
 }
 
 /// The code object of one binary for one target.
@@ -94,7 +92,7 @@ impl<'data> Kpack<'data> {
         let table = Table::parse(table).map_err(|error| error.shifted(at))?;
         let kernels = kernels(&table)?;
         let Table { group, family, scheme, targets, .. } = table;
-        Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
+        Ok(Self { group, family, scheme, targets, kernels })
     }
 
     /// Returns the target IDs that the file lists.

@@ -179,11 +179,13 @@ impl<'data> Entry<'data> {
     /// feature `containers`, `decompress` returns their bytes.
     #[inline]
     pub fn images(&self) -> impl Iterator<Item = Image<'data>> + use<'data> {
-        // This cannot fail: `NvFatbin::parse` has already read all images.
-        Images::read(self)
-            .ok()
-            .into_iter()
-            .flat_map(|(mut images, count)| (0..count).map_while(move |_| images.read_next().ok()))
+        let mut images = Images::read(self).ok();
+        core::iter::from_fn(move || {
+            // `NvFatbin::parse` has already read all images, so an error means the end.
+            let (images, left) = images.as_mut()?;
+            *left = left.checked_sub(1)?;
+            images.read_next().ok()
+        })
     }
 }
 

@@ -20,10 +20,9 @@ impl<'data> TextBundle<'data> {
     /// Returns an error if an entry has no END line, or if an ID is not UTF-8.
     pub fn parse(data: &'data [u8], leader: CommentLeader) -> Result<Self> {
         let bundle = Self { data, leader };
-        let mut entries = Entries { data, leader, at: 0 };
-        let mut index = 0;
-        while entries.read().map_err(|error| error.in_entry(index))?.is_some() {
-            index += 1;
+        let (mut at, mut index) = (0, 0);
+        while let Some((_, next)) = bundle.read(at).map_err(|error| error.in_entry(index))? {
+            (at, index) = (next, index + 1);
         }
         Ok(bundle)
     }
@@ -42,42 +41,38 @@ impl<'data> TextBundle<'data> {
 
     /// Returns the entries in file order. Several entries may have the same ID.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + use<'data> {
-        let mut entries = Entries { data: self.data, leader: self.leader, at: 0 };
-        // `TextBundle::parse` has already read every entry without an error.
-        core::iter::from_fn(move || entries.read().ok().flatten())
+        let (bundle, mut at) = (*self, 0);
+        core::iter::from_fn(move || {
+            // `TextBundle::parse` has already read every entry without an error.
+            let (entry, next) = bundle.read(at).ok().flatten()?;
+            at = next;
+            Some(entry)
+        })
+    }
+
+    /// Reads the first entry after offset `at`, and returns it with the offset from which to read
+    /// the next one. Every byte is read only once, because each search starts where the previous
+    /// search ended.
+    fn read(&self, at: usize) -> Result<Option<(Entry<'data>, usize)>> {
+        let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[at..]) else {
+            return Ok(None);
+        };
+        let (start, id_at) = (at + start, at + id_at);
+        let endless =
+            Error::new(ErrorKind::Malformed, "bundle entry (START without END)", start as u64);
+        let id_size = self.data[id_at..].iter().position(|&byte| byte == b'\n').ok_or(endless)?;
+        let offset = id_at + id_size + 1;
+        let (size, end_id) = Marker::End.find(self.leader, &self.data[offset..]).ok_or(endless)?;
+        let id = str::from_utf8(&self.data[id_at..id_at + id_size])
+            .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at as u64))?;
+        let code_object = &self.data[offset..offset + size];
+        let entry = Entry { id_str: id, offset: offset as u64, code_object };
+        Ok(Some((entry, offset + end_id)))
     }
 }
 
 impl fmt::Debug for TextBundle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.entries()).finish()
-    }
-}
-
-/// The entries of a [`TextBundle`] in file order, from offset `at` on.
-struct Entries<'data> {
-    data: &'data [u8],
-    leader: CommentLeader,
-    at: usize,
-}
-
-impl<'data> Entries<'data> {
-    /// Reads the next entry. Every byte is read only once, because each search starts where the
-    /// previous search ended.
-    fn read(&mut self) -> Result<Option<Entry<'data>>> {
-        let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else {
-            return Ok(None);
-        };
-        let (start, id_at) = (self.at + start, self.at + id_at);
-        let endless =
-            Error::new(ErrorKind::Malformed, "bundle entry (START without END)", start as u64);
-        let id_size = self.data[id_at..].iter().position(|&byte| byte == b'\n').ok_or(endless)?;
-        let offset = id_at + id_size + 1;
-        let (size, end_id) = Marker::End.find(self.leader, &self.data[offset..]).ok_or(endless)?;
-        self.at = offset + end_id;
-        let id = str::from_utf8(&self.data[id_at..id_at + id_size])
-            .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at as u64))?;
-        let code_object = &self.data[offset..offset + size];
-        Ok(Some(Entry { id_str: id, offset: offset as u64, code_object }))
     }
 }

@@ -97,11 +97,11 @@ impl FieldLayout for Unknown {
 /// Panics if the type has another size than the record, or a smaller alignment.
 #[track_caller]
 #[inline]
-pub const fn check_override(own: &Override, has: Extent, record: Extent) {
+pub const fn check_override(ty: &Override, has: Extent, record: Extent) {
     if has.size != record.size || has.at < record.at {
-        let message = Message::new().add("`").add(own.path).add("` has ").add_bytes(has.size);
+        let message = Message::new().add("`").add(ty.path).add("` has ").add_bytes(has.size);
         let message = message.add(", aligned to ").add_number(has.at).add(": the kernels' `");
-        let message = message.add(own.record).add("` has ").add_bytes(record.size);
+        let message = message.add(ty.record).add("` has ").add_bytes(record.size);
         panic!("{}", message.add(", aligned to ").add_number(record.at).as_str());
     }
 }
@@ -114,17 +114,17 @@ pub const fn check_override(own: &Override, has: Extent, record: Extent) {
 #[track_caller]
 #[inline]
 pub const fn check_override_field(
-    own: &Override,
+    ty: &Override,
     field: &str,
     has: OverrideField,
     record: Extent,
     layout: &ParameterLayout,
 ) {
-    let message = Message::new().add("the field `").add(field).add("` of `").add(own.path);
+    let message = Message::new().add("the field `").add(field).add("` of `").add(ty.path);
     let OverrideField { extent, layout: of_field } = has;
     if extent.size != record.size || extent.at != record.at {
         let message = message.add("` has ").add_bytes(extent.size).add(" at offset ");
-        let message = message.add_number(extent.at).add(": that of the kernels' `").add(own.record);
+        let message = message.add_number(extent.at).add(": that of the kernels' `").add(ty.record);
         let message = message.add("` has ").add_bytes(record.size).add(" at offset ");
         panic!("{}", message.add_number(record.at).as_str());
     }
@@ -132,7 +132,7 @@ pub const fn check_override_field(
         && let Some(Difference { has, record, at }) = difference(of_field, 0, layout)
     {
         let message = message.add("` has `").add(has).add("` at its byte ").add_number(at);
-        let message = message.add(": that of the kernels' `").add(own.record).add("` has `");
+        let message = message.add(": that of the kernels' `").add(ty.record).add("` has `");
         panic!("{}", message.add(record).add("` there").as_str());
     }
 }
@@ -152,12 +152,12 @@ const MOST_ITEMS: usize = 64;
 /// the record.
 #[inline]
 const fn difference(
-    own: &ParameterLayout,
+    has: &ParameterLayout,
     at: usize,
     record: &ParameterLayout,
 ) -> Option<Difference> {
     let mut i = 0;
-    match own.kind {
+    match has.kind {
         ParameterKind::Record(fields) => {
             while i < fields.len() {
                 let different = difference(&fields[i].1, at + fields[i].0, record);
@@ -169,7 +169,7 @@ const fn difference(
             None
         }
         ParameterKind::Array(item) if matches!(innermost(item).kind, ParameterKind::Record(_)) => {
-            while i < MOST_ITEMS && i * item.size < own.size {
+            while i < MOST_ITEMS && i * item.size < has.size {
                 let different = difference(item, at + i * item.size, record);
                 if different.is_some() {
                     return different;
@@ -183,9 +183,9 @@ const fn difference(
             if is_same(number.name, "u8") {
                 return None;
             }
-            other_number(number, record, at, at + own.size)
+            other_number(number, record, at, at + has.size)
         }
-        _ => other_number(own, record, at, at + own.size),
+        _ => other_number(has, record, at, at + has.size),
     }
 }
 
@@ -198,10 +198,10 @@ const fn innermost(mut item: &'static ParameterLayout) -> &'static ParameterLayo
     item
 }
 
-/// Returns the first number of the record between two offsets in whose place `own` cannot be.
+/// Returns the first number of the record between two offsets in whose place `has` cannot be.
 #[inline]
 const fn other_number(
-    own: &ParameterLayout,
+    has: &ParameterLayout,
     record: &ParameterLayout,
     start: usize,
     end: usize,
@@ -214,7 +214,7 @@ const fn other_number(
                 if start < *offset + field.size && *offset < end {
                     let last = if end - *offset < field.size { end - *offset } else { field.size };
                     let first = start.saturating_sub(*offset);
-                    if let Some(found) = other_number(own, field, first, last) {
+                    if let Some(found) = other_number(has, field, first, last) {
                         return Some(Difference { at: found.at + *offset, ..found });
                     }
                 }
@@ -229,39 +229,39 @@ const fn other_number(
             }
             let (first, last) = (start / item.size, (end - 1) / item.size);
             let found = if first == last {
-                other_number(own, item, start - first * item.size, end - first * item.size)
+                other_number(has, item, start - first * item.size, end - first * item.size)
             } else {
-                other_number(own, item, 0, item.size)
+                other_number(has, item, 0, item.size)
             };
             match found {
                 Some(found) => Some(Difference { at: found.at + first * item.size, ..found }),
                 None => None,
             }
         }
-        _ if stands_for(own, record) => None,
-        _ => Some(Difference { has: own.name, record: record.name, at: 0 }),
+        _ if stands_for(has, record) => None,
+        _ => Some(Difference { has: has.name, record: record.name, at: 0 }),
     }
 }
 
 /// Whether a program may put a number or an address of this type in place of this one.
 #[inline]
-const fn stands_for(own: &ParameterLayout, record: &ParameterLayout) -> bool {
-    if own.size != record.size {
+const fn stands_for(has: &ParameterLayout, record: &ParameterLayout) -> bool {
+    if has.size != record.size {
         return false;
     }
-    match (own.kind, record.kind) {
+    match (has.kind, record.kind) {
         (ParameterKind::Pointer, ParameterKind::Pointer) => true,
-        (_, ParameterKind::Pointer) => is_same(own.name, "u64") || is_same(own.name, "usize"),
+        (_, ParameterKind::Pointer) => is_same(has.name, "u64") || is_same(has.name, "usize"),
         (ParameterKind::Enum, ParameterKind::Integer) => true,
         _ => {
             let mut i = 0;
             while i < ALIKE.len() {
-                if is_same(record.name, ALIKE[i].0) && is_same(own.name, ALIKE[i].1) {
+                if is_same(record.name, ALIKE[i].0) && is_same(has.name, ALIKE[i].1) {
                     return true;
                 }
                 i += 1;
             }
-            is_same(own.name, record.name)
+            is_same(has.name, record.name)
         }
     }
 }
@@ -313,21 +313,21 @@ mod tests {
         (40, <[u8; 8]>::LAYOUT),
     ]);
 
-    fn differs(own: ParameterLayout, record: &ParameterLayout) -> Option<(&str, &str, usize)> {
-        difference(&own, 0, record).map(|it| (it.has, it.record, it.at))
+    fn differs(has: ParameterLayout, record: &ParameterLayout) -> Option<(&str, &str, usize)> {
+        difference(&has, 0, record).map(|it| (it.has, it.record, it.at))
     }
 
     #[test]
     fn a_type_of_the_same_numbers_is_right() {
-        for own in [
+        for has in [
             RECORD,
             GROUPED,
             record::<48>(&[(0, <[f32; 3]>::LAYOUT), (12, f32::LAYOUT), (16, <[u8; 24]>::LAYOUT)]),
             <[u8; 48]>::LAYOUT,
         ] {
-            assert_eq!(differs(own, &RECORD), None, "{own:?}");
+            assert_eq!(differs(has, &RECORD), None, "{has:?}");
         }
-        for (own, of) in [
+        for (has, of) in [
             (u8::LAYOUT, Bool::LAYOUT),
             (bool::LAYOUT, Bool::LAYOUT),
             (u16::LAYOUT, F16::LAYOUT),
@@ -341,13 +341,13 @@ mod tests {
             (u32::LAYOUT, ParameterLayout::of_array(&u8::LAYOUT, 4)),
             (f32::LAYOUT, record::<4>(&[])),
         ] {
-            assert_eq!(differs(own, &of), None, "{own:?}");
+            assert_eq!(differs(has, &of), None, "{has:?}");
         }
     }
 
     #[test]
     fn another_number_is_found() {
-        for (own, expected) in [
+        for (has, expected) in [
             (record::<48>(&[(0, <[i32; 4]>::LAYOUT)]), ("i32", "f32", 0)),
             (record::<48>(&[(16, <[f32; 6]>::LAYOUT)]), ("f32", "i32", 16)),
             (record::<48>(&[(28, i32::LAYOUT), (32, i32::LAYOUT)]), ("i32", "f32", 32)),
@@ -356,9 +356,9 @@ mod tests {
             (record::<48>(&[(40, u32::LAYOUT)]), ("u32", "i8", 40)),
             (ParameterLayout::of_array(&INNER, 4), ("i32", "f32", 0)),
         ] {
-            assert_eq!(differs(own, &RECORD), Some(expected), "{own:?}");
+            assert_eq!(differs(has, &RECORD), Some(expected), "{has:?}");
         }
-        for (own, of) in [
+        for (has, of) in [
             (i32::LAYOUT, f32::LAYOUT),
             (ParameterLayout::of_enum::<u32>("Mode"), f32::LAYOUT),
             (u32::LAYOUT, i32::LAYOUT),
@@ -366,7 +366,7 @@ mod tests {
             (<*mut f32>::LAYOUT, u64::LAYOUT),
             (i16::LAYOUT, F16::LAYOUT),
         ] {
-            assert_eq!(differs(own, &of), Some((own.name, of.name, 0)));
+            assert_eq!(differs(has, &of), Some((has.name, of.name, 0)));
         }
     }
 }

@@ -78,7 +78,7 @@ pub const fn compressed(
     if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
         panic!("{}", problem);
     }
-    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams }, true)
+    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams }).with_trust()
 }
 
 /// Returns the first fault in the tables of a compressed pack of `size` bytes.

@@ -26,7 +26,8 @@ use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex
 /// Advice for a pack that another build makes.
 const BUILD: &str = "; `cargo build --lib` of its package makes it";
 
-/// Returns why a pack could not be read, with what the program was compiled for.
+/// Returns the reason why a pack could not be read, with advice and the variable that made the
+/// program read it.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
@@ -120,7 +121,8 @@ fn try_load<F: Form>(
         aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
-    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams }, true))
+    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams })
+        .with_trust())
 }
 
 /// Returns the place of a module's stream; all numbers are 0 if the pack is not compressed. Returns

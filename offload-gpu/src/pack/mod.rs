@@ -121,7 +121,8 @@ pub const fn linked<F: Form>(
         );
         i += 1;
     }
-    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams: &[] }, true)
+    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams: &[] })
+        .with_trust()
 }
 
 /// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
@@ -146,7 +147,7 @@ pub const fn on_disk<F: Form>(
     modules: &'static [ModuleRecord],
     load: fn() -> &'static KernelPack<F>,
 ) -> KernelPack<F> {
-    KernelPack::of(name, section, modules, Content::OnDisk { images, load }, true)
+    KernelPack::of(name, section, modules, Content::OnDisk { images, load }).with_trust()
 }
 
 /// Makes a pack that was not built; every `select` reports the reason. The pack has its modules,
@@ -157,7 +158,7 @@ pub const fn not_built<F: Form>(
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    KernelPack::of(name, section, modules, Content::NotBuilt(why), false)
+    KernelPack::of(name, section, modules, Content::NotBuilt(why))
 }
 
 /// Makes a pack from a file whose images are unknown; every `select` reports the reason.
@@ -168,7 +169,7 @@ pub const fn opaque<F: Form>(
     why: &'static str,
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
-    KernelPack::of(name, section, modules, Content::Opaque { bytes, why }, false)
+    KernelPack::of(name, section, modules, Content::Opaque { bytes, why })
 }
 
 impl<F: Form> KernelPack<F> {
@@ -178,9 +179,8 @@ impl<F: Form> KernelPack<F> {
         section: &'static str,
         modules: &'static [ModuleRecord],
         content: Content<F>,
-        is_trusted: bool,
     ) -> Self {
-        Self { name, section, modules, content, is_trusted, form: PhantomData }
+        Self { name, section, modules, content, is_trusted: false, form: PhantomData }
     }
 
     /// Returns the pack with images for the CPU that may be loaded.

@@ -2,7 +2,7 @@
 
 use super::code::{argument_type, attributes, documentation, function_attributes, value_type};
 use super::named;
-use super::own::OwnTypes;
+use super::overrides::Overrides;
 use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
 use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
@@ -19,7 +19,7 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 const MOST_OWN_TRAITS: usize = 256;
 
 /// A note for packs with types of the program in the places of structs.
-const OF_OWN: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
+const OF_OVERRIDE: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
                       `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
 
 /// The functions of kernels as Rust code, and the data for the code that these functions share.
@@ -27,7 +27,7 @@ const OF_OWN: &str = ", note = \"a struct that `use` puts in the place of the ke
 pub(super) struct Calls<'a> {
     images: &'a [IndexImage],
     signatures: &'a Signatures,
-    own: &'a OwnTypes<'a>,
+    overrides: &'a Overrides<'a>,
     has_own_traits: bool,
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
@@ -101,7 +101,7 @@ impl<'a> Calls<'a> {
     pub(super) fn new(
         module: &'a IndexModule,
         signatures: &'a Signatures,
-        own: &'a OwnTypes<'a>,
+        overrides: &'a Overrides<'a>,
     ) -> Self {
         let (images, kernels) = (&*module.images, &signatures.kernels);
         let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
@@ -110,7 +110,7 @@ impl<'a> Calls<'a> {
         Self {
             images,
             signatures,
-            own,
+            overrides,
             has_own_traits,
             functions,
             traits,
@@ -204,13 +204,20 @@ impl<'a> Calls<'a> {
         }
         let (call, declaration) = call_type(bounds.len(), bytes, has_buffer);
         self.wide.push(declaration);
-        let mut has_own = false;
+        let mut has_override = false;
         for ty in generic.types() {
-            has_own |= ty.record_name().is_some_and(|name| self.own.has_another_form(name));
+            has_override |=
+                ty.record_name().is_some_and(|name| self.overrides.has_another_form(name));
         }
         let attributes = &*function_attributes(&generic.name, names);
-        let parts =
-            Parts { parameters: &parameters, bounds, call: &call, stored, attributes, has_own };
+        let parts = Parts {
+            parameters: &parameters,
+            bounds,
+            call: &call,
+            stored,
+            attributes,
+            has_override,
+        };
         let (text, instances) = &mut self.templates;
         generic.write(text, instances, &parts);
     }
@@ -339,13 +346,13 @@ impl<'a> Calls<'a> {
                 let message = format!(
                     "parameter {number}, `{name}`{of_kernel} is `{{T}}`{size}: `{{Self}}` cannot be passed"
                 );
-                let of_own = if self.own.is_empty() { "" } else { OF_OWN };
+                let of_override = if self.overrides.is_empty() { "" } else { OF_OVERRIDE };
                 let cast =
                     if note.is_empty() { String::new() } else { format!(", note = {note:?}") };
                 let _ = write!(
                     text,
                     "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
-                     note = \"parameters have the types of the kernel's source\"{cast}{of_own})] \
+                     note = \"parameters have the types of the kernel's source\"{cast}{of_override})] \
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",

@@ -38,7 +38,7 @@ mod calls;
 mod code;
 mod module;
 mod named;
-mod own;
+mod overrides;
 mod records;
 mod tables;
 mod templates;
@@ -73,7 +73,7 @@ pub struct Declared {
 /// A type of the program that takes the place of a record's struct. The code and its references
 /// are on the [module's page](self).
 #[derive(Debug)]
-pub struct Own {
+pub struct Override {
     /// The record's name in Rust.
     pub record: String,
     /// The name of the program's type in the scope around the code of the pack; `None` if it has
@@ -101,7 +101,7 @@ pub struct Program<'a> {
     /// The kernels that the program declares. They replace those of the sources.
     pub declared: &'a [Declared],
     /// The types that replace structs.
-    pub own: &'a [Own],
+    pub overrides: &'a [Override],
 }
 
 fn unraw(name: &str) -> &str {

@@ -2,7 +2,7 @@
 //! constants for variables.
 
 use super::calls::Calls;
-use super::own::OwnTypes;
+use super::overrides::Overrides;
 use super::templates::{self, Generic};
 use super::{Declared, NAMED, Program, named, records, variables};
 use crate::pack_index::IndexModule;
@@ -23,7 +23,7 @@ use core::fmt::Write as _;
 pub fn items(
     module: &IndexModule,
     signatures: &Signatures,
-    Program { declared, own }: Program<'_>,
+    Program { declared, overrides }: Program<'_>,
     number: usize,
     is_nested: bool,
     form: &str,
@@ -99,13 +99,13 @@ pub fn items(
         generics.extend(generic);
     }
     let used = used(&kernels, &generics, variables, records);
-    let own = OwnTypes::new(own, records);
+    let overrides = Overrides::new(overrides, records);
     let (mut of_scope, mut types) = (vec!["__offload"], String::new());
     for record in &used {
         let name = &*record.name;
-        if own.has_another_form(name) {
-            let with = (&own, &**records);
-            records::write_own(&mut text, record, with, is_nested);
+        if overrides.has_another_form(name) {
+            let with = (&overrides, &**records);
+            records::write_override(&mut text, record, with, is_nested);
             of_scope.push(name);
             continue;
         }
@@ -144,7 +144,7 @@ pub fn items(
             "#[doc(hidden)] pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
              -> __offload::Kernel<'static, __offload_form> { __offload::kernel(__offload_module, symbol) }\n",
         );
-    let mut calls = Calls::new(module, signatures, &own);
+    let mut calls = Calls::new(module, signatures, &overrides);
     let (mut imports, mut without_function) = (vec![NAMED], String::new());
     for kernel in &callable {
         if calls.add(kernel) {

@@ -1,8 +1,8 @@
 //! Structs for the records among the parameters of kernels.
 
-use super::Own;
+use super::Override;
 use super::code::memory_type;
-use super::own::OwnTypes;
+use super::overrides::Overrides;
 use crate::signature::{Content, Field, Record, Shared, Type, shared};
 use alloc::format;
 use alloc::string::String;
@@ -132,15 +132,15 @@ fn write_shared(text: &mut String, record: &Record, Shared { name: known, fields
 }
 
 /// Writes the name of the program's type, or a struct with such types in it.
-pub(super) fn write_own(
+pub(super) fn write_override(
     text: &mut String,
     record: &Record,
-    (own, records): (&OwnTypes<'_>, &[Record]),
+    (overrides, records): (&Overrides<'_>, &[Record]),
     is_nested: bool,
 ) {
     let Record { name, source_name, content, .. } = record;
-    match (own.of(name), content) {
-        (Some(Own { ty: Some(ty), .. }), _) => {
+    match (overrides.of(name), content) {
+        (Some(Override { ty: Some(ty), .. }), _) => {
             let outer = if is_nested { "super::" } else { "" };
             let _ = writeln!(
                 text,

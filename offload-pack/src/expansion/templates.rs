@@ -356,7 +356,7 @@ pub(super) struct Parts<'a> {
     /// The attributes of functions with these parameters.
     pub(super) attributes: &'a str,
     /// Whether a program's type may be among the arguments of the template.
-    pub(super) has_own: bool,
+    pub(super) has_override: bool,
 }
 
 impl<'a> Generic<'a> {
@@ -482,7 +482,7 @@ impl<'a> Generic<'a> {
     /// kernel.
     fn super_trait(&self, parts: &Parts<'_>) -> String {
         if let Some(at) = self.of_self
-            && !parts.has_own
+            && !parts.has_override
         {
             let ty = self.in_memory(self.self_name(), at);
             if parts.parameters.iter().any(|it| it.ty == ty) {

@@ -98,7 +98,7 @@ fn items(declared: &[Declared]) -> String {
     let signatures =
         "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
     let index = Index::parse(INDEX).unwrap();
-    let program = Program { declared, own: &[] };
+    let program = Program { declared, overrides: &[] };
     super::items(&index.modules()[0], &signatures.parse().unwrap(), program, 0, false, "Plain")
 }
 
@@ -109,7 +109,7 @@ fn a_declared_kernel_replaces_that_of_the_source() {
 
     let parameter = |name: &str| crate::signature::Parameter {
         name: name.to_string(),
-        ty: format!("type_of_{name}").parse().unwrap(),
+        ty: crate::signature::Type::parse(&format!("type_of_{name}")).unwrap(),
     };
     let signature = Signature {
         symbol: "saxpy".to_string(),
@@ -185,8 +185,9 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let index = Index::parse(INDEX).unwrap();
     let signatures = "record P 8 4 fields P\nfield x 0 i64\nrecord Q 12 4 fields Q\nfield p 0 P\nfield c 8 i8\n\
                       signature k k\nsource k\nplace k.cu:1\nparameter q *const Q\n";
-    let own = [Own { record: "P".to_string(), ty: Some("__offload_own_0".to_string()) }];
-    let program = Program { declared: &[], own: &own };
+    let overrides =
+        [Override { record: "P".to_string(), ty: Some("__offload_override_0".to_string()) }];
+    let program = Program { declared: &[], overrides: &overrides };
     let signatures = signatures.parse().unwrap();
     let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
     let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program that is aligned to more than the kernels' struct\");";

@@ -237,7 +237,8 @@ mod tests {
     #[test]
     fn what_names_its_alignment_is_in_no_packed_struct() {
         let new = |name: &str, size: (u64, u64), ty: &str, records: &[Record]| {
-            let fields = vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+            let fields =
+                vec![Field { name: "f".to_string(), offset: 0, ty: Type::parse(ty).unwrap() }];
             Record::new(
                 name.to_string(),
                 name.to_string(),
@@ -264,8 +265,9 @@ mod tests {
     #[test]
     fn a_record_of_records_knows_their_sizes() {
         let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
-        let field =
-            |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+        let field = |ty: &str| {
+            vec![Field { name: "f".to_string(), offset: 0, ty: Type::parse(ty).unwrap() }]
+        };
         let outer = |ty| {
             Record::new(
                 "P".to_string(),

@@ -58,7 +58,7 @@ impl Template {
         }
         let (name, rest) = rest.split_once(' ')?;
         let value = if key == TYPE {
-            TemplateValue::Type(rest.parse().ok()?)
+            TemplateValue::Type(Type::parse(rest)?)
         } else {
             let (ty, value) = rest.split_once(' ')?;
             let (_, ty) = *Scalar::ALL.iter().find(|(name, _)| *name == ty)?;

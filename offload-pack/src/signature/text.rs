@@ -52,21 +52,17 @@ use core::fmt;
 #[cfg(feature = "expansion")]
 use core::str::FromStr;
 
-/// The error for an unexpected line in the text of signatures, or for a text that is no type.
+/// The error for an unexpected line in the text of signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// The line or the type.
+    /// The line.
     pub text: String,
 }
 
 impl fmt::Display for LineError {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "'{}' is not a type or a line of a kernel's signature, or is in the wrong place",
-            self.text
-        )
+        write!(f, "'{}' is not a line of a kernel's signature, or is in the wrong place", self.text)
     }
 }
 
@@ -152,7 +148,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
         return None;
     }
     let name = name.to_string();
-    let field = Field { name, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
+    let field = Field { name, offset: offset.parse().ok()?, ty: Type::parse(ty)? };
     match &mut last_record(signatures)?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
         Content::Opaque | Content::Empty | Content::Differs => return None,
@@ -208,7 +204,7 @@ fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()
         "source" => variable.source_name = unescape(rest)?,
         "place" => variable.place = unescape(rest)?,
         "comment" => variable.comment.push(unescape(rest)?),
-        "type" => variable.ty = rest.parse().ok()?,
+        "type" => variable.ty = Type::parse(rest)?,
         _ => {
             let (_, obstacle) = Obstacle::ALL.iter().find(|(word, _)| *word == rest)?;
             variable.obstacle = Some(*obstacle);
@@ -241,7 +237,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
         "differs" => signature.difference.push(unescape(rest)?),
         _ => {
             let (name, ty) = rest.split_once(' ')?;
-            signature.parameters.push(Parameter { name: rust_name(name)?, ty: ty.parse().ok()? });
+            signature.parameters.push(Parameter { name: rust_name(name)?, ty: Type::parse(ty)? });
         }
     }
     Some(())
@@ -263,10 +259,10 @@ pub(crate) mod tests {
         let field = |name: &str, offset, ty: &str| Field {
             name: name.into(),
             offset,
-            ty: ty.parse().unwrap(),
+            ty: Type::parse(ty).unwrap(),
         };
         let parameter =
-            |name: &str, ty: &str| Parameter { name: name.into(), ty: ty.parse().unwrap() };
+            |name: &str, ty: &str| Parameter { name: name.into(), ty: Type::parse(ty).unwrap() };
         let record = |name: &str, size, content| Record {
             name: name.into(),
             source_name: "ns::a b".into(),
@@ -306,7 +302,7 @@ pub(crate) mod tests {
                     source_name: "ns::table".into(),
                     place: "k.cu:3".into(),
                     comment: vec!["The weights.".into(), "".into()],
-                    ty: "[[f32; 4]; 2]".parse().unwrap(),
+                    ty: Type::parse("[[f32; 4]; 2]").unwrap(),
                     obstacle: None,
                 },
                 Variable {
@@ -315,7 +311,7 @@ pub(crate) mod tests {
                     source_name: "hidden".into(),
                     place: "k.cu:4".into(),
                     comment: Vec::new(),
-                    ty: "P".parse().unwrap(),
+                    ty: Type::parse("P").unwrap(),
                     obstacle: Some(Obstacle::Static),
                 },
             ],
@@ -328,7 +324,7 @@ pub(crate) mod tests {
                         source_name: "ns::saxpy".into(),
                         arguments: vec![TemplateArgument {
                             name: "T".into(),
-                            value: TemplateValue::Type("f32".parse().unwrap()),
+                            value: TemplateValue::Type(Type::parse("f32").unwrap()),
                         }],
                     }),
                     place: "kernels/my saxpy.cu:12".into(),

@@ -1,7 +1,7 @@
 //! The entries of a bundle of any form, compressed or not.
 
 use super::{Failure, FileType, verbose};
-use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource};
+use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource, part};
 use offload_format::bundle::{self, Bundle, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
@@ -158,11 +158,6 @@ const WORTH_A_BUFFER: u64 = 4 << 20;
 /// The number of bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Returns a range of bytes in memory; the range comes from a checked table.
-fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
-    &bytes[range.start as usize..range.end as usize]
-}
-
 impl<'a> Contents<'a> {
     /// Returns the entries; a file that is not a bundle has no entries. If `say` is set, prints
     /// messages about decompression.
@@ -254,23 +249,16 @@ fn compressed<'a>(
 
 /// Returns the entries in uncompressed bytes that contain one bundle.
 fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
-    let entry = |id: &str, offset: u64, bytes: &[u8], is_host_placeholder| Entry {
-        id: id.to_owned(),
-        range: offset..offset + bytes.len() as u64,
-        is_host_placeholder,
-    };
     if let FileType::Text(leader) = file_type {
-        let entries = TextBundle::parse(bytes, leader)?.entries();
-        return Ok(entries
-            .map(|found| entry(found.id_str, found.offset, found.code_object, false))
-            .collect());
+        let bundle = TextBundle::parse(bytes, leader)?;
+        return Ok(bundle.entries().map(|found| entry(&found, 0)).collect());
     }
     if let (FileType::Object, Ok(bundle)) = (file_type, ObjectBundle::parse(bytes)) {
-        let entries = bundle.entries();
-        let entry = |found: bundle::Entry<'_>| {
-            entry(found.id_str, found.offset, found.code_object, found.is_host_placeholder())
-        };
-        return Ok(entries.map(entry).collect());
+        let entries = bundle.entries().map(|found| Entry {
+            is_host_placeholder: found.is_host_placeholder(),
+            ..entry(&found, 0)
+        });
+        return Ok(entries.collect());
     }
     match Bundle::parse(bytes) {
         Ok(bundle) => Ok(binary(&bundle, 0)),
@@ -281,12 +269,14 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
 
 /// Returns the entries of a binary bundle that starts at offset `at`.
 fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
-    let entry = |found: bundle::Entry<'_>| {
-        let offset = at + found.offset;
-        let range = offset..offset + found.code_object.len() as u64;
-        Entry { id: found.id_str.to_owned(), range, is_host_placeholder: false }
-    };
-    bundle.entries().map(entry).collect()
+    bundle.entries().map(|found| entry(&found, at)).collect()
+}
+
+/// Returns an entry, with a code object, of a bundle that starts at offset `at`.
+fn entry(found: &bundle::Entry<'_>, at: u64) -> Entry {
+    let start = at + found.offset;
+    let range = start..start + found.code_object.len() as u64;
+    Entry { id: found.id_str.to_owned(), range, is_host_placeholder: false }
 }
 
 /// Returns LLVM's message for a damaged compressed bundle, followed by this tool's own message.

@@ -1,7 +1,6 @@
 //! The names of kernels' parameters, which the build writes into the indexes of packs.
 
 use offload_pack::pack_index::Index;
-use offload_pack::signature::Signature;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,16 +34,13 @@ impl ParameterNames {
             // An index of another version is of an earlier build.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
-                let kernels = pack.modules.into_iter().flat_map(|module| module.signatures.kernels);
-                kernels.for_each(|kernel| names.add(kernel));
+                for kernel in pack.modules.into_iter().flat_map(|it| it.signatures.kernels) {
+                    let of_kernel = kernel.parameters.into_iter().map(|it| it.name).collect();
+                    names.0.insert(kernel.symbol, of_kernel);
+                }
             }
         }
         names
-    }
-
-    fn add(&mut self, kernel: Signature) {
-        let names = kernel.parameters.into_iter().map(|parameter| parameter.name).collect();
-        self.0.insert(kernel.symbol, names);
     }
 
     /// Returns the name of a parameter; the first one has the number 1.

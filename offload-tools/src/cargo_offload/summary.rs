@@ -271,17 +271,13 @@ fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Op
     ))
 }
 
-/// Returns the launches that a finding is about.
-fn launches_of<'a>(finding: &'a Finding, entries: &'a Entries) -> impl Iterator<Item = &'a Launch> {
-    entries.launched.iter().filter(|launch| {
-        launch.process == finding.process && finding.launches.contains(&launch.number)
-    })
-}
-
 /// Returns the names of the threads that launched the finding's kernel. The harness gives each
 /// test's thread the name of the test.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
-    let names = launches_of(finding, entries).map(|launch| launch.thread.clone());
+    let launches = entries.launched.iter().filter(|launch| {
+        launch.process == finding.process && finding.launches.contains(&launch.number)
+    });
+    let names = launches.map(|launch| launch.thread.clone());
     names.filter(|name| !name.is_empty() && name != "main").collect()
 }
 

@@ -193,8 +193,17 @@ impl Input {
     /// # Panics
     /// Panics if the range is outside the file's size at the time of opening.
     pub fn part(&self, range: &Range<u64>) -> &[u8] {
-        &self.bytes()[range.start as usize..range.end as usize]
+        part(self.bytes(), range)
     }
+}
+
+/// Returns the bytes of `range`, offsets in bytes from the start of `bytes`.
+///
+/// # Panics
+/// Panics if the range is outside the bytes.
+pub fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
+    let at = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+    &bytes[at(range.start)..at(range.end)]
 }
 
 /// Returns an error unless the metadata is that of a regular file.

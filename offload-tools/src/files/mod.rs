@@ -22,7 +22,7 @@ mod name;
 mod output;
 
 pub use buffer::Buffer;
-pub use input::Input;
+pub use input::{Input, part};
 pub use name::name_in_folder;
 pub use output::{Output, PayloadSource, read_layout};
 

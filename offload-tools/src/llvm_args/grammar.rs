@@ -77,7 +77,7 @@ const fn ending(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Nothing, "", help)
 }
 
-/// Returns an option without a value that the help shows.
+/// Returns an option that needs no value.
 pub const fn flag(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Flag, "", help)
 }

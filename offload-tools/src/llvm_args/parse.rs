@@ -179,15 +179,15 @@ impl Run<'_> {
             return Ok(());
         };
         let shown = value.to_string_lossy().into_owned();
-        let is_none = |is_valid: &dyn Fn(i64) -> bool| !number::parse(&shown).is_some_and(is_valid);
+        let number = number::parse(&shown);
         let wrong = match option.value {
             Value::Flag if truth(&value).is_none() => {
                 Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
             }
-            Value::Integer if is_none(&|number| i32::try_from(number).is_ok()) => {
+            Value::Integer if number.and_then(|it| i32::try_from(it).ok()).is_none() => {
                 Some(format!("'{shown}' value invalid for integer argument!"))
             }
-            Value::Unsigned if is_none(&|number| u32::try_from(number).is_ok()) => {
+            Value::Unsigned if number.and_then(|it| u32::try_from(it).ok()).is_none() => {
                 Some(format!("'{shown}' value invalid for uint argument!"))
             }
             _ => None,

@@ -134,12 +134,7 @@ impl Context {
     }
 
     /// Warns on standard error about a part of a file that could not be read. The command then ends
-    /// with the exit status 1.
-    pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
-        self.warn(&crate::text::escaped_path(path), problem);
-    }
-
-    /// Like [`Context::warn_of`], with the file's name as messages have it: `x.whl: lib/libx.so`.
+    /// with the exit status 1. `file` is the name as messages have it: `x.whl: lib/libx.so`.
     pub fn warn(&self, file: &str, problem: impl std::fmt::Display) {
         out::warn(&format!("{file}: {problem}"));
         self.add_unread(file);
@@ -200,7 +195,7 @@ impl Cli {
             Command::Reach(args) => reach::run(&args, &context),
             Command::Verify(args) => verify::run(&args, &context),
             Command::Size(args) => size::run(&args, &context),
-            Command::Doctor(args) => doctor::run(&args, &context),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Test { words } => {
                 let command = OsString::from("test");
                 Ok(cargo_offload::run([command].into_iter().chain(words).collect()))
@@ -216,16 +211,17 @@ impl Cli {
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
+    let wrong = || "expected a number of bytes such as 4096, 512M or 4G".to_owned();
     let shift = match unit.to_ascii_uppercase().trim_end_matches("IB") {
         "" | "B" => 0,
         "K" => 10,
         "M" => 20,
         "G" => 30,
         "T" => 40,
-        _ => return Err("expected a number of bytes such as 4096, 512M or 4G".to_owned()),
+        _ => return Err(wrong()),
     };
     let number = number.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
-    number.ok_or_else(|| "expected a number of bytes such as 4096, 512M or 4G".to_owned())
+    number.ok_or_else(wrong)
 }
 
 #[cfg(test)]

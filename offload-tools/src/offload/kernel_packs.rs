@@ -188,17 +188,11 @@ impl KernelPacks {
         if self.packs.len() >= MOST || self.packs.iter().any(|pack| pack.path == path) {
             return;
         }
-        let is_regular = fs::metadata(path).map(|it| it.is_file());
-        let input = match is_regular {
-            Ok(true) => Input::open_thin_member(path),
-            Ok(false) => {
-                return self
-                    .problems
-                    .push(format!("{shown}: not a regular file, as kernel packs must be"));
-            }
-            Err(error) => Err(error),
-        };
-        let input = match input {
+        if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+            let problem = format!("{shown}: not a regular file, as kernel packs must be");
+            return self.problems.push(problem);
+        }
+        let input = match Input::open_thin_member(path) {
             Ok(input) => input,
             Err(error) => return tried.push(format!("{shown} ({})", os_message(&error))),
         };

@@ -66,9 +66,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
 
     let mut builder = OffloadBinaryBuilder::new();
     let mut tails = Vec::with_capacity(parts.len());
-    for (number, part) in parts.iter().enumerate() {
+    for part in &parts {
         let described = described(part)?;
-        let tail = tail(part, version, number + 1 == parts.len());
+        let tail = tail(part, version);
         let size = part.input.size() + tail.len() as u64;
         let image = builder.image(image_kind(part), described.kind, size);
         image.string("triple", &described.triple);
@@ -190,14 +190,13 @@ fn image_kind(part: &Part<'_>) -> StatedKind {
 /// to a NUL. In version 1, zeros after the image fill the file up to a multiple of 8. If the size
 /// of PTX is such a multiple, a line feed is added, so that zeros follow. In later versions, the
 /// next image follows without padding.
-fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
+fn tail(part: &Part<'_>, version: Version) -> &'static [u8] {
     if !part.kind().is_some_and(ImageKind::is_ptx) {
         return b"";
     }
     match version {
         Version::V1 if part.input.size().is_multiple_of(ALIGN) => b"\n",
         Version::V1 => b"",
-        _ if is_last && !part.input.bytes().ends_with(b"\0") => b"\0",
         _ if part.input.bytes().ends_with(b"\0") => b"",
         _ => b"\0",
     }

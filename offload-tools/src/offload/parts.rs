@@ -86,7 +86,7 @@ impl<'a> Part<'a> {
                         self.path.display()
                     )
                 }
-                None => "name the target, or add --force to include it anyway".to_owned(),
+                None => "name another target, or add --force to include it anyway".to_owned(),
             }));
         }
         self.warn_if_unknown();

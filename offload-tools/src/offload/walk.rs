@@ -139,7 +139,8 @@ impl Summary {
     /// Reports on standard error which members could not be unpacked, and which archives were not
     /// opened.
     pub(super) fn report(&self, context: &Context, path: &Path) {
-        self.problems.iter().for_each(|problem| context.warn_of(path, problem));
+        let shown = escaped_path(path);
+        self.problems.iter().for_each(|problem| context.warn(&shown, problem));
         self.note_closed(path);
     }
 

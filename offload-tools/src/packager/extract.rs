@@ -48,9 +48,7 @@ pub(super) fn extract(
             }
             None => {
                 for (number, image) in matching.iter().enumerate() {
-                    let name = name(input, image, number);
-                    let output = Output::create_in_folder(Path::new(&name));
-                    write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
+                    write_numbered(input, image, number, "-")?;
                 }
             }
         }
@@ -61,17 +59,8 @@ pub(super) fn extract(
 /// Writes all images, including nested ones, and prints the names of the files. LLVM's main branch
 /// does this if the command line has no `--image`. Without `--image`, LLVM 22 writes nothing.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
-    let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
-        let [triple, arch] =
-            ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
-        let arch = if arch.is_empty() { arch } else { format!("-{arch}") };
-        let name = files::name_in_folder(
-            &format!("{stem}-{triple}{arch}"),
-            &format!(".{number}.{}", extension(image.image_kind)),
-        );
-        let output = Output::create_in_folder(Path::new(&name));
-        write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
+        let name = write_numbered(input, image, number, "")?;
         print(&format!("Extracted: {name}\n"));
     }
     Ok(())
@@ -157,14 +146,25 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
     Ok(builder.layout())
 }
 
-/// Returns the default output name for an image: a file in the current folder. The name consists of
-/// the input's name, the target, the architecture and a number.
-fn name(input: &Path, image: &Found, number: usize) -> String {
+/// Writes an image to a file in the current folder, and returns the file's name. The name consists
+/// of the input's name, the target, the architecture, or `no_arch` without one, and a number.
+fn write_numbered(
+    input: &Path,
+    image: &Found,
+    number: usize,
+    no_arch: &str,
+) -> Result<String, String> {
     let (stem, _) = stem_and_extension(input);
     let [triple, arch] =
         ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
-    let start = format!("{stem}-{triple}-{arch}");
-    files::name_in_folder(&start, &format!(".{number}.{}", extension(image.image_kind)))
+    let arch = if arch.is_empty() { no_arch.to_owned() } else { format!("-{arch}") };
+    let name = files::name_in_folder(
+        &format!("{stem}-{triple}{arch}"),
+        &format!(".{number}.{}", extension(image.image_kind)),
+    );
+    let output = Output::create_in_folder(Path::new(&name));
+    write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
+    Ok(name)
 }
 
 fn extension(kind: StatedKind) -> &'static str {

@@ -9,8 +9,8 @@ use tar::{EntryType, Header, PaxExtensions};
 /// The block size of tar archives: every part is a multiple of it.
 pub(super) const BLOCK: usize = 512;
 
-/// The maximum size in bytes of each record that comes before a file, for example a long name.
-const MOST_RECORDS: u64 = 1 << 20;
+/// The largest record, in bytes, that comes before a file, for example a long name.
+const LARGEST_RECORD: u64 = 1 << 20;
 
 /// Whether the bytes are the start of a tar archive.
 pub(super) fn is_start(bytes: &[u8]) -> bool {
@@ -154,7 +154,7 @@ fn read_records(
     input: &mut impl Read,
     size: u64,
 ) -> io::Result<()> {
-    if size > MOST_RECORDS {
+    if size > LARGEST_RECORD {
         return Err(io::Error::other(format!("the header of a file in it has {size} bytes")));
     }
     let mut text = Vec::new();

@@ -18,7 +18,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The kernels of a module, as the expansion writes them. offload-format's `expansion::named`
+/// The kernels of a module, as the expansion writes them. offload-pack's `expansion::named`
 /// describes the lines.
 #[derive(Debug)]
 pub struct NamedKernels {

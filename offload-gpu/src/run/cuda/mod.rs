@@ -297,7 +297,7 @@ impl Backend for Cuda {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There
-                // are not options.
+                // are no options.
                 let code = unsafe {
                     (libraries.load)(
                         &mut module,

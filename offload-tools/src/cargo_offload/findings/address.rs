@@ -10,7 +10,7 @@
 //! SUMMARY: AddressSanitizer: heap-buffer-overflow kernels/sum.cu:15 in scale(float*, float)
 //! ```
 
-use super::{Access, Finding, Place, of_kernel};
+use super::{Access, Finding, Place, of_kernel, up_to_summary};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
@@ -22,13 +22,8 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     } else {
         kind.split([' ', '(']).next().unwrap_or(kind)
     };
-    // A report ends with its summary: only shadow bytes with their legend, or another report,
-    // follow.
-    let size = lines
-        .iter()
-        .position(|line| line.starts_with("SUMMARY: "))
-        .map_or(lines.len(), |at| at + 1);
-    let lines = &lines[..size];
+    // Only shadow bytes with their legend, or another report, follow.
+    let lines = up_to_summary(lines);
     let access =
         lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));
     let access = access.filter(|access| access.starts_with("READ") || access.starts_with("WRITE"));
@@ -40,17 +35,18 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         thread: String::new(),
     };
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
-    let notes = located.map(without_addresses).into_iter().collect();
+    // Without addresses: `0 bytes to the right of 400-byte region`.
+    let note = located.and_then(|located| located.split(" [0x").next());
     Some((
         Finding {
             kind: kind.to_owned(),
             places: vec![place],
-            notes,
+            notes: note.map(str::to_owned).into_iter().collect(),
             access: located.and_then(|located| accessed(what, located)),
             is_counted: true,
             ..Finding::default()
         },
-        size,
+        lines.len(),
     ))
 }
 
@@ -64,11 +60,6 @@ fn accessed(what: &str, located: &str) -> Option<Access> {
     let (_, address) = what.split_once(" on address 0x")?;
     let (start, end) = located.split_once(" [0x")?.1.split_once(",0x")?;
     Some(Access { address: number(address)?, start: number(start)?, end: number(end)? })
-}
-
-/// Returns a note without addresses: `0 bytes to the right of 400-byte region`.
-fn without_addresses(note: &str) -> String {
-    note.split(" [0x").next().unwrap_or(note).to_owned()
 }
 
 #[cfg(test)]

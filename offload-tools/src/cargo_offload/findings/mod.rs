@@ -142,6 +142,12 @@ fn failure(line: &str) -> Option<String> {
     })
 }
 
+/// Returns the lines of the first report, which ends with its summary.
+fn up_to_summary<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
+    let summary = lines.iter().position(|line| line.starts_with("SUMMARY: "));
+    &lines[..summary.map_or(lines.len(), |at| at + 1)]
+}
+
 /// A stack frame: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the
 /// address.
 #[derive(Debug, PartialEq, Eq)]

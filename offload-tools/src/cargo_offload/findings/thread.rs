@@ -15,17 +15,13 @@
 //! SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float const*, float*)
 //! ```
 
-use super::{Access, Finding, Place, StackFrame, frame, of_kernel};
+use super::{Access, Finding, Place, StackFrame, frame, of_kernel, up_to_summary};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, kind) = lines.first()?.split_once("WARNING: ThreadSanitizer: ")?;
     let kind = kind.split(" (pid=").next().unwrap_or(kind);
-    let size = lines
-        .iter()
-        .position(|line| line.starts_with("SUMMARY: "))
-        .map_or(lines.len(), |at| at + 1);
-    let lines = &lines[..size];
+    let lines = up_to_summary(lines);
     let mut finding = Finding { kind: kind.to_owned(), ..Finding::default() };
     let mut sides = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -50,7 +46,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         finding.places.push(Place { line, what: access, thread });
     }
     finding.is_harmless = is_guess(&sides);
-    Some((finding, size))
+    Some((finding, lines.len()))
 }
 
 /// Returns whether a race is between a plain read and an `atomicCAS` after it in the same function.

@@ -5,7 +5,7 @@ mod opencl;
 mod runtime;
 
 use super::grouped::grouped;
-use super::{Context, Result, out};
+use super::{Result, out};
 use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use offload_build::doctor::{self, Report, Tool, Verdict};
 use runtime::{Loader, Runtime};
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 /// Prints the compilers, runtimes and targets of this machine.
-pub fn run(args: &Args, _: &Context) -> Result {
+pub fn run(args: &Args) -> Result {
     let report = doctor::examine(&host(), &args.targets);
     let loader = Loader::new();
     let mut runtimes = Vec::from(runtime::of_libraries(&loader));
@@ -102,11 +102,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
 /// Prints whether the requested targets can be built: the answer to the question comes first.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
-    let result = |verdict: &&Verdict| (verdict.refusal.clone(), verdict.unoptimized.clone());
-    for ((refusal, unoptimized), group) in grouped(verdicts.iter(), result) {
+    let results = grouped(verdicts.iter(), |verdict| (&verdict.refusal, &verdict.unoptimized));
+    for ((refusal, unoptimized), group) in results {
         let targets: Vec<&str> = group.iter().map(|verdict| &*verdict.target).collect();
         let targets = escaped_str(&targets.join(" "));
-        let (state, why) = match (&refusal, &unoptimized) {
+        let (state, why) = match (refusal, unoptimized) {
             (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
             (None, Some(why)) => {
                 (styled(BAD, "can be built, but not in the dev profile"), Some(why))
@@ -117,7 +117,9 @@ fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
         if targets.chars().count() < INDENT - 2 {
             entry(out, &targets, &state)?
         } else {
-            paragraph_at(out, 2, &targets)?;
+            for line in wrapped(&targets, 2) {
+                writeln!(out, "  {line}")?;
+            }
             entry(out, "", &state)?;
         }
         why.iter()
@@ -171,14 +173,6 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
             writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
             heading = "";
         }
-    }
-    Ok(())
-}
-
-/// Prints a text with an indent, wrapped to the width of the terminal.
-fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
-    for words in wrapped(text, indent) {
-        writeln!(out, "{:indent$}{words}", "")?;
     }
     Ok(())
 }

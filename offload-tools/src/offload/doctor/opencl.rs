@@ -83,7 +83,7 @@ fn driver(loader: &Loader, file: &Path) -> Option<Runtime> {
     if !library.contains('/') {
         return Some(loader.find(DRIVER, what, &[library]));
     }
-    let path = Some(library.to_owned()).filter(|_| Path::new(library).is_file());
-    let (looked, install) = (library.to_owned(), None);
-    Some(Runtime { name: DRIVER, what: what.into(), path, looked, install })
+    let looked = library.to_owned();
+    let path = Path::new(library).is_file().then(|| looked.clone());
+    Some(Runtime { name: DRIVER, what: what.into(), path, looked, install: None })
 }

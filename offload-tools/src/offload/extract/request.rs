@@ -64,14 +64,14 @@ impl<'a> RequestedTarget<'a> {
             RequestedTarget::Generic(target) => {
                 named.code().target_id().is_some_and(|id| id.provides_for(target))
             }
-            RequestedTarget::Triple(request) => named
+            RequestedTarget::Triple(target) => named
                 .code()
                 .cpu_triple()
                 .and_then(|triple| TargetTriple::parse(triple).ok())
-                .is_some_and(|it| it.is_compatible_with(request)),
-            RequestedTarget::Entry(request) => image
+                .is_some_and(|it| it.is_compatible_with(target)),
+            RequestedTarget::Entry(target) => image
                 .parsed_entry_id()
-                .is_some_and(|id| id.provides_for(request, false).is_compatible()),
+                .is_some_and(|id| id.provides_for(target, false).is_compatible()),
         }
     }
 }
@@ -120,9 +120,7 @@ impl<'a> Request<'a> {
             .filter(|(_, target)| !images.iter().any(|image| target.can_use(image)));
         let names =
             self.names.iter().filter(|name| !images.iter().any(|image| is_called(image, name)));
-        let found: Vec<&str> =
-            targets.map(|(text, _)| *text).chain(names.map(String::as_str)).collect();
-        found.into_iter()
+        targets.map(|(text, _)| *text).chain(names.map(String::as_str))
     }
 
     /// Returns the values of both options as text for messages.

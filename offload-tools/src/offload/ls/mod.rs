@@ -126,9 +126,7 @@ fn list(
     if args.json {
         return Ok((Some(record(file, context, &mut problems)), problems));
     }
-    let options =
-        table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
-    table::print(out, file, &options, &mut problems)?;
+    table::print(out, file, args, context.max_size, &mut problems)?;
     Ok((None, problems))
 }
 

@@ -1,7 +1,7 @@
 //! The table that `cargo offload ls` prints for people.
 
 use super::kernels::KernelTable;
-use super::size_text;
+use super::{Args, size_text};
 use crate::describe::{KernelRecord, Named, problem_text};
 use crate::offload::out;
 use crate::offload::walk::Visited;
@@ -14,14 +14,6 @@ use offload_format::inventory::{
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-
-/// Options for how many details are shown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
-    pub(super) kernels: bool,
-    pub(super) bytes: bool,
-    pub(super) max_size: u64,
-}
 
 /// Containers under one heading: one container, or several consecutive ones with one image each.
 struct Group<'i, 'a> {
@@ -54,27 +46,28 @@ const MODULES: usize = 6;
 pub(super) fn print(
     out: &mut dyn Write,
     file: &Visited<'_>,
-    options: &Options,
+    args: &Args,
+    limit: u64,
     problems: &mut Vec<String>,
 ) -> io::Result<()> {
     let (name, inventory) = (text::escaped(file.name), &file.inventory);
     let all: Vec<Named<'_>> = inventory.images.iter().map(Named::new).collect();
     let images = all.iter().filter(|it| it.known_kind() != Some(ImageKind::Empty)).count();
-    let size = size_text(file.input.size(), options.bytes);
+    let size = size_text(file.input.size(), args.bytes);
     let summary = format!("{size}, {}", count(inventory, images));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
     let terminal = out::width();
     let rows = inventory.images.iter().zip(&all);
-    let rows: Vec<Row> = rows.map(|(image, named)| row(image, named, options)).collect();
+    let rows: Vec<Row> = rows.map(|(image, named)| row(image, named, args)).collect();
     let mut widths = widths(&rows, terminal);
-    if options.kernels {
+    if args.kernels {
         // The kinds of compressed images are found only when their kernels are read, so the column
         // gets enough room for any kind.
         widths[KINDS] = widths[KINDS].max(ImageKind::Unknown.name().len());
     }
     let line = |row: &Row, target, others| line(row, &widths, terminal.is_some(), target, others);
-    let mut images = Images::new(options.max_size);
-    let mut kernels = KernelTable::new(options.bytes, terminal);
+    let mut images = Images::new(limit);
+    let mut kernels = KernelTable::new(args.bytes, terminal);
     let (mut place, mut headed) = (None, false);
     for group in groups(inventory) {
         let first = &group.containers[0];
@@ -83,7 +76,7 @@ pub(super) fn print(
             place = Some(here);
             where_in_archive(out, &first.place, terminal)?;
         }
-        writeln!(out, "  {}", heading(&group, options, terminal))?;
+        writeln!(out, "  {}", heading(&group, args, terminal))?;
         if !headed && !group.images.is_empty() {
             headed = true;
             let headings = COLUMNS.map(|(heading, _)| heading.to_owned());
@@ -92,7 +85,7 @@ pub(super) fn print(
         let known = rows.iter().zip(&all).skip(first.images.start);
         for (image, (row, named)) in group.images.iter().zip(known) {
             let (mut row, mut found) = (row.clone(), Ok(None));
-            if options.kernels && row[KINDS] != ImageKind::Empty.name() {
+            if args.kernels && row[KINDS] != ImageKind::Empty.name() {
                 found = read(image, named, &mut images).map(|(kind, kernels)| {
                     row[KINDS] = kind.to_owned();
                     kernels
@@ -104,7 +97,7 @@ pub(super) fn print(
             }
             match found {
                 Ok(Some(found)) => kernels.print(out, &found)?,
-                Ok(None) if options.kernels => {
+                Ok(None) if args.kernels => {
                     let bytes = images.read(image).unwrap_or_default();
                     kernels.print_cpu(out, &bytes)?;
                 }
@@ -192,7 +185,7 @@ fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
 
 /// Returns the heading of a group as text: `[0] compressed bundle in .hip_fatbin, zstd, 1.2 KiB for
 /// 9.0 KiB (13 %)`.
-fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) -> String {
+fn heading(group: &Group<'_, '_>, args: &Args, terminal: Option<usize>) -> String {
     let first = &group.containers[0];
     let count = group.containers.len();
     let mut line = match count {
@@ -213,7 +206,7 @@ fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) ->
     match (&first.method, first.inflated_size) {
         (Some(method), Some(inflated)) => {
             let (size_text, inflated_text) =
-                (size_text(size, options.bytes), size_text(inflated, options.bytes));
+                (size_text(size, args.bytes), size_text(inflated, args.bytes));
             let _ = write!(
                 facts,
                 ", {method}, {size_text} for {inflated_text}{}",
@@ -221,11 +214,11 @@ fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) ->
             );
         }
         _ if first.kind != ContainerKind::Raw => {
-            let _ = write!(facts, ", {}", size_text(size, options.bytes));
+            let _ = write!(facts, ", {}", size_text(size, args.bytes));
         }
         _ => {}
     }
-    if options.bytes {
+    if args.bytes {
         let _ = write!(facts, ", at {}", first.place.offset);
     }
     line + &styled(FAINT, &facts)
@@ -239,7 +232,7 @@ fn ratio(size: u64, inflated: u64) -> String {
     }
 }
 
-fn row(image: &Image<'_>, named: &Named<'_>, options: &Options) -> Row {
+fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
     let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(text::escaped_str);
     let is_named = image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some();
     let offset = image.offset.map_or("-".to_owned(), |offset| offset.to_string());
@@ -248,9 +241,9 @@ fn row(image: &Image<'_>, named: &Named<'_>, options: &Options) -> Row {
         text(&image.offload_kind).unwrap_or("-".to_owned()),
         // The kind stays empty if it is unknown without decompression.
         named.known_kind().map_or("", ImageKind::name).to_owned(),
-        size_text(image.size, options.bytes),
-        image.stored_size.map(|size| size_text(size, options.bytes)).unwrap_or_default(),
-        if options.bytes { offset } else { String::new() },
+        size_text(image.size, args.bytes),
+        image.stored_size.map(|size| size_text(size, args.bytes)).unwrap_or_default(),
+        if args.bytes { offset } else { String::new() },
         text(&image.module).unwrap_or_default(),
     ]
 }

@@ -4,10 +4,10 @@
 use super::compile::Compiled;
 use super::gets::Known;
 use super::joined::Joined;
+use crate::offload::grouped::grouped;
 use crate::offload::walk::Visited;
 use crate::text;
 use offload_format::inventory::{Container, ContainerKind, without_gpu};
-use offload_format::target::Vendor;
 use std::collections::{HashMap, HashSet};
 
 /// The files of an archive that are device code as a whole.
@@ -61,16 +61,8 @@ impl Bare {
     /// that name a GPU are alternatives: a kernel may be for some GPUs only. If no GPU has an image
     /// in each file, all files are.
     pub(super) fn joined(self) -> Vec<Joined> {
-        let mut vendors: Vec<(Option<Vendor>, Vec<File>)> = Vec::new();
-        for file in self.files {
-            let vendor = file.known.vendor();
-            match vendors.iter_mut().find(|known| known.0 == vendor) {
-                Some((_, files)) => files.push(file),
-                None => vendors.push((vendor, vec![file])),
-            }
-        }
         let mut all = Vec::new();
-        for (_, files) in vendors {
+        for (_, files) in grouped(self.files.into_iter(), |file| file.known.vendor()) {
             let paths: Vec<_> = files.iter().map(|file| without_gpu(&file.path)).collect();
             let named: Vec<&String> = paths.iter().flatten().collect();
             let different: HashSet<&String> = named.iter().copied().collect();

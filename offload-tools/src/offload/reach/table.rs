@@ -13,21 +13,24 @@ const IN_LINE: usize = 10;
 
 /// Prints a table for each file. Files with equal tables have one: packages may have thousands.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
-    let table = |reach: &&Reach| match (reach.alternatives, reach.modules) {
-        (true, _) => (", alternatives".to_owned(), table(reach)),
-        (false, 0..=1) => (String::new(), table(reach)),
-        (false, modules) => (format!(", {modules} modules"), table(reach)),
+    let content = |reach: &&Reach| {
+        let count = match (reach.alternatives, reach.modules) {
+            (true, _) => ", alternatives".to_owned(),
+            (false, 0..=1) => String::new(),
+            (false, modules) => format!(", {modules} modules"),
+        };
+        (count, table(reach))
     };
-    for (number, ((of, table), files)) in grouped(all.iter(), table).iter().enumerate() {
+    for (number, ((count, lines), files)) in grouped(all.iter(), content).iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
         let each = if files.len() > 1 { ", each" } else { "" };
         let files = some(files.iter().map(|reach| &*reach.file));
-        if table.is_empty() {
+        if lines.is_empty() {
             writeln!(out, "{files}: {}", styled(BAD, "there are no images for GPUs"))?;
         } else {
-            writeln!(out, "{}\n{table}", styled(HEADING, &format!("{files}{of}{each}")))?;
+            writeln!(out, "{}\n{lines}", styled(HEADING, &format!("{files}{count}{each}")))?;
         }
     }
     Ok(())

@@ -54,10 +54,12 @@ struct Names(HashSet<Rc<str>>);
 
 impl Names {
     fn get(&mut self, name: &str) -> Rc<str> {
-        if !self.0.contains(name) {
-            self.0.insert(name.into());
+        if let Some(known) = self.0.get(name) {
+            return Rc::clone(known);
         }
-        self.0.get(name).map(Rc::clone).unwrap_or_default()
+        let name: Rc<str> = name.into();
+        self.0.insert(Rc::clone(&name));
+        name
     }
 }
 

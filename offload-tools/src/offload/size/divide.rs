@@ -55,7 +55,8 @@ fn claim(
             claim_fatbin(claims, start, data, images, shares) + claims.claim(range)
         }
         (ContainerKind::Kpack, None) => {
-            claim_kpack(claims, start, data, images, shares) + claims.claim(range)
+            claim_kpack(claims, start, data, images, shares);
+            claims.claim(range)
         }
         (_, None) => {
             claim_images(claims, images, shares);
@@ -112,21 +113,19 @@ fn claim_fatbin(
     rest
 }
 
-/// Claims the bytes of a kernel pack, which compresses each code object separately. Returns 0,
-/// because each code object gets all of its stored bytes.
+/// Claims the bytes of the images of a kernel pack, which compresses each code object separately.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,
     file: &[u8],
     images: &[Image<'_>],
     shares: &mut [u64],
-) -> u64 {
-    let Ok(kpack) = Kpack::parse(file) else { return 0 };
+) {
+    let Ok(kpack) = Kpack::parse(file) else { return };
     for ((kernel, _), share) in kpack.kernels().iter().zip(images).zip(shares) {
         let offset = start.saturating_add(kernel.offset);
         *share = claims.claim(offset..offset.saturating_add(kernel.stored.len() as u64));
     }
-    0
 }
 
 /// Returns the range between two containers if all its bytes are zeros. Both containers must be in

@@ -29,10 +29,10 @@ use tree::{By, Node, RowKind};
 /// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every byte is counted once. Compressed content has its stored size, in archives, too, which is divided in \
-    proportion to the decompressed parts. Bytes that images share belong to the first of them. Only headers and tables are read, and compressed images \
-    are not looked into, unless --kernels or --html asks for it. The exit status is 1 if \
-    something cannot be read; its bytes are counted anyway."
+    after_help = "Every byte is counted once. Compressed content counts with its stored size, also in archives; this size is \
+    divided in proportion to the decompressed parts. Bytes that images share belong to the first of them. Only headers and \
+    tables are read, and images are decompressed only with --kernels or --html. The exit status is 1 if something cannot be \
+    read; its bytes are counted anyway."
 )]
 pub struct Args {
     /// A file of any kind

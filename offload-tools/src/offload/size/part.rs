@@ -2,7 +2,7 @@
 
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::target::{OffloadArch, TargetTriple, Vendor};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::rc::Rc;
 
 /// An image's share of a file, also in JSON.
@@ -64,16 +64,11 @@ pub(super) struct ContainerPart {
 #[derive(Debug, Serialize)]
 pub(super) struct Share {
     /// The name, which images with the same kernels share.
-    #[serde(serialize_with = "as_text")]
     pub(super) name: Rc<str>,
     /// The size in the file.
     pub(super) bytes: u64,
     /// The decompressed size.
     pub(super) size: u64,
-}
-
-fn as_text<S: Serializer>(name: &Rc<str>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(name)
 }
 
 impl Part {

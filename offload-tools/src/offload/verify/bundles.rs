@@ -2,7 +2,7 @@
 
 use super::check::{Check, Report, Subject};
 use offload_format::bundle::{
-    Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT,
+    self, Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT,
 };
 use offload_format::inventory::{Image, Place};
 use offload_format::section::{ObjectFormat, SectionNames};
@@ -16,12 +16,12 @@ pub(super) struct Entry<'e> {
 }
 
 impl<'e> Entry<'e> {
-    pub(super) fn new(id: &'e str, size: u64) -> Self {
-        Self { id, size }
+    pub(super) fn of(image: &'e Image<'_>) -> Self {
+        Self { id: image.entry_id.as_deref().unwrap_or(""), size: image.size }
     }
 
-    pub(super) fn of(image: &'e Image<'_>) -> Self {
-        Self::new(image.entry_id.as_deref().unwrap_or(""), image.size)
+    pub(super) fn stored(entry: bundle::Entry<'e>) -> Self {
+        Self { id: entry.id_str, size: entry.code_object.len() as u64 }
     }
 }
 

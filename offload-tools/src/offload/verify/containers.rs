@@ -36,9 +36,7 @@ pub(super) fn check<'a>(
         }
         ContainerKind::ObjectBundle => {
             let Ok(bundle) = ObjectBundle::parse(data) else { return };
-            let entry =
-                |entry: bundle::Entry<'a>| Entry::new(entry.id_str, entry.code_object.len() as u64);
-            bundles::names(report, subject, bundle.entries().map(entry))
+            bundles::names(report, subject, bundle.entries().map(Entry::stored))
         }
         ContainerKind::TextBundle => bundles::names(report, subject, found.iter().map(Entry::of)),
         ContainerKind::OffloadBinary => {
@@ -89,9 +87,7 @@ fn failed<'a>(
 }
 
 fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
-    let entries =
-        || bundle.entries().map(|entry| Entry::new(entry.id_str, entry.code_object.len() as u64));
-    bundles::names(report, subject, entries());
+    bundles::names(report, subject, bundle.entries().map(Entry::stored));
     bundles::hip(report, subject, bundle, Form::Plain);
     places(report, subject, bundle, bytes);
 }
@@ -191,11 +187,7 @@ fn compressed_bundle(
         }
         return;
     };
-    bundles::names(
-        report,
-        subject,
-        plain.entries().map(|it| Entry::new(it.id_str, it.code_object.len() as u64)),
-    );
+    bundles::names(report, subject, plain.entries().map(Entry::stored));
     bundles::hip(report, subject, &plain, Form::CompressedBundle(bundle.version));
     places(report, subject, &plain, &whole);
     // Each entry is checked with the inventory's image at the same position, unless the IDs differ

@@ -1,21 +1,21 @@
 //! Types of the program that replace records.
 
-use super::Own;
+use super::Override;
 use crate::signature::Record;
 use alloc::vec::Vec;
 
-/// The records that the program replaces by its own types.
+/// The records that the program replaces by types of its own.
 #[derive(Debug)]
-pub(super) struct OwnTypes<'a> {
-    own: &'a [Own],
+pub(super) struct Overrides<'a> {
+    overrides: &'a [Override],
     /// The names of these records, and of those that contain one of them.
     all: Vec<&'a str>,
 }
 
-impl<'a> OwnTypes<'a> {
-    pub(super) fn new(own: &'a [Own], records: &'a [Record]) -> Self {
-        let is_own = |record: &&Record| own.iter().any(|it| it.record == record.name);
-        let mut all: Vec<&str> = records.iter().filter(is_own).map(|it| &*it.name).collect();
+impl<'a> Overrides<'a> {
+    pub(super) fn new(overrides: &'a [Override], records: &'a [Record]) -> Self {
+        let is_replaced = |record: &&Record| overrides.iter().any(|it| it.record == record.name);
+        let mut all: Vec<&str> = records.iter().filter(is_replaced).map(|it| &*it.name).collect();
         loop {
             let contains = |record: &&Record| {
                 let mut names = record.content.fields().unwrap_or_default().iter();
@@ -25,7 +25,7 @@ impl<'a> OwnTypes<'a> {
             let Some(record) = records.iter().find(is_new) else { break };
             all.push(&record.name);
         }
-        Self { own, all }
+        Self { overrides, all }
     }
 
     /// Whether the program has a type for this record, or for a part of it.
@@ -34,10 +34,10 @@ impl<'a> OwnTypes<'a> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.own.is_empty()
+        self.overrides.is_empty()
     }
 
-    pub(super) fn of(&self, name: &str) -> Option<&Own> {
-        self.own.iter().find(|it| it.record == name)
+    pub(super) fn of(&self, name: &str) -> Option<&Override> {
+        self.overrides.iter().find(|it| it.record == name)
     }
 }
