@@ -22,27 +22,27 @@
 //! | `gfx90a`, `gfx942:xnack-`, `gfx12-generic` | AMD code object | clang, lld |
 //! | `sm_80`, `sm_90a` | cubin: machine code for this NVIDIA architecture | clang, ptxas |
 //! | `compute_80` | PTX, which the driver compiles | clang |
-//! | `spirv64` | SPIR-V, which the OpenCL driver of a GPU compiles, Intel's above all | clang 22 |
+//! | `spirv64` | SPIR-V, which a GPU's OpenCL driver compiles, mainly Intel's | clang 22 |
 //! | `cpu` | shared object for the host | the C++ compiler: `CXX`, otherwise `c++` |
-//! | `native` | of the GPUs of the building machine | |
-//! | `all-major`, `all` | of NVIDIA's architectures: the first of each major number, or every one | |
+//! | `native` | one for each kind of GPU in the machine that builds | |
+//! | `all-major`, `all` | one for the first NVIDIA architecture of each major number, or for every one | |
 //!
-//! No SDK is needed: `.cu` sources are compiled with this crate's header. A build without targets
-//! is an error. Before anything is compiled, the build checks that the compilers accept each
-//! target.
+//! You need no vendor's SDK, except `ptxas` for `sm_…` targets: `.cu` sources are compiled with
+//! this crate's header. A build without targets is an error. Before it compiles anything, the build
+//! checks that the compilers accept each target.
 //!
 //! # Next questions
 //!
-//! The pages in this table are in `docs/guide/src/` of the repository; the pages of the reference
-//! are in its subfolder `reference/`.
+//! The pages in this table are in the repository's folder `docs/guide/src/`; reference pages are in
+//! its subfolder `reference/`.
 //!
 //! | question | answer |
 //! |---|---|
 //! | How do I get from an empty folder to a number? | page `first-result.md` |
-//! | What can this machine build? | `cargo offload doctor`, of the crate offload-tools |
+//! | What can this machine build? | `cargo offload doctor`, from the crate offload-tools |
 //! | How do I compile many sources? | [`Build::modules`], [`Module`]; page `modules.md` |
 //! | Which sources and compilers are there? | [`Language`], [`Compiler`]; `reference/compilers.md` |
-//! | Which words, selectors and variables list targets? | [`Build::archs`], [`Build::supports`]; `reference/targets.md` |
+//! | How do I list and filter targets? | [`Build::archs`], [`Build::supports`]; `reference/targets.md` |
 //! | What can kernels use? | `reference/kernels.md` |
 //! | How do I check kernels for races? | page `test.md`; `reference/checks.md` |
 //! | How do I compile `<<<...>>>`? | [`Build::compile_static`]; page `launcher-library.md` |
@@ -60,7 +60,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `containers` | supplied images in fatbins, archives, and bundles in a row |
-//! | `compression` | [`Build::compress`], and supplied files that are compressed; brings `containers` |
+//! | `compression` | [`Build::compress`], and supplied files that are compressed; enables `containers` |
 //! | `doctor` | the module `doctor`, which `cargo offload doctor` prints |
 //!
 //! No feature is on by default.

@@ -1,17 +1,17 @@
-//! The procedural macro that `offload_gpu::include_offload!` calls; see there for the
-//! documentation. Programs depend on the crate `offload-gpu`.
+//! The procedural macros for `offload_gpu::include_offload!` and `offload_gpu::include_kernels!`.
+//! Programs depend on the crate `offload-gpu`, which documents the macros.
 //!
 //! | step | module |
 //! |---|---|
-//! | the index of a pack is found | `resolve`, `index` |
-//! | what the build script has written is passed on | `written` |
-//! | the tokens between the parentheses are parsed | `input`, `declaration`, `overrides` |
-//! | options are compared with what was found | `options` |
-//! | the code is written | `embed`, `expand`, `derive` |
-//! | a file by its path: all of this for a file | `file`, with the feature `files` |
+//! | find and read a pack's index | `resolve`, `index` |
+//! | pass on the build script's code | `written` |
+//! | parse the tokens between the parentheses | `input`, `declaration`, `overrides` |
+//! | compare the options with the pack | `options` |
+//! | write the code | `embed`, `expand`, `derive` |
+//! | all these steps for a file that is embedded by its path | `file`, with the feature `files` |
 //!
-//! Without the feature `macros`, the crate passes on what the build script has written, and needs
-//! no other crate. The code names all types by full paths, and all of its own items but `PACK`
+//! Without the feature `macros`, the crate only passes on the build script's code, and needs no
+//! other crate. The code names all types by full paths. All items that it defines, except `PACK`,
 //! begin with `__offload`.
 #![forbid(unsafe_code)]
 

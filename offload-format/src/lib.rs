@@ -1,13 +1,13 @@
-//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of targets, and the
-//! rules for which image runs on which device.
+//! Reads and writes device code in files: the containers that LLVM, ROCm and CUDA use, the names of
+//! targets, and the rules for which image runs on which device.
 //!
-//! A crate such as `object` reads the sections of a program. This crate reads the code for GPUs in
-//! these sections: an *image* for each *target*, in *containers* of several formats.
+//! A crate such as `object` reads a program's sections. This crate reads the GPU code in these
+//! sections: an *image* for each *target*, in *containers* of several formats.
 //!
 //! | to | begin with |
 //! |---|---|
-//! | list the images of any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
-//! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] for what is in it, then a reader such as [`OffloadBinary::in_a_row`](offload_binary::OffloadBinary::in_a_row) |
+//! | list the images in any file, with their containers | [`inventory`], as below; [`fat_file`] for only the containers |
+//! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] to find out what it contains, then a reader such as [`OffloadBinary::in_a_row`](offload_binary::OffloadBinary::in_a_row) |
 //! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
 //! | learn what an image is: processor, kernels, arguments | [`image`] |
 //! | parse names of targets | [`target`] |
@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `object`, the inventory also has the images in programs and libraries. Here a
-//! bundle is written and read again:
+//! With the feature `object`, the inventory also lists the images in programs and libraries. This
+//! example writes a bundle and reads it again:
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -45,45 +45,45 @@
 //!
 //! # Modules
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
 //! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
 //! | [`bundle`], [`text_bundle`], `object_bundle` | `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and sections in a host object |
-//! | [`compressed`], [`compression`] | compressed bundles (`CCOB`); bundles of both kinds in a row; zlib and zstd |
+//! | [`compressed`], [`compression`] | compressed bundles (`CCOB`); compressed and plain bundles in a row; zlib and zstd |
 //! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
-//! | [`fat_file`] | where any of these are: executables, shared objects, objects, archives |
-//! | [`inventory`] | all containers and images of a file, as one list |
+//! | [`fat_file`] | the search for all of these in executables, shared objects, objects, archives |
+//! | [`inventory`] | all containers and images in a file, as one list |
 //! | [`image`] | what an image records about itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image a device gets, and why not a different one |
-//! | [`section`] | the sections of host files that have device code: names, alignments, what packs in them begin with |
+//! | [`section`] | the sections of host files that contain device code: names, alignments, how packs in them begin |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
-//! | [`layout`] | files described before they are written, so that payloads are copied and never held |
+//! | [`layout`] | descriptions of files before they are written, so that payloads are copied but not kept in memory |
 //!
-//! Views borrow from the bytes they were parsed from; parsing allocates nothing, except that
-//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
-//! kernels, with a table of IDs while it reads them. The crate uses no files, environment,
-//! processes or clock. Bytes from outside may be hostile. Iteration over a parsed view never fails.
-//! Every number from a file is checked before it is used as an index or a size.
+//! Views borrow from the bytes that they were parsed from. Parsing allocates nothing, except that
+//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] keeps a list of
+//! its kernels and uses a table of IDs while it reads them. The crate uses no files, environment,
+//! processes or clock. Bytes from outside may be hostile: every number from a file is checked
+//! before it is used as an index or a size. Iteration over a parsed view never fails.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; what lays out files: [`layout`], [`host_object`], writing of [`archive`]s |
-//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `packs` |
-//! | `zlib`, `zstd` | what is inside compressed containers, and writing them; need std |
+//! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; modules that write files: [`layout`], [`host_object`], writing of [`archive`]s |
+//! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: formats that packs do not use; enables `packs` |
+//! | `zlib`, `zstd` | the content of compressed containers, and writing them; need std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
-//! Without features, the crate has what programs with packs need: targets, selection and SPIR-V.
-//! The features in the last two lines bring `containers`; all except `packs` add dependencies. The
-//! build of a program with a pack compiles this crate twice: for the build script with the macro,
-//! and for the program. Each compilation has only the features that it needs.
+//! Without features, the crate contains what programs with packs need: targets, selection and
+//! SPIR-V. The features in the last two rows enable `containers`; all except `packs` add
+//! dependencies. The build of a program with a pack compiles this crate twice: for the build script
+//! and the macro, and for the program. Each compilation has only the features that it needs.
 #![no_std]
 // Links lead to modules of features that may be off.
 #![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]

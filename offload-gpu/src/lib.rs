@@ -21,7 +21,7 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! In the program, a macro embeds the pack and declares a function for each kernel. The program
+//! In the program, a macro embeds the pack and generates a function for each kernel. The program
 //! then launches a kernel on the device that it finds:
 //!
 //! ```
@@ -55,8 +55,7 @@
 //! }
 //! ```
 //!
-//! A program that loads images itself embeds only the pack, and selects the image that fits a
-//! device:
+//! A program that loads images itself embeds only the pack, and selects the image for a device:
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
@@ -79,38 +78,38 @@
 //! # }
 //! ```
 //!
-//! | item | is |
+//! | item | description |
 //! |---|---|
-//! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
-//! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
-//! | [`types`], [`Alike`] | halves, vectors and other types of kernels that Rust lacks |
-//! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses when it runs |
+//! | [`include_offload!`] | embeds the build script's pack, or a file, in the program |
+//! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | embeds the pack with a function for each kernel |
+//! | [`types`], [`Alike`] | half-precision numbers, vectors and other types in kernels that Rust lacks |
+//! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses at run time |
 //! | [`Variable`] | `__constant__` and `__device__` variables of the sources |
 //! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what a pack contains |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether a pack's images are stored as they are, or compressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
-//! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
-//! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |
+//! | [`assert_supports`] | checks in the program's own tests that a pack runs on these GPUs |
+//! | [`linked_packs`] | all packs that the program retains, on 64-bit ELF systems; none on other systems |
 //!
 //! This crate needs no `std`, except for some features:
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `run`, which is on by default | [`mod@run`]; needs std. Without it, nothing of it is compiled |
-//! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without it, there is `include_kernels!("saxpy")` alone, and no parser of Rust is compiled (`syn`) |
-//! | `half` | `f16` and `bf16` of the crate `half` as arguments, alone and in buffers |
-//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` of the crate `cudarc` as arguments; enables `run`. `BufferEvent` describes the order of work |
+//! | `run`, which is on by default | [`mod@run`]; needs std. Without the feature, the module is not compiled |
+//! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without the feature, only `include_kernels!("saxpy")` remains, and no Rust parser (`syn`) is compiled |
+//! | `half` | `f16` and `bf16` from the crate `half` as arguments, by value and in buffers |
+//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` from the crate `cudarc` as arguments; enables `run`. `BufferEvent` documents the order of work |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
-//! | `files` | files by their paths, for `include_offload!(path = …)` and `include_kernels!(path = …)` |
+//! | `files` | embedding of files by their paths: `include_offload!(path = …)` and `include_kernels!(path = …)` |
 //!
-//! The feature `cudarc` is for cudarc 0.19, the newest version. A program that uses it depends on
-//! cudarc, too, and chooses cudarc's other features, such as the version of CUDA. While versions of
-//! this crate begin with 0, its next minor release moves to a newer cudarc. The version before then
-//! remains as a feature with its number: `cudarc-0_19`.
+//! The feature `cudarc` is for cudarc 0.19, the newest version. A program that uses it also depends
+//! on cudarc, and chooses cudarc's own features, such as the version of CUDA. While this
+//! crate's version begins with 0, a minor release may move the feature to a newer cudarc. The
+//! previous cudarc then remains available as a feature with its number: `cudarc-0_19`.
 //!
-//! The crate `offload-format` reads the files; its module [`mod@select`] is re-exported, and its
-//! module `target` has the names of targets.
+//! The crate `offload-format` reads the files. Its module [`mod@select`] is re-exported, and its
+//! module `target` documents the names of targets.
 #![no_std]
 // Unsafe code is allowed for the list of packs, which is the memory between two symbols that the
 // linker defines. It is also allowed for the arguments of kernels, which can have any type, and for

@@ -1,5 +1,5 @@
 //! Indices, a barrier, shared memory, warp functions and atomic operations for GPU kernels in Rust.
-//! One source is compiled for AMD's and NVIDIA's GPUs and for the CPU.
+//! One source can be compiled for AMD's and NVIDIA's GPUs and for the CPU.
 //!
 //! `offload-build` compiles a crate of kernels with [`rust_crate`]; programs launch the kernels
 //! with `offload-gpu`. A crate of kernels is `no_std`, and needs no `feature` of its own:
@@ -36,22 +36,22 @@
 //!
 //! | compiled | by | a kernel is |
 //! |---|---|---|
-//! | for `amdgcn-amd-amdhsa` or `nvptx64-nvidia-cuda` | a nightly; Rust 1.96 of 2026-05-25 was tried | an entry point of an image |
+//! | for `amdgcn-amd-amdhsa` or `nvptx64-nvidia-cuda` | nightly Rust; Rust 1.96 of 2026-05-25 was tried | an entry point of an image |
 //! | for the CPU, with `--cfg offload_cpu` from `offload-build` | any Rust since 1.89 | an entry point of an image, whose grids run on all cores, with barriers and shared memory |
-//! | otherwise: tests of the crate of kernels, rust-analyzer | any Rust since 1.89 | an `unsafe fn`; the thread that calls it is the only one of its grid, and has no shared memory |
+//! | in other cases: tests of the crate of kernels, rust-analyzer | any Rust since 1.89 | an `unsafe fn`; the thread that calls it is the only thread in its grid, and has no shared memory |
 //!
 //! Rust 1.96 cannot get the address of shared memory on AMD's GPUs. From gfx9 to gfx11, [`shared`]
-//! reads it from a register. On others, such as gfx12, it searches for the address, and ends the
-//! launch with a trap if it finds none.
+//! reads the address from a register. On other GPUs, such as gfx12, it searches for the address,
+//! and ends the launch with a trap if the search fails.
 //!
 //! # Safety
 //!
-//! A kernel is an `unsafe fn`, because its launch passes addresses. The functions of this crate are
-//! safe, except [`element`]. [`shared`] returns a pointer: other threads write to shared memory, so
-//! each access needs `unsafe`, and a [`barrier`] or an [`Atomic`] that orders it.
+//! A kernel is an `unsafe fn`, because a launch passes it addresses. The functions in this crate
+//! are safe, except [`element`]. [`shared`] returns a pointer, because other threads also write to
+//! shared memory: each access needs `unsafe`, and a [`barrier`] or an [`Atomic`] that orders it.
 //!
-//! A panic ends the launch with a trap: GPUs have no place for its message. In an image for the
-//! CPU, it prints the message with the block and the thread, and ends the program.
+//! On a GPU, a panic ends the launch with a trap, without a message. In an image for the CPU, a
+//! panic prints its message with the block and the thread, and ends the program.
 //!
 //! [`rust_crate`]: https://docs.rs/offload-build/latest/offload_build/struct.Build.html
 #![no_std]

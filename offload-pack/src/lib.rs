@@ -1,21 +1,21 @@
-//! The index of a pack of GPU images, the signatures of its kernels, and the Rust code for both:
-//! build scripts, macros and programs agree on them. Formats of LLVM, ROCm and CUDA are in
+//! The index of a pack of GPU images, the signatures of its kernels, and the Rust code for both,
+//! which build scripts, macros and programs share. The formats of LLVM, ROCm and CUDA are in
 //! offload-format.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
-//! | [`signature`] | what launches of a kernel pass, in types of Rust |
-//! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
+//! | [`signature`] | the arguments of a kernel's launches, as Rust types |
+//! | [`pack_index`] | the file that describes a build script's pack to `include_offload!` |
 //! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
 //! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `expansion` | [`expansion`], writing of a [`pack_index`], sizes of types: for build scripts and macros |
-//! | `images` | kernels of the index from those that an image records; brings `expansion` |
+//! | `images` | the index's kernels from those that an image records; enables `expansion` |
 //!
-//! No feature is on by default. Functions that read are `#[inline]`: few programs read an
-//! index, and only those compile them.
+//! No feature is on by default. Functions that read an index are `#[inline]`, so that only the few
+//! programs that read one compile them.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,19 @@
 //! The command lines: `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
 //! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
-//! not made for other crates: it contains the code of the programs, and each `main` only calls a
-//! function of it.
+//! not meant for other crates: it contains the programs' code, and each `main` only calls one of
+//! its functions.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
 //! | `offload` | the commands of `cargo offload`, for people |
-//! | `cargo_offload` | `cargo offload test`: tests with checks of their kernels |
+//! | `cargo_offload` | `cargo offload test`: runs tests and checks their kernels |
 //! | `bundler`, `packager` | the drop-ins, with LLVM 22's options, messages and exit statuses |
-//! | `describe` | words and JSON for what is found in files |
+//! | `describe` | descriptions of a file's device code, as text and JSON |
 //! | `llvm_args` | the grammar of LLVM's command lines |
-//! | `compress` | bundles that are compressed, while they are hashed |
-//! | `text` | text for terminals |
+//! | `compress` | compression of bundles while they are hashed |
+//! | `text` | output for terminals |
 //! | `unpack` | files inside wheels and other archives |
-//! | `files` | inputs that are mapped, outputs that appear whole or not at all |
+//! | `files` | memory-mapped inputs, and outputs that appear whole or not at all |
 //!
 //! docs/llvm-differences.md in the repository lists the intended differences between the drop-ins
 //! and LLVM 22.
