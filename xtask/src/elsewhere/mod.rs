@@ -15,16 +15,15 @@ mod windows;
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
-use crate::{budget, tools};
+use crate::{budget, rust_kernels};
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use sysroot::Compiler;
 
 /// Runs `cargo xtask elsewhere [HOST...]`.
-pub fn command(args: &[String]) -> Result {
+pub fn command(args: &[&str]) -> Result {
     if let Some(other) = args.iter().find(|arg| !HOSTS.iter().any(|host| host.name == **arg)) {
         let names = HOSTS.map(|host| host.name).join(", ");
         let why = NEVER_RUN.iter().find(|(name, _)| name == other);
@@ -33,14 +32,13 @@ pub fn command(args: &[String]) -> Result {
             "`elsewhere` has no host `{other}`{why}; the hosts are {names}"
         )));
     }
-    let wanted = |host: &Host| args.is_empty() || args.iter().any(|arg| arg == host.name);
+    let wanted = |host: &Host| args.is_empty() || args.contains(&host.name);
     let setup = setup::prepare(Scope::All)?;
     let compiler = Compiler::here();
-    compiler.fetch()?;
-    let folder = tools::elsewhere(&run::workspace());
+    rust_kernels::fetch()?;
     let mut rows = Vec::new();
     for host in HOSTS.iter().filter(|host| wanted(host)) {
-        rows.push(run_host(&setup, &compiler, host, &folder));
+        rows.push(run_host(&setup, &compiler, host));
     }
     rows.extend(never_run());
     finish(&rows)
@@ -61,7 +59,6 @@ pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
     let compiler = Compiler::here();
-    let folder = tools::elsewhere(&run::workspace());
     let commits = run::output(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
     let turn = commits.trim().parse::<usize>().expect("git prints a number") % IN_CI.len();
     let mut rows = Vec::new();
@@ -81,7 +78,7 @@ pub fn in_ci(setup: &Setup) -> Result {
         };
         rows.push(match why {
             Some(why) => Row::left_out(host.name, &host.how(), &why),
-            None => run_host(setup, &compiler, host, &folder),
+            None => run_host(setup, &compiler, host),
         });
     }
     for host in HOSTS.iter().filter(|host| !IN_CI.contains(&host.name)) {
@@ -103,8 +100,8 @@ fn never_run() -> impl Iterator<Item = Row> {
 }
 
 /// Makes the tools that the host needs, and runs its checks.
-fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> Row {
-    let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host));
+fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
+    let made = sysroot::make_tools(host).and_then(|()| compiler.make_std(host));
     if let Err(failure) = made {
         return Row::not_ready(host, failure.text());
     }
