@@ -6,12 +6,10 @@
 //! |---|---|---|
 //! | `cxx_by_nvcc.rs` | packages with `cc::Build::cuda(true)` | C++ that nvcc compiles |
 //! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, `cfg` flags, two compilers at a time |
-//! | `device_linked.rs` | risc0-sys | two crates with `links`, device code that is linked, C++ of the host |
 //!
 //! Sources that include `runtime.h` are for both vendors.
 
 mod cxx_by_nvcc;
-mod device_linked;
 mod newer_gpus;
 
 use crate::copy_of_program;
