@@ -114,8 +114,8 @@ fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     }
 }
 
-/// Returns the packages of the system that are missing. A system without apt is checked by the files
-/// that exist, because its packages have other names.
+/// Returns the packages of the system that are missing. A system without apt is checked by the
+/// files that exist, because its packages have other names.
 pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());
