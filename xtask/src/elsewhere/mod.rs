@@ -14,8 +14,8 @@ mod sysroot;
 mod windows;
 
 use crate::run::{Failure, Result};
-use crate::setup::{self, Scope, Setup};
 use crate::rust_kernels;
+use crate::setup::{self, Scope, Setup};
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
 use std::time::Instant;
