@@ -23,14 +23,14 @@ pub fn bench() {
 /// script that does nothing.
 fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
-    let full = package(folder, "again", OFFLOAD_BUILD);
+    let full = package(folder, "again");
     let targets = r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "compute_100", "cpu"]"#;
     let text = script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1);
     full.write("build.rs", &text);
     for name in ["one", "two"] {
-        full.write(format!("kernels/{name}.cu"), &kernel(name, 0));
+        full.write(format!("kernels/{name}.cu"), &kernel(name));
     }
-    let empty = package(folder, "empty", OFFLOAD_BUILD);
+    let empty = package(folder, "empty");
     empty.write("build.rs", &format!("fn main() {{\n    {AGAIN}\n}}\n"));
     let build = |package: &Package, round: usize| {
         let mut command = package.cargo(&["build", "--quiet"]);
@@ -40,14 +40,14 @@ fn again(folder: &Path, clang: &Path) {
     // The number of headers that each kernel includes. The build reads each header once, however
     // many images depend on it.
     const HEADERS: usize = 200;
-    let headers = self::package(folder, "headers", OFFLOAD_BUILD);
+    let headers = package(folder, "headers");
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
     (0..HEADERS).for_each(|number| {
         headers.write(format!("inc/h{number}.h"), &format!("#define H{number} {number}\n"))
     });
     headers.write("build.rs", &text.replace(".archs(", ".include(\"inc\").archs("));
     for name in ["one", "two"] {
-        headers.write(format!("kernels/{name}.cu"), &(includes.clone() + &kernel(name, 0)));
+        headers.write(format!("kernels/{name}.cu"), &(includes.clone() + &kernel(name)));
     }
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for round in 0..12 {
@@ -71,12 +71,12 @@ fn again(folder: &Path, clang: &Path) {
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Makes a package whose build script depends on one crate.
-pub fn package(folder: &Path, name: &str, dependency: &str) -> Package {
+/// Makes a package whose build script depends on offload-build.
+fn package(folder: &Path, name: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [profile.dev]\nopt-level = 3\ndebug = false\n\n[build-dependencies]\n{dependency}\n"
+         [profile.dev]\nopt-level = 3\ndebug = false\n\n[build-dependencies]\n{OFFLOAD_BUILD}\n"
     );
     package.write("Cargo.toml", &manifest);
     package.write("src/lib.rs", "");
@@ -93,10 +93,10 @@ fn script(targets: &str) -> String {
 
 /// Returns the source of a kernel whose compilation takes about as long as that of a real project's
 /// kernel: unrolled loops of a template.
-pub fn kernel(name: &str, round: usize) -> String {
+fn kernel(name: &str) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \
-           #pragma unroll\n  for (int i = 0; i < 24; i++) x = x * y[i * N] + y[i + N] * {round}.5f;\n  \
+           #pragma unroll\n  for (int i = 0; i < 24; i++) x = x * y[i * N] + y[i + N] * 0.5f;\n  \
            return x + step_{name}<N - 1>(x * 0.5f, y);\n}}\n\
          template <> __device__ float step_{name}<0>(float x, const float *) {{ return x; }}\n\
          extern \"C\" __global__ void {name}(const float *x, float *y) {{\n  \

@@ -88,8 +88,8 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     let mut tools = Tools::forgetful(&cargo);
     // As in a build with these targets; the search for words such as `native` comes later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
-    let wanted_clang = targets::first_clang(&named);
-    tools.prefer_clang(wanted_clang);
+    let first_clang = targets::first_clang(&named);
+    tools.prefer_clang(first_clang);
     let found = vec![
         clang(&tools),
         ptxas(&tools),
@@ -108,7 +108,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         Vec::new()
     } else {
         let mut dev_tools = Tools::forgetful(&dev_cargo);
-        dev_tools.prefer_clang(wanted_clang);
+        dev_tools.prefer_clang(first_clang);
         verdicts(targets, &tools, &dev_tools)
     };
     Report { tools: found, native, verdicts }
@@ -221,7 +221,7 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let clang = match tools.clang() {
         Ok(Ok(clang)) => clang,
         Ok(Err(log)) => {
-            let help = MissingTool::clang(log, tools.wanted_clang()).help();
+            let help = MissingTool::clang(log, tools.first_clang()).help();
             return tool.missing(log, help);
         }
         Err(error) => return tool.unusable(error),
@@ -312,7 +312,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         let missing = match tools.clang() {
             Ok(Ok(clang)) if clang.lld.is_some() => None,
             Ok(Ok(clang)) => Some(MissingTool::lld(clang)),
-            Ok(Err(log)) => Some(MissingTool::clang(log, tools.wanted_clang())),
+            Ok(Err(log)) => Some(MissingTool::clang(log, tools.first_clang())),
             Err(error) => {
                 lld = Some((error.to_string(), None));
                 None

@@ -226,29 +226,29 @@ mod tests {
 
     fn image(check: Check, symbolizer: &str) -> (CheckedImage, Vec<u8>) {
         let (libraries, symbolizer) = ("/lib/a.so:/lib/b.so".to_owned(), symbolizer.to_owned());
-        let said = CheckedImage { check, libraries, symbolizer };
-        let bytes = format!("\x7fELF..{said}\0..").into_bytes();
-        (said, bytes)
+        let checked = CheckedImage { check, libraries, symbolizer };
+        let bytes = format!("\x7fELF..{checked}\0..").into_bytes();
+        (checked, bytes)
     }
 
     #[test]
     fn an_image_says_what_it_checks() {
         for symbolizer in ["", "/bin/llvm-symbolizer"] {
-            let (said, image) = image(Check::Races, symbolizer);
-            assert_eq!(CheckedImage::all(&image), [(said, &image[..])]);
+            let (checked, image) = image(Check::Races, symbolizer);
+            assert_eq!(CheckedImage::all(&image), [(checked, &image[..])]);
         }
         assert_eq!(CheckedImage::all(b"\x7fELF..."), []);
     }
 
     #[test]
     fn an_image_may_contain_another() {
-        let (said, own) = image(Check::MemoryAndUndefined, "");
-        let (other_said, other) = image(Check::Races, "");
+        let (checked, own) = image(Check::MemoryAndUndefined, "");
+        let (other_checked, other) = image(Check::Races, "");
         let mut inside = b"offload-cpu-inside 1\n".to_vec();
         inside.extend((other.len() as u64).to_le_bytes());
         inside.extend(&other);
         for image in [[&own[..], &inside].concat(), [&inside, &own[..]].concat()] {
-            let expected = [(said.clone(), &*image), (other_said.clone(), &*other)];
+            let expected = [(checked.clone(), &*image), (other_checked.clone(), &*other)];
             assert_eq!(CheckedImage::all(&image), expected);
         }
         // The size is more than there is.

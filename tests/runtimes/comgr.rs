@@ -15,39 +15,27 @@
 use libloading::Library;
 use offload_format::DeviceInfo;
 use offload_format::bundle::{
-    Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
+    Bundle, BundleBuilder, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
 };
 use offload_format::image;
-use offload_format::select::{Candidate, judge, select};
+use offload_format::select::{Candidate, judge};
 use offload_format::target::{ImageCode, TargetId, amdgpu};
 use offload_tests::prelude::*;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard};
 
-/// An image of a bundle, in the form that the rules need.
-#[derive(Clone, Copy)]
-struct Image<'a> {
-    target: &'a str,
-    offset: u64,
-    size: u64,
-}
-
-impl<'a> Image<'a> {
-    fn of_entry(entry: &Entry<'a>) -> Option<Self> {
-        let target = entry.id_str.strip_prefix(HIP_ENTRY_PREFIX)?;
-        Some(Self { target, offset: entry.offset, size: entry.code_object.len() as u64 })
-    }
-}
+/// An image of a bundle: its target is all that the rules need.
+struct Image<'a>(&'a str);
 
 impl Candidate for Image<'_> {
     fn code(&self) -> ImageCode<'_> {
-        let id = TargetId::parse(self.target).expect("an entry of ours has a target ID");
+        let id = TargetId::parse(self.0).expect("an entry of ours has a target ID");
         ImageCode::Amdgpu { id, version: None }
     }
 
     fn label(&self) -> &str {
-        self.target
+        self.0
     }
 }
 
@@ -108,10 +96,9 @@ fn every_device_and_every_image() {
             for kind in ["hipv4", "hip"] {
                 let bundle = one_entry(kind, &target);
                 let entry = Bundle::parse(&bundle).unwrap().entries().next().unwrap();
-                let image = Image { target: &target, offset: entry.offset, size: 7 };
                 for device in &devices {
-                    let ours = judge(&image, &DeviceInfo::hip(device).unwrap());
-                    let expected = ours.is_ok().then_some((image.offset, image.size));
+                    let ours = judge(&Image(&target), &DeviceInfo::hip(device).unwrap());
+                    let expected = ours.is_ok().then_some((entry.offset, 7));
                     let theirs = comgr.lookup(&bundle, device);
                     assert_eq!(theirs, Ok(expected), "{kind} {target} for {device}: {ours:?}");
                     pairs += 1;
@@ -239,64 +226,6 @@ fn target_ids_of_headers() {
         }
     }
     assert!(compared > 90, "{compared}");
-}
-
-/// Reads the section of a program that Cargo linked.
-#[test(needs(&[Tool::Comgr, Tool::Llvm22]).slow())]
-fn the_pack_of_a_linked_program() {
-    let scenario = Scenario::without_sources("comgr-pack");
-    scenario
-        .pack(
-            "fill",
-            r#"
-        .file("kernels/fill.cu")
-        .archs(["gfx906:sramecc+:xnack-", "gfx906:sramecc+:xnack+", "gfx90a:xnack-", "gfx90a:xnack+"])
-        .archs(["gfx1030", "gfx908", "gfx900", "gfx1010:xnack-"])"#,
-        )
-        .write("kernels/fill.cu", "extern \"C\" __global__ void fill(int *p) { p[threadIdx.x] = 7; }\n")
-        .write(
-            "src/main.rs",
-            r#"//! Prints what each device named on the command line gets: offset and size in the pack, or "none".
-            static FILL: offload_gpu::KernelPack = offload_gpu::include_offload!("fill");
-            fn main() {
-                assert_eq!(FILL.bytes().as_ptr() as usize % 4096, 0);
-                for name in std::env::args().skip(1) {
-                    match FILL.select(&offload_gpu::DeviceInfo::hip(&name).unwrap()) {
-                        Ok(image) => println!("{name} {} {}", image.offset(), image.bytes().len()),
-                        Err(_) => println!("{name} none"),
-                    }
-                }
-            }"#,
-        );
-    scenario.build().passes();
-
-    let dump = scenario.folder.join("hip_fatbin");
-    let mut objcopy = llvm("llvm-objcopy");
-    objcopy.arg(format!("--dump-section=.hip_fatbin={}", dump.display()));
-    objcopy.arg(scenario.program("debug", "comgr-pack"));
-    succeed(objcopy.arg(scenario.folder.join("copy")));
-    let section = fs::read(&dump).unwrap();
-    let bundle = Bundle::parse(&section).unwrap();
-    let images: Vec<Image> = bundle.entries().filter_map(|entry| Image::of_entry(&entry)).collect();
-    assert_eq!(images.len(), 8, "{bundle:?}");
-
-    let comgr = comgr();
-    let devices = devices(&comgr);
-    let printed = scenario.start("debug").args(&devices).passes();
-    let mut lines = printed.stdout.lines();
-    let mut chosen = BTreeSet::new();
-    for device in &devices {
-        let ours = select(images.iter().copied(), &DeviceInfo::hip(device).unwrap()).ok();
-        let ours = ours.map(|image| (image.offset, image.size));
-        let place = ours.map_or("none".to_owned(), |(offset, size)| format!("{offset} {size}"));
-        assert_eq!(lines.next(), Some(&*format!("{device} {place}")));
-        // The runtime passes only the first bytes to comgr.
-        for bytes in [&section[..], &section[..HIP_TABLE_LIMIT as usize]] {
-            assert_eq!(comgr.lookup(bytes, device), Ok(ours), "{device}");
-        }
-        chosen.extend(ours);
-    }
-    assert_eq!(chosen.len(), images.len(), "every image is some device's");
 }
 
 // ------------------------------------------------------------------------------------------

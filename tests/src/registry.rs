@@ -119,12 +119,6 @@ impl Needs {
     }
 }
 
-impl From<&'static [Tool]> for Needs {
-    fn from(tools: &'static [Tool]) -> Self {
-        needs(tools)
-    }
-}
-
 /// A test, which fails by panicking.
 pub struct Test {
     name: String,
@@ -146,13 +140,13 @@ impl Test {
     pub fn new(
         module: &str,
         name: &str,
-        needs: impl Into<Needs>,
+        needs: Needs,
         run: impl FnOnce() + Send + 'static,
     ) -> Self {
         // `module_path!()` starts with the executable's name, which is not part of a test's name.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
-        Self { name: module + name, needs: needs.into(), run: Box::new(run) }
+        Self { name: module + name, needs, run: Box::new(run) }
     }
 
     fn into_trial(self, arguments: &Arguments) -> Trial {

@@ -7,8 +7,10 @@ use std::time::Duration;
 /// The document with the table, "CI's budget".
 const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 
-/// The number of minutes that all steps together may take on 2 cores. CI ends a run after 90
-/// minutes.
+/// The number of minutes after which CI ends a run.
+pub const LIMIT: f64 = 90.0;
+
+/// The number of minutes that all steps together may take on 2 cores.
 pub const ALL: f64 = 75.0;
 
 /// A row of the table: a step, and its minutes. The table also has minutes for steps that do not
@@ -25,6 +27,11 @@ pub struct Row {
 pub fn rows() -> impl Iterator<Item = Row> {
     section("## CI's budget")
         .filter_map(|(step, minutes)| Some(Row { step, minutes: minutes.parse().ok()? }))
+}
+
+/// Returns the number of minutes that a step may take, or 0 if the table lacks it.
+pub fn minutes(step: &str) -> f64 {
+    rows().find(|row| row.step == step).map_or(0.0, |row| row.minutes)
 }
 
 /// Returns the first two columns of the table in a section of CONTRIBUTING.md: a name in code font,

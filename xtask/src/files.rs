@@ -1,7 +1,9 @@
 //! Reads and writes whole files and folders; each error names the attempt and the path.
 
-use crate::run::{Failure, Result};
+use crate::readme;
+use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{fs, io};
 
 /// Returns the failure of an operation on a path, with the reason.
@@ -12,6 +14,12 @@ pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
 /// Returns the text of a file.
 pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
+}
+
+/// Returns the files of README's package.
+pub fn readme_package() -> Result<Vec<(String, String)>> {
+    let root = run::workspace();
+    readme::package(&root).map_err(|error| failed("read", &root.join("README.md"), &error))
 }
 
 /// Returns the paths in a folder.
@@ -32,6 +40,12 @@ pub fn write(path: &Path, text: &str) -> Result {
     }
     create(path.parent().unwrap_or(path))?;
     fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+/// Writes a script for `sh` that can be started.
+pub fn write_script(path: &Path, text: &str) -> Result {
+    write(path, &format!("#!/bin/sh\n{text}"))?;
+    run::check(Command::new("chmod").arg("+x").arg(path))
 }
 
 /// Copies a file, and returns its size.

@@ -3,7 +3,7 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope};
-use crate::{apt, files, readme};
+use crate::{apt, files};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -97,9 +97,7 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
 
 /// Writes README's package, under another name than the example's.
 fn write_readme(folder: &Path) -> Result {
-    for (path, text) in readme::package(&run::workspace())
-        .map_err(|error| files::failed("read", Path::new("README.md"), &error))?
-    {
+    for (path, text) in files::readme_package()? {
         let own = if path == "Cargo.toml" { "\"readme\"" } else { "\"saxpy\"" };
         files::write(&folder.join(path), &text.replacen("\"saxpy\"", own, 1))?;
     }

@@ -84,7 +84,7 @@ fn dispatch(args: &[String]) -> Result {
             let system = ["--mount", "bash", "xtask/src/newcomer/system.sh"];
             run::check(Command::new("unshare").args(system).current_dir(run::workspace()))
         }
-        ["elsewhere", ..] => elsewhere::command(&args[1..]),
+        ["elsewhere", ref hosts @ ..] => elsewhere::command(hosts),
         ["rust-kernels"] => rust_kernels::command(),
         ["weight"] => weight::command(&setup::prepare(Scope::All)?),
         [] | ["help" | "-h" | "--help"] => {

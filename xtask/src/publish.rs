@@ -158,7 +158,7 @@ fn links(pages: &Path) -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
     let documents = run::output(&mut git)?;
-    let mut lychee = Command::new(tools::PUBLISHED.folder().join(tools::LYCHEE));
+    let mut lychee = Command::new(tools::lychee());
     lychee.args(["--offline", "--include-fragments", "--no-progress"]);
     // Pages of sources show text that looks like links, and a script on them finds the lines. These
     // pages of rustdoc link to a list of crates that rustdoc does not write.

@@ -5,20 +5,19 @@
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
 use crate::{apt, files, tools};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 /// Runs `cargo xtask rust-kernels`.
 pub fn command() -> Result {
     let setup = setup::prepare(Scope::All)?;
-    fetch(&folder())?;
+    fetch()?;
     test(&setup)
 }
 
-/// Unpacks the compiler into this folder, unless it is already there.
-pub fn fetch(folder: &Path) -> Result {
-    let need = tools::RUST_GPU.need;
-    if tools::RUST_GPU.is_unpacked(folder) {
+/// Unpacks the compiler, unless it is already there.
+pub fn fetch() -> Result {
+    let (need, folder) = (tools::RUST_GPU.need, folder());
+    if tools::RUST_GPU.is_unpacked(&folder) {
         return Ok(());
     }
     // A folder that the user names is never replaced.
@@ -26,7 +25,7 @@ pub fn fetch(folder: &Path) -> Result {
         let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
         return Err(Failure::Failed(text));
     }
-    apt::unpack(need.packages, folder)
+    apt::unpack(need.packages, &folder)
 }
 
 /// Runs the step of `ci` if the compiler is installed. The step does not install the compiler,
@@ -55,11 +54,10 @@ pub fn rustc() -> Result<Option<PathBuf>> {
     }
     let script = run::workspace().join("target/xtask/rustc");
     let text = format!(
-        "#!/bin/sh\nLD_LIBRARY_PATH='{0}/usr/lib/x86_64-linux-gnu' exec '{0}/usr/bin/rustc' \"$@\"\n",
+        "LD_LIBRARY_PATH='{0}/usr/lib/x86_64-linux-gnu' exec '{0}/usr/bin/rustc' \"$@\"\n",
         folder.display()
     );
-    files::write(&script, &text)?;
-    run::check(Command::new("chmod").arg("+x").arg(&script))?;
+    files::write_script(&script, &text)?;
     Ok(Some(script))
 }
 

@@ -114,19 +114,18 @@ fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     }
 }
 
-/// Installs packages of the system. A system without apt is checked by the files that exist,
-/// because its packages have other names.
+/// Returns the packages of the system that are missing. A system without apt is checked by the
+/// files that exist, because its packages have other names.
+pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
+    let is_apt = apt::is_here();
+    let needs = needs.iter().filter(|need| is_apt || !need.is_found());
+    let packages: Vec<&str> = needs.flat_map(|need| need.packages).copied().collect();
+    if is_apt { apt::missing(&packages) } else { Ok(packages) }
+}
+
+/// Installs packages of the system.
 fn system(mode: Mode, needs: &[&Need]) -> Result {
-    let missing = || {
-        if apt::is_here() {
-            return apt::missing(
-                &needs.iter().flat_map(|it| it.packages).copied().collect::<Vec<_>>(),
-            );
-        }
-        let needs = needs.iter().filter(|need| !need.is_found());
-        Ok(needs.flat_map(|need| need.packages).copied().collect())
-    };
-    let before = missing()?;
+    let before = missing(needs)?;
     if before.is_empty() {
         return Ok(());
     }
@@ -136,7 +135,7 @@ fn system(mode: Mode, needs: &[&Need]) -> Result {
     } else {
         ("set-up installs only with apt-get".to_owned(), "Debian's names of the packages: ")
     };
-    let after = missing()?;
+    let after = missing(needs)?;
     if after.is_empty() {
         return Ok(());
     }

@@ -3,9 +3,9 @@
 //! The lines are counted before any optimization. They neither depend on the machine nor on its
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
 
+use crate::files;
 use crate::run::{self, Failure, Result};
 use crate::setup::Setup;
-use crate::{files, readme};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,9 +40,7 @@ pub fn command(setup: &Setup) -> Result {
     let package = folder.join("package");
     // Files of an earlier version or compiler would be counted, too.
     files::remove(&folder)?;
-    for (path, text) in readme::package(&run::workspace())
-        .map_err(|error| files::failed("read", Path::new("README.md"), &error))?
-    {
+    for (path, text) in files::readme_package()? {
         files::write(&package.join(path), &text)?;
     }
     let mut cargo = setup.cargo();

@@ -15,7 +15,8 @@ pub struct Wheel {
     requirement: &'static str,
     platform: &'static str,
     sha256: &'static str,
-    files: Vec<&'static str>,
+    /// The files of the wheel that are unpacked.
+    pub files: Vec<&'static str>,
 }
 
 /// Returns all wheels in the list.

@@ -200,27 +200,3 @@ fn inline_ptx_is_an_error_at_its_use() {
     let text = text_for("gfx90a", own, "-O2 -S", "header_own_instructions");
     assert!(text.contains("v_not_b32") && text.contains("v_bfrev_b32"), "{text}");
 }
-
-/// CUDA's headers declare these names, and sources for CUDA include nothing for them.
-#[test(CLANG)]
-fn names_of_the_c_library_need_no_include() {
-    let folder = scratch::folder("header-names");
-    let kernel = "struct __align__(16) four { float values[4]; };\n\
-                  static_assert(alignof(four) == 16, \"\");\n\
-                  __global__ void k(four *x, const int *y) {\n  \
-                    four all;\n  memset(&all, 0, sizeof all);\n  memcpy(x, &all, sizeof all);\n  \
-                    assert(x->values[0] == 0);\n  if (*y == 0) __trap();\n\
-                  #if !defined(OFFLOAD_AMDGPU) && !defined(OFFLOAD_SPIRV)\n  printf(\"%d\", *y);\n#endif\n}\n";
-    let included = format!("#include <cassert>\n#include <cstdio>\n#include <cstring>\n{kernel}");
-    for source in [kernel, &included] {
-        scratch::write(folder.join("k.cu"), source);
-        let clang = llvm_bin().join("clang++");
-        let gcc = Path::new("g++");
-        for (program, options) in
-            [(gcc, CPU), (&clang, CPU), (&clang, AMD), (&clang, NVIDIA), (&clang, SPIRV)]
-        {
-            let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
-            succeed(compiler(program, &options).arg(folder.join("k.cu")));
-        }
-    }
-}

@@ -189,6 +189,9 @@ fn sources() -> [String; 2] {
     all.extend([
         "#include <limits.h>",
         "#include <math.h>",
+        "#include <cassert>",
+        "#include <cstdio>",
+        "#include <cstring>",
         "#include <algorithm>",
         "#include <cstdint>",
     ]);
@@ -197,31 +200,37 @@ fn sources() -> [String; 2] {
 
 #[test(CLANG.slow())]
 fn each_name_is_what_it_is_on_the_cpu() {
-    let count = rows().1.len();
-    let main: String = (0..count)
-        .map(|row| format!("  row_{row}(&holds);\n  if (!holds) printf(\"{row} \");\n"))
-        .collect();
-    for (number, source) in sources().into_iter().enumerate() {
-        for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
-            for level in ["-O0", "-O2"] {
-                let name = program.file_name().expect("a program has a name").to_string_lossy();
-                let folder = scratch::folder(&format!("header-names-{number}{name}{level}"));
-                scratch::write(
-                    folder.join("k.cu"),
-                    format!("{source}int main() {{\n  bool holds;\n{main}}}\n"),
-                );
-                let options = format!("{CPU} {level} -Wall -Wextra -Werror");
-                let mut compile = compiler(&program, &options);
-                compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k"));
-                succeed(&mut compile);
-                let wrong = stdout(&succeed(&mut Command::new(folder.join("k"))));
-                let wrong: Vec<&str> = wrong
-                    .split_whitespace()
-                    .map(|row| rows().1[row.parse::<usize>().expect("a row")])
-                    .collect();
-                assert!(wrong.is_empty(), "{}: {wrong:#?}", program.display());
-            }
+    for source in sources() {
+        for options in ["-O0 -Wall -Wextra -Werror", "-O2 -Wall -Wextra -Werror"] {
+            hold_on_the_cpu("header-names-cpu", &source, "", options, &rows().1);
         }
+    }
+}
+
+/// Asserts that the CPU computes these conditions, which are kernels `row_0`, `row_1`, … of a
+/// source. Each kernel has these arguments before the address of its result.
+fn hold_on_the_cpu(name: &str, source: &str, first: &str, options: &str, conditions: &[&str]) {
+    let call = |row| format!("  row_{row}({first}&holds);\n  if (!holds) printf(\"{row} \");\n");
+    let calls: String = (0..conditions.len()).map(call).collect();
+    let folder = scratch::folder(name);
+    let main = format!("int main() {{\n  double x = 0;\n  (void)x;\n  bool holds;\n{calls}}}\n");
+    scratch::write(folder.join("k.cu"), format!("{source}{main}"));
+    for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
+        let mut compile = compiler(&program, &format!("{CPU} {options}"));
+        succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k")));
+        let wrong = stdout(&succeed(&mut Command::new(folder.join("k"))));
+        let row = |row: &str| conditions[row.parse::<usize>().expect("a row")];
+        let wrong: Vec<&str> = wrong.split_whitespace().map(row).collect();
+        assert!(wrong.is_empty(), "{} {options}: {wrong:#?}", program.display());
+    }
+}
+
+/// Asserts that these conditions are constants of a source's LLVM IR.
+fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
+    for (row, condition) in conditions.iter().enumerate() {
+        let (_, body) = text.split_once(&format!("@row_{row}(")).expect("the function is there");
+        let (body, _) = body.split_once("\n}").expect("a function ends");
+        assert!(body.contains("store i8 1,"), "{target}: {condition}{body}");
     }
 }
 
@@ -237,12 +246,7 @@ fn each_name_is_what_it_is_on_gpus() {
                 "-O2 -emit-llvm -Wall -Werror -mllvm -inline-threshold=10000",
                 &format!("header-names-{number}{target}"),
             );
-            for (row, condition) in rows().1.into_iter().enumerate() {
-                let (_, body) =
-                    text.split_once(&format!("@row_{row}(")).expect("the function is there");
-                let (body, _) = body.split_once("\n}").expect("a function ends");
-                assert!(body.contains("store i8 1,"), "{target}: {condition}{body}");
-            }
+            hold_on_gpus(target, &text, &rows().1);
         }
     }
 }
@@ -378,26 +382,7 @@ fn functions_of_a_source_win() {
     }
     for target in ["gfx90a", "sm_60", "sm_80", "spirv64"] {
         let text = text_for(target, &source, "-O2 -emit-llvm", &format!("header-own-{target}"));
-        for (row, condition) in conditions.iter().enumerate() {
-            let (_, body) = text.split_once(&format!("@row_{row}(")).expect("the function");
-            let (body, _) = body.split_once("\n}").expect("a function ends");
-            assert!(body.contains("store i8 1,"), "{target}: {condition}{body}");
-        }
+        hold_on_gpus(target, &text, &conditions);
     }
-    let calls: String = (0..conditions.len())
-        .map(|row| format!("  row_{row}(&x, &holds);\n  if (!holds) printf(\"{row} \");\n"))
-        .collect();
-    source += &format!("int main() {{\n  double x = 0;\n  bool holds;\n{calls}}}\n");
-    for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
-        let folder = scratch::folder("header-own-cpu");
-        scratch::write(folder.join("k.cu"), &source);
-        let mut compile = compiler(program, &format!("{CPU} -Wall -Werror"));
-        succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k")));
-        let wrong = stdout(&succeed(&mut Command::new(folder.join("k"))));
-        let wrong: Vec<&str> = wrong
-            .split_whitespace()
-            .map(|row| conditions[row.parse::<usize>().expect("a row")])
-            .collect();
-        assert!(wrong.is_empty(), "{wrong:#?}");
-    }
+    hold_on_the_cpu("header-own-cpu", &source, "&x, ", "-Wall -Werror", &conditions);
 }

@@ -135,9 +135,6 @@ fn a_prebuilt_set_beside_a_static_library() {
     );
     build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");
-    build("OFFLOAD_PREBUILT", "always")
-        .fails()
-        .has("OFFLOAD_PREBUILT is 'always'; it can be update, signatures, only or never");
 }
 
 /// Tests machines without compilers: the functions are declared, and nothing is linked.

@@ -79,6 +79,25 @@ fn what_lies_behind_is_not_looked_at() {
 }
 
 #[test]
+fn the_end_is_where_the_size_says() {
+    let plain = hip_bundle(&[some_bytes(1, 100)]);
+    let whole = compress(&plain, &CompressOptions::default()).unwrap();
+    // Other bytes after the bundle are a separate error, reported at their own place.
+    let section = [&whole[..], b"\0\0\0garbage"].concat();
+    let found: Vec<_> = Found::in_a_row(&section, LIMIT).collect();
+    assert_eq!(found.len(), 2);
+    assert!(found[0].is_ok());
+    let error = found[1].as_ref().unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, whole.len() as u64 + 3));
+    // A size of 0 means that the stream may go on to the end.
+    let mut unsized_ = whole.clone();
+    set(&mut unsized_, 8, 0);
+    let bundle = CompressedBundle::parse(&unsized_).unwrap();
+    assert_eq!((bundle.total_size, bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
+    assert_eq!(bundle.decompress(LIMIT).unwrap(), plain);
+}
+
+#[test]
 fn truncations() {
     for file in corpus("compressed") {
         let bytes = read(&file);

@@ -1,9 +1,7 @@
-//! Compressed bundles: compared with those of LLVM 22's bundler, mixed with uncompressed bundles,
-//! and damaged.
+//! Compressed bundles: compared with those of LLVM 22's bundler, and damaged.
 
 mod beside_llvm;
 mod damaged;
-mod in_a_row;
 
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, Version};

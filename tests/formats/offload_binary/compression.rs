@@ -3,8 +3,7 @@
 
 use super::*;
 use offload_format::ErrorKind;
-use offload_format::compression::Method;
-use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
+use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
 use offload_tests::data::read;
 
@@ -64,6 +63,10 @@ fn llvm_decompresses_our_streams() {
             assert!((size..size + 8).contains(&file.len()), "{size} of {} bytes", file.len());
             assert!(file[size..].iter().all(|&byte| byte == 0));
             assert_eq!(file[..8], whole[..8]);
+            let compressed = OffloadBinary::parse(&file).unwrap().compressed.unwrap();
+            let (need, limit) = (whole.len() as u64, whole.len() as u64 - 1);
+            let kind = compressed.decompress(limit).unwrap_err().kind();
+            assert_eq!(kind, ErrorKind::LimitExceeded { need, limit });
             assert_eq!(file[16..40], [&whole[16..32], &numbers(&[whole.len() as u64])].concat());
 
             let mut section = numbers(&[number_of_method, whole.len() as u64 - 40, 1]);
@@ -79,27 +82,5 @@ fn llvm_decompresses_our_streams() {
             let inflated = objcopy(&folder, "--decompress-debug-sections", "compressed.o");
             assert!(inflated == whole[40..], "{name} {level:?}");
         }
-    }
-}
-
-#[test]
-fn what_is_compressed_comes_back() {
-    for samples in [large_samples(), samples(), vec![made([0, 0], 0, &[], b"")]] {
-        let (builder, datas) = builder(&samples);
-        let whole = builder.layout(Version::V3).to_vec(&datas);
-        for (method, ..) in METHODS {
-            let file = builder.compressed(method, None, &datas).unwrap();
-            let compressed = OffloadBinary::parse(&file).unwrap().compressed.unwrap();
-            assert_eq!(compressed.method(), method);
-            assert!(compressed.decompress(u64::MAX).unwrap() == whole);
-            let (need, limit) = (whole.len() as u64, whole.len() as u64 - 1);
-            let error = compressed.decompress(limit).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::LimitExceeded { need, limit });
-        }
-    }
-    let none = OffloadBinaryBuilder::new();
-    assert!(none.compressed(Method::Zstd, None, &[]).unwrap().is_empty());
-    for version in [Version::V1, Version::V2, Version::V3] {
-        assert_eq!(none.layout(version).size(), 0);
     }
 }

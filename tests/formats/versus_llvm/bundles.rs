@@ -12,13 +12,6 @@ type BundleEntries = Vec<(String, Vec<u8>)>;
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 
-fn entries(list: &[(&str, usize)]) -> BundleEntries {
-    list.iter()
-        .enumerate()
-        .map(|(number, (id, size))| ((*id).to_owned(), some_bytes(number, *size)))
-        .collect()
-}
-
 fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     builder.align(align);
@@ -47,28 +40,6 @@ pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
 }
 
-#[test(LLVM.slow())]
-fn bundles_of_many_alignments_and_orders() {
-    let folder = scratch::folder("versus-llvm-bundle-alignments");
-    let (a, b) = ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa--gfx908");
-    let cases: [&[(&str, usize)]; 9] = [
-        &[(HOST, 8), (a, 9), (b, 6)],
-        &[(HOST, 0), (a, 9), (b, 6)],
-        &[(a, 9), (HOST, 8)],
-        &[(a, 9), (b, 6)],
-        &[(a, 1)],
-        &[(a, 0)],
-        &[(HOST, 0), (a, 0), (b, 0)],
-        &[(HOST, 8), (a, 0), (b, 300)],
-        &[(a, 5000), (b, 0)],
-    ];
-    for case in cases {
-        for align in [1, 2, 3, 7, 8, 16, 100, 256, 4096] {
-            compare_bundles(&folder, align, &entries(case));
-        }
-    }
-}
-
 /// LLVM divides by the alignment; this library treats 0 as no alignment (`bundle::write::tests`).
 #[test(LLVM)]
 fn an_alignment_of_0() {
@@ -82,7 +53,7 @@ fn an_alignment_of_0() {
 fn random_bundles() {
     let folder = scratch::folder("versus-llvm-bundle-random");
     let mut random = Random::new(1);
-    for _ in 0..60 {
+    for _ in 0..100 {
         let mut all = Vec::new();
         for row in processors_of_llvm_22() {
             // All entries for a processor name the same features; otherwise the tool refuses the
@@ -98,9 +69,16 @@ fn random_bundles() {
             }
         }
         random.shuffle(&mut all);
-        let host = (HOST.to_owned(), some_bytes(99, random.below(2) * 50));
-        all.insert(random.below(all.len() + 1), host);
-        compare_bundles(&folder, 1 + random.below(40) as u64, &all);
+        // Some bundles have one or two entries, some have no host, and some payloads are empty.
+        all.truncate(random.pick(&[1, 2, usize::MAX]));
+        if let Some((_, first)) = all.first_mut().filter(|_| random.below(3) == 0) {
+            first.clear();
+        }
+        if random.below(4) > 0 {
+            let host = (HOST.to_owned(), some_bytes(99, random.below(2) * 50));
+            all.insert(random.below(all.len() + 1), host);
+        }
+        compare_bundles(&folder, random.pick(&[1, 2, 3, 7, 8, 16, 100, 256, 4096]), &all);
     }
 }
 

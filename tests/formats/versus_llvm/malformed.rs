@@ -24,45 +24,6 @@ fn malformed_bundles() {
     assert_eq!(read_by_both, 7);
 }
 
-/// Tests one offload binary of the corpus in which one field is overwritten: fields that LLVM does
-/// not check, and some others.
-#[test]
-fn malformed_offload_binaries() {
-    use ErrorKind::{BadMagic, Malformed, OutOfBounds, Truncated, UnsupportedVersion};
-    // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes
-    // at 144.
-    let good = corpus_file("offload_binary/one.bin");
-    let len = good.len() as u64;
-    let out_of_bounds = |start, size| OutOfBounds { start, size, len };
-    let (size, entry, pairs) = (8, 32, 72);
-    let table: &[(&str, usize, u64, ErrorKind)] = &[
-        ("magic", 0, 0x0000_0001_ad10_ff11, BadMagic),
-        ("version", 0, 0x0000_0000_ad10_ff10, UnsupportedVersion { version: 0 }),
-        ("version", 0, 0x0000_0004_ad10_ff10, UnsupportedVersion { version: 4 }),
-        ("size", size, len + 1, out_of_bounds(0, len + 1)),
-        ("size below a header's", size, 31, Truncated { need: 32, have: 31 }),
-        ("entry offset", 16, len - 39, out_of_bounds(len - 39, 40)),
-        ("entry offset, wrapping", 16, u64::MAX - 8, out_of_bounds(u64::MAX - 8, 40)),
-        ("string pairs offset", entry + 8, len - 31, out_of_bounds(len - 31, 32)),
-        ("string pair count", entry + 16, 6, out_of_bounds(72, 96)),
-        ("string pair count, wrapping", entry + 16, 1 << 60, out_of_bounds(72, u64::MAX)),
-        ("image offset", entry + 24, len - 7, out_of_bounds(len - 7, 8)),
-        ("image size", entry + 32, 9, out_of_bounds(144, 9)),
-        ("image size, wrapping", entry + 32, u64::MAX, out_of_bounds(144, u64::MAX)),
-        ("key", pairs, len + 1, out_of_bounds(len + 1, 0)),
-        ("value", pairs + 8, u64::MAX, out_of_bounds(u64::MAX, 0)),
-        ("key without an end", pairs + 16, len - 1, Malformed),
-        ("value without an end", pairs + 24, 144, Malformed),
-        ("key that is no text", pairs, 0, Malformed),
-    ];
-    OffloadBinary::parse(&good).unwrap();
-    for (what, at, new, expected) in table {
-        let bytes = patched(&good, *at, &new.to_le_bytes());
-        assert_eq!(OffloadBinary::parse(&bytes).unwrap_err().kind(), *expected, "{what}");
-        assert_eq!(OffloadBinary::in_a_row(&bytes).count(), 1, "{what}: an error, and the end");
-    }
-}
-
 /// Returns the end of all ranges that a bundle's table names.
 fn end_of(bundle: &Bundle) -> usize {
     let table: usize = bundle.entries().map(|entry| 24 + entry.id_str.len()).sum();

@@ -1,6 +1,6 @@
 //! Tests of the files and messages of a build with checks.
 
-use super::said;
+use offload_pack::checks::{Check, CheckedImage};
 use offload_tests::prelude::*;
 
 fn scenario(name: &str) -> Scenario {
@@ -17,7 +17,7 @@ fn the_variable_chooses_the_image() {
     let image = || fs::read(scenario.output("debug", "add/cpu.so")).expect("there is an image");
     scenario.build().passes();
     let plain = image();
-    assert_eq!(said(&plain), None);
+    assert_eq!(CheckedImage::all(&plain), []);
     // Kernels that do not use the C++ library do not make the image need it.
     assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
@@ -25,7 +25,7 @@ fn the_variable_chooses_the_image() {
          or all (an image that contains a second one for races)",
     );
     scenario.build().env("OFFLOAD_CPU_CHECK", "undefined").passes().lacks("warning");
-    assert!(said(&image()).is_some_and(|said| said.contains("\nkind undefined\nlibrary /")));
+    assert_eq!(CheckedImage::all(&image())[0].0.check, Check::Undefined);
     scenario.build().env("OFFLOAD_CPU_CHECK", "all").passes().lacks("warning");
     let text = String::from_utf8_lossy(&image()).into_owned();
     let kinds = |kind: &str| text.matches(&format!("\nkind {kind}\nlibrary /")).count();

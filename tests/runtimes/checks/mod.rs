@@ -11,6 +11,7 @@ mod plain;
 mod rust;
 mod together;
 
+use offload_pack::checks::CheckedImage;
 use offload_tests::prelude::*;
 use std::process::Output;
 
@@ -90,36 +91,22 @@ impl Program {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);
         command.args(arguments).envs(variables.iter().copied()).env_remove("LD_PRELOAD");
-        if let Some(said) = said(&bytes) {
-            let value = |name: &str| {
-                said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap()
-            };
-            assert_eq!(value("kind"), self.check);
-            let symbolizer = value("symbolizer");
+        if let Some((checked, _)) = CheckedImage::all(&bytes).into_iter().next() {
+            assert_eq!(checked.check.name(), self.check);
+            let symbolizer = checked.symbolizer;
             let options = "detect_leaks=0:halt_on_error=0:ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
             let options = if symbolizer.is_empty() {
                 options.to_owned()
             } else {
                 format!("{options}:external_symbolizer_path={symbolizer}")
             };
-            command.env("LD_PRELOAD", value("library"));
+            command.env("LD_PRELOAD", checked.libraries);
             for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"] {
                 command.env(name, &options);
             }
         }
         processes::output(&mut command).expect("the program starts")
     }
-}
-
-/// Returns the text in which an image that was built with a check names the check and the
-/// sanitizer's library. Returns `None` if the bytes contain no such text.
-fn said(bytes: &[u8]) -> Option<&str> {
-    const START: &[u8] = b"offload-cpu-check 1\n";
-    let start = bytes
-        .windows(START.len() + 5)
-        .position(|part| part.starts_with(START) && part.ends_with(b"kind "))?;
-    let end = bytes[start..].iter().position(|byte| *byte == 0)?;
-    std::str::from_utf8(&bytes[start..start + end]).ok()
 }
 
 /// Returns the names of all kernels of the corpus.

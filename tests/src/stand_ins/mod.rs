@@ -146,13 +146,6 @@ impl Outcome {
         self
     }
 
-    /// Asserts that the text is not on standard output.
-    #[track_caller]
-    pub fn does_not_print(&self, text: &str) -> &Self {
-        assert!(!self.stdout.contains(text), "{text:?} in\n{self:#?}");
-        self
-    }
-
     /// Asserts that standard output ends with this text.
     #[track_caller]
     pub fn prints_last(&self, text: &str) -> &Self {
@@ -184,13 +177,6 @@ impl Outcome {
     #[track_caller]
     pub fn keeps_the_rules(&self) -> &Self {
         assert_eq!(self.logged("misuse"), [""; 0], "{self:#?}");
-        self
-    }
-
-    /// Asserts that the stand-in's log is empty: no image reached it.
-    #[track_caller]
-    pub fn loads_nothing(&self) -> &Self {
-        assert!(self.log.is_empty(), "{self:#?}");
         self
     }
 }

@@ -71,18 +71,6 @@ fn spellings() {
 }
 
 #[test(LLVM)]
-fn response_files() {
-    let quoted = "-type=bc -list \"-input=a b\" '-verbose'\n\\-compress";
-    bundler("@r").file("r", quoted).file("a b", "0123456789").assert_same().success();
-    let nested = bundler("@r").file("r", "-type=bc\n-list\t@s").file("s", "-input=one");
-    nested.assert_same().success();
-    // If a response file names another one, the tool searches for it in the working folder, not
-    // beside the first file.
-    let beside = bundler("@d/r").file("d/r", "-type=bc -list @s").file("d/s", "-input=one");
-    beside.assert_same().failure("");
-}
-
-#[test(LLVM)]
 fn files_that_cannot_be_opened() {
     let lines = "-type=bc -list -input=missing | -type=zz -list -input=missing | \
         -type=zz -list -input=one | -type= -list -input=one | -type=bc -list -input= | \

@@ -82,6 +82,9 @@ fn response_files() {
     }
     case("-o out @arguments").file("arguments", image).assert_same();
     case("@none").assert_same();
+    // If a response file names another one, the tool searches for it in the working folder, not
+    // beside the first file.
+    case("@d/r").file("d/r", "-o out @s").file("d/s", image).assert_same().failure("");
     case_of(TOOL, ["-o", "@arguments", image]).file("arguments", "out").assert_same();
     case("-o out --image @arguments").file("arguments", "file=one.o").assert_same();
     let line = format!("-o out {image}");

@@ -48,14 +48,21 @@ fn malformed_offload_binaries() {
         "'in': entry 0, device image: 1048576 bytes from 144 lie past the end of the {size} bytes \
          there are (field at offset 56)\n"
     );
+    // No NUL follows the image, which starts at 144.
+    let endless = with(&good, 144, &[b'x'; 8]);
     for (at, value, message) in [
         (32 + 16, 1_u64 << 40, None),
         (32 + 16, u64::MAX, None),
         (32 + 32, 1 << 20, Some(outside)),
         (32 + 32, 1 << 62, None),
+        // The pairs of keys and values start at 72. A NUL ends each string, and keys are text.
         (72, 1 << 40, None),
+        (72, 0, None),
+        (72 + 16, size - 1, None),
+        (72 + 24, 144, None),
     ] {
-        let ran = case_in(number(at, value), "--image=").run(Whose::Ours).failure("");
+        let bytes = with(&endless, at, &value.to_le_bytes());
+        let ran = case_in(bytes, "--image=").run(Whose::Ours).failure("");
         let found = ran.stderr.strip_prefix("llvm-offload-binary: error: ");
         let found = found.unwrap_or_else(|| panic!("{at} {value}: {}", ran.stderr));
         assert_eq!(found, message.as_deref().unwrap_or(found));

@@ -2,8 +2,8 @@
 
 use super::host::Host;
 use super::sysroot::Compiler;
+use crate::run;
 use crate::setup::Setup;
-use crate::{run, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +24,7 @@ impl Builds<'_> {
         let mut cargo = self.setup.cargo();
         self.compiler.lead(&mut cargo);
         cargo
-            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
+            .envs(self.host.environment())
             .env_remove("DISPLAY")
             .env("CARGO_TARGET_DIR", target_folder())
             .args([command, "--locked", "--target", self.host.target]);
@@ -37,10 +37,7 @@ impl Builds<'_> {
         let mut words = self.host.runner();
         words.push(program.display().to_string());
         let mut command = Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
-            .env_remove("DISPLAY");
+        command.args(&words[1..]).envs(self.host.environment()).env_remove("DISPLAY");
         command
     }
 

@@ -4,7 +4,7 @@ use super::builds::Builds;
 use super::host::Runner;
 use super::report::Row;
 use super::{compare, windows};
-use crate::{run, tools};
+use crate::run;
 use std::process::Command;
 
 /// Runs all checks for the host.
@@ -102,7 +102,7 @@ fn static_library(builds: &Builds<'_>) -> Result<(), String> {
     };
     let folder = builds.programs("debug");
     let name = format!("static-library{}", builds.host.exe());
-    let mut link = builds.host.linker(&tools::elsewhere(&run::workspace()));
+    let mut link = builds.host.linker();
     link.arg(run::workspace().join("tests/elsewhere/tests/program.c"))
         .arg(folder.join("liboffload_elsewhere.a"))
         .args(needs.split_whitespace())

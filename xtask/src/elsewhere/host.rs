@@ -2,7 +2,7 @@
 
 use crate::tools::{self, Need};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A system other than this machine's: programs for it are built here, and run without its
@@ -160,11 +160,11 @@ impl Host {
     }
 
     /// Returns the C compiler with the options that link a program for the host.
-    pub fn linker(&self, folder: &Path) -> Command {
+    pub fn linker(&self) -> Command {
         match self.runner {
             Runner::Musl { is_static } => {
                 let mut link = Command::new(MUSL_CC);
-                link.arg("-L").arg(musl_folder(folder));
+                link.arg("-L").arg(musl_folder());
                 if is_static {
                     link.args(["-static", "-no-pie", "-Wl,--eh-frame-hdr"]);
                 }
@@ -184,9 +184,8 @@ impl Host {
         self.runner == Runner::Wine
     }
 
-    /// Returns the variables with which Cargo, `cc` and the runner find their tools. `folder` is
-    /// the folder of [`tools::elsewhere`].
-    pub fn environment(&self, folder: &Path) -> Vec<(String, OsString)> {
+    /// Returns the variables with which Cargo, `cc` and the runner find their tools.
+    pub fn environment(&self) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
         // The crate `cc` knows the names of cross compilers, but Cargo knows no linker's name.
@@ -196,7 +195,7 @@ impl Host {
         }
         match self.runner {
             Runner::Wine => list.extend([
-                ("WINEPREFIX".to_owned(), wine_prefix(folder).into()),
+                ("WINEPREFIX".to_owned(), wine_prefix().into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
                 // Under Wine, tests find Linux programs as files, but cannot start them, so LLVM
                 // counts as missing.
@@ -205,7 +204,7 @@ impl Host {
             ]),
             Runner::Qemu(_) => {}
             Runner::Musl { is_static } => {
-                let musl = musl_folder(folder);
+                let musl = musl_folder();
                 let model = if is_static {
                     "relocation-model=static -C link-arg=-Wl,--eh-frame-hdr"
                 } else {
@@ -226,13 +225,13 @@ impl Host {
 }
 
 /// Returns the folder of Wine's files, which represent a Windows machine.
-pub fn wine_prefix(folder: &Path) -> PathBuf {
-    folder.join("wine")
+pub fn wine_prefix() -> PathBuf {
+    tools::folder("elsewhere/wine")
 }
 
 /// Returns the folder of the libraries for musl that Debian lacks.
-pub fn musl_folder(folder: &Path) -> PathBuf {
-    folder.join("musl")
+pub fn musl_folder() -> PathBuf {
+    tools::folder("elsewhere/musl")
 }
 
 /// The C compiler for musl.

@@ -13,17 +13,16 @@ mod report;
 mod sysroot;
 mod windows;
 
-use crate::run::{self, Failure, Result};
+use crate::run::{Failure, Result};
+use crate::rust_kernels;
 use crate::setup::{self, Scope, Setup};
-use crate::tools;
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
-use std::path::Path;
 use std::time::Instant;
 use sysroot::Compiler;
 
 /// Runs `cargo xtask elsewhere [HOST...]`.
-pub fn command(args: &[String]) -> Result {
+pub fn command(args: &[&str]) -> Result {
     if let Some(other) = args.iter().find(|arg| !HOSTS.iter().any(|host| host.name == **arg)) {
         let names = HOSTS.map(|host| host.name).join(", ");
         let why = NEVER_RUN.iter().find(|(name, _)| name == other);
@@ -32,14 +31,13 @@ pub fn command(args: &[String]) -> Result {
             "`elsewhere` has no host `{other}`{why}; the hosts are {names}"
         )));
     }
-    let wanted = |host: &Host| args.is_empty() || args.iter().any(|arg| arg == host.name);
+    let wanted = |host: &Host| args.is_empty() || args.contains(&host.name);
     let setup = setup::prepare(Scope::All)?;
     let compiler = Compiler::here();
-    compiler.fetch()?;
-    let folder = tools::elsewhere(&run::workspace());
+    rust_kernels::fetch()?;
     let mut rows = Vec::new();
     for host in HOSTS.iter().filter(|host| wanted(host)) {
-        rows.push(run_host(&setup, &compiler, host, &folder));
+        rows.push(run_host(&setup, &compiler, host));
     }
     rows.extend(never_run());
     finish(&rows)
@@ -47,7 +45,7 @@ pub fn command(args: &[String]) -> Result {
 
 /// Runs the step of `ci`: the host that needs least time.
 pub fn in_ci() -> Result {
-    command(&["aarch64".to_owned()])
+    command(&["aarch64"])
 }
 
 /// Returns the rows of the hosts that nothing here can run.
@@ -56,8 +54,8 @@ fn never_run() -> impl Iterator<Item = Row> {
 }
 
 /// Makes the tools that the host needs, and runs its checks.
-fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> Row {
-    let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host));
+fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
+    let made = sysroot::make_tools(host).and_then(|()| compiler.make_std(host));
     if let Err(failure) = made {
         return Row::not_ready(host, failure.text());
     }

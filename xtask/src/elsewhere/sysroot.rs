@@ -3,9 +3,9 @@
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
-use crate::{apt, files, rust_kernels, tools};
+use crate::{apt, files, rust_kernels, setup, tools};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The compiler for other hosts, from Debian's packages. rustup's compiler builds the project
@@ -21,11 +21,6 @@ impl Compiler {
     /// there yet.
     pub fn here() -> Self {
         Self { root: rust_kernels::folder() }
-    }
-
-    /// Unpacks the compiler if it is missing.
-    pub fn fetch(&self) -> Result {
-        rust_kernels::fetch(&self.root)
     }
 
     /// Makes Cargo use this compiler.
@@ -108,14 +103,11 @@ const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition =
 
 /// Whether the programs that run and link for a host are installed.
 pub fn has_tools(host: &Host) -> Result<bool> {
-    if apt::is_here() {
-        return Ok(apt::missing(host.need.packages)?.is_empty());
-    }
-    Ok(host.need.is_found())
+    Ok(setup::missing(&[host.need])?.is_empty())
 }
 
 /// Installs the programs that run and link for a host, and makes the parts that no package has.
-pub fn make_tools(host: &Host, folder: &Path) -> Result {
+pub fn make_tools(host: &Host) -> Result {
     if !has_tools(host)? {
         if !apt::is_here() {
             let need = host.need;
@@ -125,9 +117,9 @@ pub fn make_tools(host: &Host, folder: &Path) -> Result {
         apt::install(&apt::missing(host.need.packages)?)?;
     }
     match host.runner {
-        Runner::Wine => make_wine(host, folder),
+        Runner::Wine => make_wine(host),
         Runner::Qemu(_) => Ok(()),
-        Runner::Musl { .. } => make_musl(folder),
+        Runner::Musl { .. } => make_musl(),
     }
 }
 
@@ -144,17 +136,17 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 /// The path of that library in Wine's files.
 const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
-fn make_wine(host: &Host, folder: &Path) -> Result {
-    let prefix = host::wine_prefix(folder);
+fn make_wine(host: &Host) -> Result {
+    let prefix = host::wine_prefix();
     let library = prefix.join(RANDOM_PLACE);
     if library.is_file() {
         return Ok(());
     }
     files::create(&prefix)?;
     let mut boot = Command::new(tools::WINE_PROGRAM);
-    boot.envs(host.environment(folder)).env_remove("DISPLAY").args(["wineboot", "-i"]);
+    boot.envs(host.environment()).env_remove("DISPLAY").args(["wineboot", "-i"]);
     run::check(&mut boot)?;
-    let source = folder.join("bcryptprimitives.c");
+    let source = tools::folder("elsewhere/bcryptprimitives.c");
     files::write(&source, RANDOM)?;
     let mut compile = Command::new(format!("{}gcc", host.compilers));
     compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
@@ -176,8 +168,8 @@ int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
 
 /// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is
 /// LLVM's, with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
-fn make_musl(folder: &Path) -> Result {
-    let musl = host::musl_folder(folder);
+fn make_musl() -> Result {
+    let musl = host::musl_folder();
     let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
     if script.is_file() && fs::read(&source).is_ok_and(|old| old == FPRINTF_CHK.as_bytes()) {
         return Ok(());
@@ -194,9 +186,8 @@ fn make_musl(folder: &Path) -> Result {
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs link this file: it leads to the archive with the unwinder.
     files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
-    files::write(
+    files::write_script(
         &script,
-        "#!/bin/sh\nexec g++ -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -nostdinc++ \"$@\"\n",
-    )?;
-    run::check(Command::new("chmod").arg("+x").arg(&script))
+        "exec g++ -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -nostdinc++ \"$@\"\n",
+    )
 }

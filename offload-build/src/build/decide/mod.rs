@@ -143,8 +143,8 @@ impl Run<'_> {
     /// Returns the clang that compiles for all targets. Call this function only if no other
     /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
-        let wanted = self.tools.wanted_clang();
-        Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, wanted))?)
+        let version = self.tools.first_clang();
+        Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, version))?)
     }
 
     /// Returns the image of an earlier run, or the way to compile it now, if clang's driver accepts

@@ -40,7 +40,7 @@ pub struct Tools<'a> {
     probes: ProbeCache,
     named: NamedTools<'a>,
     /// The version of clang that knows all targets, according to the tables.
-    wanted_clang: u32,
+    first_clang: u32,
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
     old_ptxas: OnceCell<Option<Ptxas>>,
@@ -71,14 +71,14 @@ impl<'a> Tools<'a> {
 
     fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: NamedTools<'a>) -> Self {
         let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
-        let wanted_clang = offload_format::target::OLDEST_CLANG;
-        Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
+        let first_clang = offload_format::target::OLDEST_CLANG;
+        Self { cargo, probes, named, first_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
     }
 
     /// Prefers a clang of at least this version. The search for `native` or `all` may already have
     /// found an older clang; the next call of [`Tools::clang`] then searches again.
     pub fn prefer_clang(&mut self, version: u32) {
-        self.wanted_clang = version;
+        self.first_clang = version;
         if let Some(Ok(clang)) = self.clang.get()
             && clang.is_older_than(version)
         {
@@ -88,7 +88,7 @@ impl<'a> Tools<'a> {
 
     pub fn clang(&self) -> Search<'_, Clang> {
         once(&self.clang, || {
-            Clang::find(self.cargo, &self.probes, self.named.clang, self.wanted_clang)
+            Clang::find(self.cargo, &self.probes, self.named.clang, self.first_clang)
         })
     }
 
@@ -119,8 +119,8 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the version of clang that knows all targets, according to the tables.
-    pub fn wanted_clang(&self) -> u32 {
-        self.wanted_clang
+    pub fn first_clang(&self) -> u32 {
+        self.first_clang
     }
 
     pub fn nvcc(&self) -> Search<'_, Nvcc> {

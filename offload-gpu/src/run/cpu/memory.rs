@@ -1,7 +1,7 @@
 //! Memory of the program, used in place of a device's memory.
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{allocate, free};
+pub(super) use other_hosts::{allocate, free};
 #[cfg(unix)]
 pub(super) use unix::{allocate, free};
 
@@ -58,7 +58,7 @@ mod unix {
 /// Memory from Rust's allocator, which needs the size again to free it: the size is stored before
 /// the memory.
 #[cfg(not(unix))]
-mod elsewhere {
+mod other_hosts {
     use super::ALIGN;
     use alloc::alloc::{Layout, alloc, dealloc};
     use core::ptr;

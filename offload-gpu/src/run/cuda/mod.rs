@@ -1,8 +1,8 @@
 //! NVIDIA's GPUs, through the CUDA driver.
 
-mod driver;
 #[cfg(feature = "cudarc")]
-mod order;
+mod cudarc_order;
+mod driver;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
@@ -412,7 +412,7 @@ impl Backend for Cuda {
     ) -> Result<()> {
         let _current = self.current()?;
         #[cfg(feature = "cudarc")]
-        order::before(self.driver, launch.stream, &arguments)?;
+        cudarc_order::before(self.driver, launch.stream, &arguments)?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
         // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
@@ -436,7 +436,7 @@ impl Backend for Cuda {
         };
         self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))?;
         #[cfg(feature = "cudarc")]
-        order::after(self.driver, launch.stream, &arguments)?;
+        cudarc_order::after(self.driver, launch.stream, &arguments)?;
         Ok(())
     }
 

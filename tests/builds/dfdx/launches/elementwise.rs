@@ -10,6 +10,14 @@ use std::sync::Arc;
 
 const COUNT: usize = 300;
 
+/// Returns the buffer of an operand, or `None` if the derivative is not computed from it.
+macro_rules! operand {
+    (x x $of:ident) => { $of.data.as_ref() };
+    (fx fx $of:ident) => { $of.data.as_ref() };
+    (xy xy $of:ident) => { $of.data.as_ref() };
+    ($operand:ident $from:ident $of:ident) => { None };
+}
+
 /// Launches an operation of one tensor, and its derivative: from `x`, from the result `fx`, or from
 /// neither.
 macro_rules! unary {
@@ -29,7 +37,9 @@ macro_rules! unary {
         let mut grad = vec(numbers::<$E>(4, numel));
         let before = f64s(&grad);
         let grad_inp = &mut grad;
-        unary!(@ $from cuda, cfg, $module::$bwd, op, inp, out, grad_inp, grad_out);
+        launch!(cuda, cfg, $module::$bwd(
+            op, numel, operand!(x $from inp), grad_inp, operand!(fx $from out), grad_out
+        ));
         let values = f64s(&inp.data).into_iter().zip(f64s(&out.data));
         let gradients = f64s(grad_out).into_iter().zip(before);
         let expected_grad = values.zip(gradients).map(|((x, fx), (by, before))| before + df(x, fx) * by);
@@ -39,17 +49,6 @@ macro_rules! unary {
         let mut inp = inp;
         launch!(cuda, cfg, $module::$fwd(op, numel, None, Arc::make_mut(&mut inp.data)));
         assert_close(stringify!($fwd), &inp.data, expected);
-    }};
-    (@ none $cuda:ident, $cfg:ident, $module:ident::$bwd:ident, $op:ident, $inp:ident, $out:ident, $grad_inp:ident, $grad_out:ident) => {
-        launch!($cuda, $cfg, $module::$bwd($op, $inp.data.len(), None, $grad_inp, None, $grad_out))
-    };
-    (@ fx $cuda:ident, $cfg:ident, $module:ident::$bwd:ident, $op:ident, $inp:ident, $out:ident, $grad_inp:ident, $grad_out:ident) => {{
-        let out_buf = $out.data.as_ref();
-        launch!($cuda, $cfg, $module::$bwd($op, $inp.data.len(), None, $grad_inp, out_buf, $grad_out))
-    }};
-    (@ x $cuda:ident, $cfg:ident, $module:ident::$bwd:ident, $op:ident, $inp:ident, $out:ident, $grad_inp:ident, $grad_out:ident) => {{
-        let (numel, inp_buf) = ($inp.data.len(), $inp.data.as_ref());
-        launch!($cuda, $cfg, $module::$bwd($op, numel, inp_buf, $grad_inp, None, $grad_out))
     }};
 }
 
@@ -70,26 +69,23 @@ macro_rules! binary {
         let info = cuda.dev.htod_copy([shape, lhs.strides, rhs.strides].concat());
         let mut storage: CachableCudaSlice<$E> = vec(numbers(7, numel));
         launch!(cuda, cfg, $module::$fwd(
-            op,
-            numel,             // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &info,             // const size_t *info,
-            lhs.data.as_ref(), // const float *lhs,
-            rhs.data.as_ref(), // const float *rhs,
-            &mut storage,      // float *out,
+            op, numel, S::NUM_DIMS, &info, lhs.data.as_ref(), rhs.data.as_ref(), &mut storage
         ));
         assert_close(stringify!($fwd), &storage, expected.iter().copied());
 
-        let (lhs_len, rhs_len) = (lhs.data.len(), rhs.data.len());
         let all = [shape, strides(shape), rhs.strides, shape, strides(shape), lhs.strides];
         let bwd_info = cuda.dev.htod_copy(all.concat());
         let grad_out = &vec(numbers::<$E>(8, numel));
         let mut grads = [vec(vec![<$E>::from_f64(0.0); numel]), vec(vec![<$E>::from_f64(0.0); numel])];
         let [grad_lhs, grad_rhs] = &mut grads;
-        {
-            let info = bwd_info;
-            binary!(@ $from cuda, cfg, $module::$bwd_lhs, $bwd_rhs, op, numel, info, lhs, rhs, lhs_len, rhs_len, grad_lhs, grad_rhs, grad_out);
-        }
+        launch!(cuda, cfg, $module::$bwd_lhs(
+            op.clone(), numel, S::NUM_DIMS, &bwd_info, operand!(xy $from lhs), grad_lhs,
+            numel / lhs.data.len(), operand!(xy $from rhs), grad_out
+        ));
+        launch!(cuda, cfg, $module::$bwd_rhs(
+            op, numel, S::NUM_DIMS, &bwd_info, operand!(xy $from lhs), operand!(xy $from rhs),
+            grad_rhs, numel / rhs.data.len(), grad_out
+        ));
         let by = f64s(grad_out);
         let gradient = |d: F| values.iter().zip(&by).map(move |(&(x, y), by)| d(x, y) * by);
         assert_close(stringify!($bwd_lhs), &grads[0], gradient(dx));
@@ -98,75 +94,14 @@ macro_rules! binary {
         // In place of one of the two.
         let kept = rhs.data.clone();
         launch!(cuda, cfg, $module::$fwd(
-            op,
-            numel,
-            S::NUM_DIMS,
-            &info,
-            lhs.data.as_ref(),
-            None,
-            Arc::make_mut(&mut rhs.data),
+            op, numel, S::NUM_DIMS, &info, lhs.data.as_ref(), None, Arc::make_mut(&mut rhs.data)
         ));
         assert_close(stringify!($fwd), &rhs.data, expected.iter().copied());
         rhs.data = kept;
         launch!(cuda, cfg, $module::$fwd(
-            op,
-            numel,                        // const size_t numel,
-            S::NUM_DIMS,                  // const size_t num_dims,
-            &info,                        // const size_t *info,
-            None,                         // const float *lhs,
-            rhs.data.as_ref(),            // const float *rhs,
-            Arc::make_mut(&mut lhs.data), // float *out,
+            op, numel, S::NUM_DIMS, &info, None, rhs.data.as_ref(), Arc::make_mut(&mut lhs.data)
         ));
         assert_close(stringify!($fwd), &lhs.data, expected);
-    }};
-    (@ xy $cuda:ident, $cfg:ident, $module:ident::$bwd_lhs:ident, $bwd_rhs:ident, $op:ident, $numel:ident, $info:ident, $lhs:ident, $rhs:ident, $lhs_len:ident, $rhs_len:ident, $grad_lhs:ident, $grad_rhs:ident, $grad_out:ident) => {{
-        let (lhs_buf, rhs_buf) = ($lhs.data.as_ref(), $rhs.data.as_ref());
-        launch!($cuda, $cfg, $module::$bwd_lhs(
-            $op.clone(),       // const OP_STRUCT op,
-            $numel,            // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &$info,            // const size_t *info,
-            lhs_buf,           // const TYPENAME *lhs,
-            $grad_lhs,         // TYPENAME *grad_lhs,
-            $numel / $lhs_len, // const size_t chunk_len,
-            rhs_buf,           // const TYPENAME *rhs,
-            $grad_out,         // const TYPENAME *grad_out
-        ));
-        launch!($cuda, $cfg, $module::$bwd_rhs(
-            $op,               // const OP_STRUCT op,
-            $numel,            // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &$info,            // const size_T * info,
-            lhs_buf,           // const TYPENAME *lhs,
-            rhs_buf,           // const TYPENAME *rhs,
-            $grad_rhs,         // TYPENAME *grad_rhs,
-            $numel / $rhs_len, // const size_t chunk_len,
-            $grad_out,         // const TYPENAME *grad_out
-        ));
-    }};
-    (@ none $cuda:ident, $cfg:ident, $module:ident::$bwd_lhs:ident, $bwd_rhs:ident, $op:ident, $numel:ident, $info:ident, $lhs:ident, $rhs:ident, $lhs_len:ident, $rhs_len:ident, $grad_lhs:ident, $grad_rhs:ident, $grad_out:ident) => {{
-        launch!($cuda, $cfg, $module::$bwd_lhs(
-            $op.clone(),       // const OP_STRUCT op,
-            $numel,            // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &$info,            // const size_t *info,
-            None,              // const TYPENAME *lhs,
-            $grad_lhs,         // TYPENAME *grad_lhs,
-            $numel / $lhs_len, // const size_t chunk_len,
-            None,              // const TYPENAME *rhs,
-            $grad_out,         // const TYPENAME *grad_out
-        ));
-        launch!($cuda, $cfg, $module::$bwd_rhs(
-            $op,               // const OP_STRUCT op,
-            $numel,            // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &$info,            // const size_T * info,
-            None,              // const TYPENAME *lhs,
-            None,              // const TYPENAME *rhs,
-            $grad_rhs,         // TYPENAME *grad_rhs,
-            $numel / $rhs_len, // const size_t chunk_len,
-            $grad_out,         // const TYPENAME *grad_out
-        ));
     }};
 }
 
@@ -188,28 +123,15 @@ macro_rules! compare {
 
         let mut storage: CachableCudaSlice<bool> = vec(vec![false; numel]);
         launch!(cuda, cfg, cmp::$fwd(
-            numel,             // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &dims,             // const size_t *dims,
-            lhs.data.as_ref(), // const float *lhs,
-            &lhs_strides,      // const size_t *lhs_strides,
-            rhs.data.as_ref(), // const float *rhs,
-            &rhs_strides,      // const size_t *rhs_strides,
-            &mut storage,      // bool *out,
-            &out_strides,      // const size_t *out_strides
+            numel, S::NUM_DIMS, &dims, lhs.data.as_ref(), &lhs_strides, rhs.data.as_ref(),
+            &rhs_strides, &mut storage, &out_strides
         ));
         let expected = contents(&lhs.data).iter().zip(contents(&rhs.data)).map(|(x, y)| x $is y);
         assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($fwd));
 
         launch!(cuda, cfg, cmp::$scalar_fwd(
-            numel,             // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &dims,             // const size_t *dims,
-            lhs.data.as_ref(), // const float *lhs,
-            &lhs_strides,      // const size_t *lhs_strides,
-            scalar,            // float scalar,
-            &mut storage,      // bool *out,
-            &out_strides,      // const size_t *out_strides
+            numel, S::NUM_DIMS, &dims, lhs.data.as_ref(), &lhs_strides, scalar, &mut storage,
+            &out_strides
         ));
         let expected = contents(&lhs.data).iter().map(|x| *x $is scalar);
         assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($scalar_fwd));
@@ -269,14 +191,8 @@ macro_rules! boolean {
         let lhs_strides: CudaSlice<usize> = cuda.dev.htod_copy(lhs.strides.into());
         let rhs_strides: CudaSlice<usize> = cuda.dev.htod_copy(rhs.strides.into());
         launch!(cuda, cfg, boolean::$kernel(
-            numel,             // const size_t numel,
-            S::NUM_DIMS,       // const size_t num_dims,
-            &dims,             // const size_t *dims,
-            lhs.data.as_ref(), // const bool *lhs,
-            &lhs_strides,      // const size_t *lhs_strides,
-            rhs.data.as_ref(), // const bool *rhs,
-            &rhs_strides,      // const size_t *rhs_strides,
-            &mut storage,      // bool *out,
+            numel, S::NUM_DIMS, &dims, lhs.data.as_ref(), &lhs_strides, rhs.data.as_ref(),
+            &rhs_strides, &mut storage
         ));
         let expected = contents(&lhs.data).iter().zip(contents(&rhs.data)).map(|(&x, &y)| x $of y);
         assert_eq!(contents(&storage), expected.collect::<Vec<bool>>(), "{}", stringify!($kernel));
@@ -288,15 +204,7 @@ fn boolean_not(cuda: &Cuda) {
     let numel = inp.data.len();
     let cfg = launch_cfg::<128>(numel as u32);
     let mut storage = vec(vec![false; numel]);
-    launch!(
-        cuda,
-        cfg,
-        boolean::boolean_not(
-            numel,             // const size_t numel,
-            inp.data.as_ref(), // const bool *inp,
-            &mut storage,      // bool *out
-        )
-    );
+    launch!(cuda, cfg, boolean::boolean_not(numel, inp.data.as_ref(), &mut storage));
     assert_eq!(contents(&storage), contents(&inp.data).iter().map(|x| !x).collect::<Vec<bool>>());
 }
 

@@ -47,17 +47,9 @@ macro_rules! pool2d {
         let inp_strides = cuda.dev.htod_copy(inp.strides.into());
         let out_strides = cuda.dev.htod_copy(out.strides.into());
         let cfg = launch_cfg::<128>(out.data.len() as u32);
-        launch!(
-            cuda,
-            cfg,
-            pool2d::$fwd(
-                op,                           // const Pool2dOp op,
-                &inp_strides,                 // const size_t *inp_strides,
-                &out_strides,                 // const size_t *out_strides,
-                inp.data.as_ref(),            // const float *inp,
-                Arc::make_mut(&mut out.data), // float *out
-            )
-        );
+        launch!(cuda, cfg, pool2d::$fwd(
+            op, &inp_strides, &out_strides, inp.data.as_ref(), Arc::make_mut(&mut out.data)
+        ));
         let values = f64s(&inp.data);
         let most: Vec<f64> = indexes(small)
             .map(|[b, c, y, x]| {
@@ -73,19 +65,9 @@ macro_rules! pool2d {
         let mut grad = vec(vec![<$E>::from_f64(0.0); inp.data.len()]);
         let grad_inp = &mut grad;
         let cfg = launch_cfg::<128>(inp.data.len() as u32);
-        launch!(
-            cuda,
-            cfg,
-            pool2d::$bwd(
-                op,                // const Pool2dOp op,
-                &inp_strides,      // const size_t *inp_strides,
-                &out_strides,      // const size_t *out_strides,
-                inp.data.as_ref(), // const float *inp,
-                grad_inp,          // float *grad_inp,
-                out.data.as_ref(), // const float *out,
-                grad_out,          // const float *grad_out
-            )
-        );
+        launch!(cuda, cfg, pool2d::$bwd(
+            op, &inp_strides, &out_strides, inp.data.as_ref(), grad_inp, out.data.as_ref(), grad_out
+        ));
         let expected = indexes(large).zip(&values).map(|([b, c, y, x], value)| {
             let from = at(small, [b, c, y / 2, x / 2]);
             if most[from] == *value { by[from] } else { 0.0 }
@@ -111,11 +93,9 @@ macro_rules! upscale2d {
         let mut out: Tensor<4, $E> = Tensor::new(large, numbers(5, large.iter().product()));
         let strides = cuda.dev.htod_copy(inp.strides.into());
         let cfg = launch_cfg::<128>(out.data.len() as u32);
-        launch!(
-            cuda,
-            cfg,
-            upscale2d::$fwd(op, &strides, inp.data.as_ref(), Arc::make_mut(&mut out.data),)
-        );
+        launch!(cuda, cfg, upscale2d::$fwd(
+            op, &strides, inp.data.as_ref(), Arc::make_mut(&mut out.data)
+        ));
         let from = |[b, c, y, x]: [usize; 4]| at(small, [b, c, y / 2, x / 2]);
         let values = f64s(&inp.data);
         assert_close(stringify!($fwd), &out.data, indexes(large).map(|it| values[from(it)]));
@@ -193,28 +173,7 @@ pub fn run(cuda: &Cuda) {
     upscale2d!(cuda, f32, nearest_upscale2d_fwd_f32, nearest_upscale2d_bwd_f32);
     upscale2d!(cuda, f64, nearest_upscale2d_fwd_f64, nearest_upscale2d_bwd_f64);
     upscale2d!(cuda, f16, nearest_upscale2d_fwd_f16, nearest_upscale2d_bwd_f16);
-    conv2d!(
-        cuda,
-        f32,
-        unfold_input_into_patches_f32,
-        unfold_output_into_patches_f32,
-        transpose_filters_f32,
-        sum_transposed_filters_f32
-    );
-    conv2d!(
-        cuda,
-        f64,
-        unfold_input_into_patches_f64,
-        unfold_output_into_patches_f64,
-        transpose_filters_f64,
-        sum_transposed_filters_f64
-    );
-    conv2d!(
-        cuda,
-        f16,
-        unfold_input_into_patches_f16,
-        unfold_output_into_patches_f16,
-        transpose_filters_f16,
-        sum_transposed_filters_f16
-    );
+    conv2d!(cuda, f32, unfold_input_into_patches_f32, unfold_output_into_patches_f32, transpose_filters_f32, sum_transposed_filters_f32);
+    conv2d!(cuda, f64, unfold_input_into_patches_f64, unfold_output_into_patches_f64, transpose_filters_f64, sum_transposed_filters_f64);
+    conv2d!(cuda, f16, unfold_input_into_patches_f16, unfold_output_into_patches_f16, transpose_filters_f16, sum_transposed_filters_f16);
 }

@@ -91,11 +91,9 @@ macro_rules! rmsprop {
         let grad = &vec(numbers::<$E>(12, COUNT));
         let numel = param.len();
         let cfg = launch_cfg::<128>(numel as u32);
-        launch!(
-            cuda,
-            cfg,
-            rmsprop::$kernel(opt_cfg, numel, param, momentum, square_avg, grad_avg, grad)
-        );
+        launch!(cuda, cfg, rmsprop::$kernel(
+            opt_cfg, numel, param, momentum, square_avg, grad_avg, grad
+        ));
         let grad = f64s(grad);
         let square = |at: usize| before[2][at] + 0.25 * (grad[at].powi(2) - before[2][at]);
         let momentum = |at: usize| before[1][at] * 0.5 + grad[at] / (square(at) + 0.5).sqrt();

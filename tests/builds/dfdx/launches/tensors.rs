@@ -21,20 +21,9 @@ macro_rules! roll {
         let inp_strides = cuda.dev.htod_copy(inp.strides.into());
         let out_strides = cuda.dev.htod_copy(strides(inp.shape).into());
         let mut out: CachableCudaSlice<$E> = vec(numbers(2, numel));
-        launch!(
-            cuda,
-            cfg,
-            roll::$fwd_kernel(
-                op,
-                S::NUM_DIMS,
-                numel,
-                &dims,
-                &inp_strides,
-                &out_strides,
-                inp.data.as_ref(),
-                &mut out,
-            )
-        );
+        launch!(cuda, cfg, roll::$fwd_kernel(
+            op, S::NUM_DIMS, numel, &dims, &inp_strides, &out_strides, inp.data.as_ref(), &mut out
+        ));
         let values = f64s(&inp.data);
         let from = |at: usize, by: usize| at / COLUMNS * COLUMNS + (at % COLUMNS + by) % COLUMNS;
         assert_close(
@@ -46,20 +35,9 @@ macro_rules! roll {
         let grad_out = &out;
         let mut grad = vec(vec![<$E>::from_f64(0.0); numel]);
         let grad_inp = &mut grad;
-        launch!(
-            cuda,
-            cfg,
-            roll::$bwd_kernel(
-                op,
-                S::NUM_DIMS,
-                numel,
-                &dims,
-                &inp_strides,
-                &out_strides,
-                grad_inp,
-                grad_out,
-            )
-        );
+        launch!(cuda, cfg, roll::$bwd_kernel(
+            op, S::NUM_DIMS, numel, &dims, &inp_strides, &out_strides, grad_inp, grad_out
+        ));
         assert_close(stringify!($bwd_kernel), &grad, values);
     }};
 }
@@ -80,19 +58,10 @@ macro_rules! attention_reshape {
         let numel = hidden * (sequence_length + 2 * total);
         let op = AttentionReshapeOp { numel, num_heads, head_dim, sequence_length, past_length };
         let cfg = launch_cfg::<128>(numel as u32);
-        launch!(
-            cuda,
-            cfg,
-            attention_reshape::$kernel(
-                op,
-                qkv.data.as_ref(),
-                past_key.data.as_ref(),
-                past_value.data.as_ref(),
-                &mut q_storage,
-                &mut k_storage,
-                &mut v_storage,
-            )
-        );
+        launch!(cuda, cfg, attention_reshape::$kernel(
+            op, qkv.data.as_ref(), past_key.data.as_ref(), past_value.data.as_ref(), &mut q_storage,
+            &mut k_storage, &mut v_storage
+        ));
         let [qkv, past_key, past_value] =
             [&qkv.data, &past_key.data, &past_value.data].map(|it| f64s(it));
         let of = |which: usize, row: usize, head: usize, at: usize| {
@@ -137,22 +106,10 @@ macro_rules! choose {
         let cond_strides: CudaSlice<usize> = cuda.dev.htod_copy(cond.strides.into());
         let lhs_strides: CudaSlice<usize> = cuda.dev.htod_copy(lhs.strides.into());
         let rhs_strides: CudaSlice<usize> = cuda.dev.htod_copy(rhs.strides.into());
-        launch!(
-            cuda,
-            cfg,
-            choose::$fwd(
-                numel,              // const size_t numel,
-                S::NUM_DIMS,        // const size_t num_dims,
-                &dims,              // const size_t *dims,
-                cond.data.as_ref(), // const bool *cond,
-                &cond_strides,      // const size_t *cond_strides,
-                lhs.data.as_ref(),  // const float *lhs,
-                &lhs_strides,       // const size_t *lhs_strides,
-                rhs.data.as_ref(),  // const float *rhs,
-                &rhs_strides,       // const size_t *rhs_strides,
-                &mut storage,       // float *out,
-            )
-        );
+        launch!(cuda, cfg, choose::$fwd(
+            numel, S::NUM_DIMS, &dims, cond.data.as_ref(), &cond_strides, lhs.data.as_ref(),
+            &lhs_strides, rhs.data.as_ref(), &rhs_strides, &mut storage
+        ));
         let (x, y) = (f64s(&lhs.data), f64s(&rhs.data));
         let pick = |at: usize, x: f64, y: f64| if at % 3 == 0 { x } else { y };
         assert_close(stringify!($fwd), &storage, (0..COUNT).map(|at| pick(at, x[at], y[at])));
@@ -160,22 +117,10 @@ macro_rules! choose {
         let grad_out = &storage;
         let mut grads = [0, 1].map(|_| vec(vec![<$E>::from_f64(0.0); numel]));
         let [grad_lhs, grad_rhs] = &mut grads;
-        launch!(
-            cuda,
-            cfg,
-            choose::$bwd(
-                numel,              // const size_t numel,
-                S::NUM_DIMS,        // const size_t num_dims,
-                &dims,              // const size_t *dims,
-                cond.data.as_ref(), // const bool *cond,
-                &cond_strides,      // const size_t *cond_strides,
-                grad_lhs,           // float *grad_lhs,
-                &lhs_strides,       // const size_t *lhs_strides,
-                grad_rhs,           // float *grad_rhs,
-                &rhs_strides,       // const size_t *rhs_strides,
-                grad_out,           // const float *grad_out,
-            )
-        );
+        launch!(cuda, cfg, choose::$bwd(
+            numel, S::NUM_DIMS, &dims, cond.data.as_ref(), &cond_strides, grad_lhs, &lhs_strides,
+            grad_rhs, &rhs_strides, grad_out
+        ));
         assert_close(stringify!($bwd), &grads[0], (0..COUNT).map(|at| pick(at, x[at], 0.0)));
         assert_close(stringify!($bwd), &grads[1], (0..COUNT).map(|at| pick(at, 0.0, y[at])));
     }};
@@ -200,23 +145,10 @@ macro_rules! gather_and_select {
             let idx_dims = cuda.dev.htod_copy(idx.shape.into());
             let inp_strides = cuda.dev.htod_copy(inp.strides.into());
             let idx_strides = cuda.dev.htod_copy(idx.strides.into());
-            launch!(
-                cuda,
-                cfg,
-                gather::$gather_fwd(
-                    numel,             // const size_t numel,
-                    inp.data.as_ref(), // const float *inp,
-                    Src::NUM_DIMS,     // const size_t inp_num_dims,
-                    &inp_dims,         // const size_t *inp_dims,
-                    &inp_strides,      // const size_t *inp_strides,
-                    idx.data.as_ref(), // const float *idx,
-                    Idx::NUM_DIMS,     // const size_t idx_num_dims,
-                    &idx_dims,         // const size_t *idx_dims,
-                    &idx_strides,      // const size_t *idx_strides,
-                    &mut storage,      // float *out,
-                    Dst::NUM_DIMS,     // const size_t out_num_dims,
-                )
-            );
+            launch!(cuda, cfg, gather::$gather_fwd(
+                numel, inp.data.as_ref(), Src::NUM_DIMS, &inp_dims, &inp_strides, idx.data.as_ref(),
+                Idx::NUM_DIMS, &idx_dims, &idx_strides, &mut storage, Dst::NUM_DIMS
+            ));
             let expected: Vec<f64> =
                 (0..numel).map(|at| values[at / 4 * COLUMNS + from[at]]).collect();
             assert_close(stringify!($gather_fwd), &storage, expected.iter().copied());
@@ -224,23 +156,10 @@ macro_rules! gather_and_select {
             let grad_out = &storage;
             let mut grad = vec(vec![<$E>::from_f64(0.0); COUNT]);
             let grad_inp = &mut grad;
-            launch!(
-                cuda,
-                cfg,
-                gather::$gather_bwd(
-                    numel,             // const size_t numel,
-                    grad_inp,          // float *grad_inp,
-                    Src::NUM_DIMS,     // const size_t inp_num_dims,
-                    &inp_dims,         // const size_t *inp_dims,
-                    &inp_strides,      // const size_t *inp_strides,
-                    idx.data.as_ref(), // const float *idx,
-                    Idx::NUM_DIMS,     // const size_t idx_num_dims,
-                    &idx_dims,         // const size_t *idx_dims,
-                    &idx_strides,      // const size_t *idx_strides,
-                    grad_out,          // const float *grad_out,
-                    Dst::NUM_DIMS,     // const size_t out_num_dims,
-                )
-            );
+            launch!(cuda, cfg, gather::$gather_bwd(
+                numel, grad_inp, Src::NUM_DIMS, &inp_dims, &inp_strides, idx.data.as_ref(),
+                Idx::NUM_DIMS, &idx_dims, &idx_strides, grad_out, Dst::NUM_DIMS
+            ));
             let mut sums = vec![0.0; COUNT];
             expected
                 .iter()
@@ -263,24 +182,10 @@ macro_rules! gather_and_select {
             let inp_strides = cuda.dev.htod_copy(inp.strides.into());
             let idx_strides = cuda.dev.htod_copy(idx.strides.into());
             let dst_strides = cuda.dev.htod_copy(strides(dst).into());
-            launch!(
-                cuda,
-                cfg,
-                select::$select_fwd(
-                    numel,             // const size_t numel,
-                    inp.data.as_ref(), // const float *inp,
-                    Src::NUM_DIMS,     // const size_t inp_num_dims,
-                    &inp_dims,         // const size_t *inp_dims,
-                    &inp_strides,      // const size_t *inp_strides,
-                    idx.data.as_ref(), // const float *idx,
-                    Idx::NUM_DIMS,     // const size_t idx_num_dims,
-                    &idx_dims,         // const size_t *idx_dims,
-                    &idx_strides,      // const size_t *idx_strides,
-                    &mut storage,      // float *out,
-                    &dst_dims,         // const size_t *out_dims,
-                    &dst_strides,      // const size_t *out_strides
-                )
-            );
+            launch!(cuda, cfg, select::$select_fwd(
+                numel, inp.data.as_ref(), Src::NUM_DIMS, &inp_dims, &inp_strides, idx.data.as_ref(),
+                Idx::NUM_DIMS, &idx_dims, &idx_strides, &mut storage, &dst_dims, &dst_strides
+            ));
             let expected: Vec<f64> = (0..numel).map(|at| values[at * COLUMNS + from[at]]).collect();
             assert_close(stringify!($select_fwd), &storage, expected.iter().copied());
 
@@ -288,24 +193,10 @@ macro_rules! gather_and_select {
             let grad_out = &storage;
             let mut grad = vec(vec![<$E>::from_f64(0.0); COUNT]);
             let grad_inp = &mut grad;
-            launch!(
-                cuda,
-                cfg,
-                select::$select_bwd(
-                    numel,             // const size_t numel,
-                    grad_inp,          // float *grad_inp,
-                    Src::NUM_DIMS,     // const size_t inp_num_dims,
-                    &inp_dims,         // const size_t *inp_dims,
-                    &inp_strides,      // const size_t *inp_strides,
-                    idx.data.as_ref(), // const float *idx,
-                    Idx::NUM_DIMS,     // const size_t idx_num_dims,
-                    &idx_dims,         // const size_t *idx_dims,
-                    &idx_strides,      // const size_t *idx_strides,
-                    grad_out,          // const float *grad_out,
-                    &out_dims,         // const size_t *out_dims,
-                    &out_strides,      // const size_t *out_strides
-                )
-            );
+            launch!(cuda, cfg, select::$select_bwd(
+                numel, grad_inp, Src::NUM_DIMS, &inp_dims, &inp_strides, idx.data.as_ref(),
+                Idx::NUM_DIMS, &idx_dims, &idx_strides, grad_out, &out_dims, &out_strides
+            ));
             let mut sums = vec![0.0; COUNT];
             expected.iter().enumerate().for_each(|(at, by)| sums[at * COLUMNS + from[at]] += by);
             assert_close(stringify!($select_bwd), &grad, sums);
@@ -327,19 +218,9 @@ macro_rules! slice_fwd {
         let mut storage: CachableCudaSlice<$E> = vec(vec![of(0); numel]);
         let dims: CudaSlice<usize> = cuda.dev.htod_copy(dst.into());
         let strides: CudaSlice<usize> = cuda.dev.htod_copy(inp.strides.into());
-        launch!(
-            cuda,
-            cfg,
-            slice::$fwd(
-                numel,             // const size_t numel,
-                Src::NUM_DIMS,     // const size_t num_dims,
-                &dims,             // const size_t *dims,
-                &strides,          // const size_t *strides,
-                start_idx,         // const size_t offset,
-                inp.data.as_ref(), // const T *inp,
-                &mut storage,      // T *out
-            )
-        );
+        launch!(cuda, cfg, slice::$fwd(
+            numel, Src::NUM_DIMS, &dims, &strides, start_idx, inp.data.as_ref(), &mut storage
+        ));
         assert_eq!(contents(&storage), &contents(&inp.data)[start_idx..][..numel], "{}", stringify!($fwd));
     }};
 }
@@ -357,19 +238,9 @@ macro_rules! slice_bwd {
         let mut grad = vec(numbers::<$E>(12, COUNT));
         let mut expected = f64s(&grad);
         let grad_inp = &mut grad;
-        launch!(
-            cuda,
-            cfg,
-            slice::$bwd(
-                numel,         // const size_t numel,
-                Src::NUM_DIMS, // const size_t num_dims,
-                &dims,         // const size_t *dims,
-                &strides,      // const size_t *strides,
-                start_idx,     // const size_t offset,
-                grad_inp,      // T *grad_inp,
-                grad_out,      // const T *out
-            )
-        );
+        launch!(cuda, cfg, slice::$bwd(
+            numel, Src::NUM_DIMS, &dims, &strides, start_idx, grad_inp, grad_out
+        ));
         expected[start_idx..].iter_mut().zip(f64s(grad_out)).for_each(|(sum, by)| *sum += by);
         assert_close(stringify!($bwd), &grad, expected);
     }};
@@ -392,37 +263,19 @@ macro_rules! reduce {
         let cfg = launch_cfg::<128>(physical_numel as u32);
 
         let mut storage: CachableCudaSlice<$E> = vec(vec![<$E>::from_f64(0.0); dst]);
-        launch!(
-            cuda,
-            cfg,
-            sum_to::$sum_fwd(
-                physical_numel,    // const size_t numel,
-                num_dims,          // const size_t num_dims,
-                elems_per_thread,  // const float elems_per_thread,
-                chunk_len,         // const size_t chunk_len,
-                &info,             // const size_t *info,
-                inp.data.as_ref(), // const float *inp,
-                &mut storage,      // float *out
-            )
-        );
+        launch!(cuda, cfg, sum_to::$sum_fwd(
+            physical_numel, num_dims, elems_per_thread, chunk_len, &info, inp.data.as_ref(),
+            &mut storage
+        ));
         assert_close(stringify!($sum_fwd), &storage, rows.iter().map(|row| row.iter().sum()));
 
         let mut storage: CachableCudaSlice<$E> = vec(numbers(14, dst));
         let few = launch_cfg::<128>(dst as u32);
         launch!(cuda, few, max_to::$fill_with(&mut storage, <$E>::NEG_INFINITY, dst));
         assert_close(stringify!($fill_with), &storage, vec![f64::NEG_INFINITY; dst]);
-        launch!(
-            cuda,
-            cfg,
-            max_to::$max_fwd(
-                physical_numel,    // const size_t numel,
-                num_dims,          // const size_t num_dims,
-                chunk_len,         // const size_t chunk_len,
-                &info,             // const size_t *info,
-                inp.data.as_ref(), // const float *inp,
-                &mut storage,      // float *out
-            )
-        );
+        launch!(cuda, cfg, max_to::$max_fwd(
+            physical_numel, num_dims, chunk_len, &info, inp.data.as_ref(), &mut storage
+        ));
         let most: Vec<f64> =
             rows.iter().map(|row| row.iter().copied().fold(f64::MIN, f64::max)).collect();
         assert_close(stringify!($max_fwd), &storage, most.iter().copied());
@@ -434,35 +287,16 @@ macro_rules! reduce {
         let by = f64s(grad_out);
         let mut grad = vec(vec![<$E>::from_f64(0.0); physical_numel]);
         let grad_inp = &mut grad;
-        launch!(
-            cuda,
-            cfg,
-            sum_to::$sum_bwd(
-                physical_numel,   // const size_t numel,
-                Src::NUM_DIMS,    // const size_t num_dims,
-                elems_per_thread, // const float elems_per_thread,
-                &info,            // const size_t *info,
-                grad_inp,         // float *grad_inp,
-                grad_out,         // const float *grad_out,
-            )
-        );
+        launch!(cuda, cfg, sum_to::$sum_bwd(
+            physical_numel, Src::NUM_DIMS, elems_per_thread, &info, grad_inp, grad_out
+        ));
         assert_close(stringify!($sum_bwd), &grad, (0..COUNT).map(|at| by[at / COLUMNS]));
         let mut grad = vec(vec![<$E>::from_f64(0.0); physical_numel]);
         let grad_inp = &mut grad;
-        launch!(
-            cuda,
-            cfg,
-            max_to::$max_bwd(
-                physical_numel,    // const size_t numel,
-                Src::NUM_DIMS,     // const size_t num_dims,
-                elems_per_thread,  // const float elems_per_thread,
-                &info,             // const size_t *info,
-                inp.data.as_ref(), // const float *inp,
-                grad_inp,          // float *grad_inp,
-                out.data.as_ref(), // const float *out,
-                grad_out,          // const float *grad_out,
-            )
-        );
+        launch!(cuda, cfg, max_to::$max_bwd(
+            physical_numel, Src::NUM_DIMS, elems_per_thread, &info, inp.data.as_ref(), grad_inp,
+            out.data.as_ref(), grad_out
+        ));
         let is_most = |at: usize| rows[at / COLUMNS][at % COLUMNS] == most[at / COLUMNS];
         assert_close(
             stringify!($max_bwd),
@@ -502,31 +336,7 @@ pub fn run(cuda: &Cuda) {
     slice_bwd!(cuda, f32, slice_bwd_f32);
     slice_bwd!(cuda, f64, slice_bwd_f64);
     slice_bwd!(cuda, f16, slice_bwd_f16);
-    reduce!(
-        cuda,
-        f32,
-        sum_to_fwd_f32,
-        sum_to_bwd_f32,
-        max_to_fwd_f32,
-        max_to_bwd_f32,
-        fill_with_f32
-    );
-    reduce!(
-        cuda,
-        f64,
-        sum_to_fwd_f64,
-        sum_to_bwd_f64,
-        max_to_fwd_f64,
-        max_to_bwd_f64,
-        fill_with_f64
-    );
-    reduce!(
-        cuda,
-        f16,
-        sum_to_fwd_f16,
-        sum_to_bwd_f16,
-        max_to_fwd_f16,
-        max_to_bwd_f16,
-        fill_with_f16
-    );
+    reduce!(cuda, f32, sum_to_fwd_f32, sum_to_bwd_f32, max_to_fwd_f32, max_to_bwd_f32, fill_with_f32);
+    reduce!(cuda, f64, sum_to_fwd_f64, sum_to_bwd_f64, max_to_fwd_f64, max_to_bwd_f64, fill_with_f64);
+    reduce!(cuda, f16, sum_to_fwd_f16, sum_to_bwd_f16, max_to_fwd_f16, max_to_bwd_f16, fill_with_f16);
 }

@@ -4,7 +4,7 @@
 use crate::{SIZE, address, launch};
 use offload_gpu::run::{Buffer, Device, Launch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, mpsc};
 use std::thread;
 
 /// The number of times that each program repeats its work.
@@ -13,13 +13,10 @@ const ROUNDS: usize = 6;
 pub fn run(name: &str) {
     match name {
         "mutex" => mutex(),
-        "rwlock" => rwlock(),
         "channel" => channel(),
         "scoped_threads" => scoped_threads(),
         "pool" => pool(),
         "reused_allocations" => reused_allocations(),
-        "condvar" => condvar(),
-        "barrier" => barrier(),
         "shared_device" => shared_device(),
         "spin_lock" => spin_lock(),
         "overlapping_launches" => overlapping_launches(),
@@ -60,18 +57,6 @@ fn mutex() {
         }
     });
     assert_eq!(data.lock().unwrap().sum(), SIZE as f32);
-}
-
-fn rwlock() {
-    let data = RwLock::new(Data::new());
-    thread::scope(|scope| {
-        scope.spawn(|| (0..ROUNDS).for_each(|_| data.write().unwrap().step()));
-        for _ in 0..2 {
-            scope.spawn(|| {
-                (0..ROUNDS).for_each(|_| assert_eq!(data.read().unwrap().sum(), SIZE as f32))
-            });
-        }
-    });
 }
 
 fn channel() {
@@ -127,40 +112,6 @@ fn reused_allocations() {
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| (0..ROUNDS).for_each(|_| Data::new().step()));
-        }
-    });
-}
-
-fn condvar() {
-    let turn = (Mutex::new((0_usize, Data::new())), Condvar::new());
-    thread::scope(|scope| {
-        for own in 0..2 {
-            let (state, changed) = &turn;
-            scope.spawn(move || {
-                for _ in 0..ROUNDS {
-                    let mut state =
-                        changed.wait_while(state.lock().unwrap(), |state| state.0 != own).unwrap();
-                    state.1.step();
-                    state.0 = 1 - own;
-                    changed.notify_all();
-                }
-            });
-        }
-    });
-}
-
-fn barrier() {
-    let (all, phase) = ([Mutex::new(Data::new()), Mutex::new(Data::new())], Barrier::new(2));
-    thread::scope(|scope| {
-        for own in 0..2 {
-            let (all, phase) = (&all, &phase);
-            scope.spawn(move || {
-                for round in 0..ROUNDS {
-                    // `try_lock` succeeds, because the barrier orders the threads.
-                    all[(own + round) % 2].try_lock().unwrap().step();
-                    phase.wait();
-                }
-            });
         }
     });
 }
