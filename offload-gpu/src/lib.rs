@@ -1,5 +1,5 @@
-//! GPU code in Rust programs: packs of images inside the program, selection of the image for a GPU,
-//! and launches of its kernels.
+//! GPU code in Rust programs: embeds packs of images in the program, selects the image for a GPU,
+//! and launches its kernels.
 //!
 //! ```toml
 //! [dependencies]
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! In the program, a macro embeds the pack and generates a function for each kernel. The program
-//! then launches a kernel on the device that it finds:
+//! then finds a device and launches a kernel on it:
 //!
 //! ```
 //! # mod kernels {
@@ -55,7 +55,7 @@
 //! }
 //! ```
 //!
-//! A program that loads images itself embeds only the pack, and selects the image for a device:
+//! A program that loads images itself embeds only the pack and selects an image for its device:
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
@@ -80,40 +80,39 @@
 //!
 //! | item | description |
 //! |---|---|
-//! | [`include_offload!`] | embeds the build script's pack, or a file, in the program |
+//! | [`include_offload!`] | embeds the build script's pack or a file in the program |
 //! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | embeds the pack with a function for each kernel |
-//! | [`types`], [`Alike`] | half-precision numbers, vectors and other types in kernels that Rust lacks |
+//! | [`types`], [`Alike`] | half-precision numbers, vectors and other types of kernels that Rust lacks |
 //! | [`NamedKernel`], [`NamedCall`], [`AnyArgument`], [`Arguments`], [`CallError`] | kernels whose names the program chooses at run time |
 //! | [`Variable`] | `__constant__` and `__device__` variables of the sources |
 //! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what a pack contains |
-//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether a pack's images are stored as they are, or compressed |
-//! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
-//! | [`assert_supports`] | checks in the program's own tests that a pack runs on these GPUs |
-//! | [`linked_packs`] | all packs that the program retains, on 64-bit ELF systems; none on other systems |
+//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether a pack's images are stored plain or compressed |
+//! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules that select an image for a device |
+//! | [`assert_supports`] | checks in the program's own tests that a pack supports given GPUs |
+//! | [`linked_packs`] | all packs that the program retains (empty except on 64-bit ELF systems) |
 //!
 //! This crate needs no `std`, except for some features:
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `run`, which is on by default | [`mod@run`]; needs std. Without the feature, the module is not compiled |
-//! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without the feature, only `include_kernels!("saxpy")` remains, and no Rust parser (`syn`) is compiled |
+//! | `run`, which is on by default | [`mod@run`]; needs std |
+//! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without this feature, only `include_kernels!("saxpy")` is available, and the Rust parser (`syn`) is not compiled |
 //! | `half` | `f16` and `bf16` from the crate `half` as arguments, by value and in buffers |
-//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` from the crate `cudarc` as arguments; enables `run`. `BufferEvent` documents the order of work |
+//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` from the crate `cudarc` as arguments; enables `run`. `BufferEvent` documents how launches are ordered with cudarc's work |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
-//! | `files` | embedding of files by their paths: `include_offload!(path = …)` and `include_kernels!(path = …)` |
+//! | `files` | files that are embedded by their paths: `include_offload!(path = …)` and `include_kernels!(path = …)` |
 //!
-//! The feature `cudarc` is for cudarc 0.19, the newest version. A program that uses it also depends
-//! on cudarc, and chooses cudarc's own features, such as the version of CUDA. While this
-//! crate's version begins with 0, a minor release may move the feature to a newer cudarc. The
-//! previous cudarc then remains available as a feature with its number: `cudarc-0_19`.
+//! The feature `cudarc` supports cudarc 0.19, the newest version. A program that uses it also
+//! depends on cudarc and chooses cudarc's own features, such as the version of CUDA. Before version
+//! 1.0, a minor release of this crate may move the feature to a newer cudarc. The previous version
+//! then remains available as a feature with its number: `cudarc-0_19`.
 //!
-//! The crate `offload-format` reads the files. Its module [`mod@select`] is re-exported, and its
+//! The crate `offload-format` reads the files. This crate re-exports its module [`mod@select`]; its
 //! module `target` documents the names of targets.
 #![no_std]
-// Unsafe code is allowed for the list of packs, which is the memory between two symbols that the
-// linker defines. It is also allowed for the arguments of kernels, which can have any type, and for
-// calls of drivers.
+// Unsafe code is allowed for the list of packs (the memory between two symbols that the linker
+// defines), for kernel arguments (which can have any type), and for calls of drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

@@ -1,30 +1,31 @@
-//! The types that may be passed in place of those of the module `types`.
+//! The types that may be passed in place of those in the module `types`.
 
 use crate::types::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
 use core::any::TypeId;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 
-/// A type in the memory of a kernel, where a program may have `T`: the type itself, or another type
-/// with the same values.
+/// A type in device memory for which a program may use `T`: the type itself, or a type with the
+/// same representation.
 ///
-/// | a kernel has a pointer to | may be passed, too: pointers to and buffers of |
+/// | for a kernel's pointer to | pointers to and buffers of these types are also accepted |
 /// |---|---|
 /// | [`F16`](crate::types::F16) | `u16`, `half::f16` with the feature `half` |
 /// | [`Bf16`](crate::types::Bf16) | `u16`, `half::bf16` with the feature `half` |
-/// | [`F8E4M3`](crate::types::F8E4M3) and its kin | `u8` |
+/// | [`F8E4M3`](crate::types::F8E4M3) and similar types | `u8` |
 /// | [`Bool`](crate::types::Bool) | `u8`, `bool` |
 ///
-/// The compiler does not know the type of `ptr::null()` for such a pointer: pass `None`.
+/// For such a pointer, the compiler cannot infer the type of `ptr::null()`: pass `None`.
 ///
-/// Programs cannot implement this trait. A type of the program takes the place of a kernel's struct
-/// by a line in [`include_kernels!`](crate::include_kernels), which compares the fields:
+/// Programs cannot implement this trait. To use a type of the program for a kernel's struct, name
+/// it in [`include_kernels!`](crate::include_kernels), which compares the fields:
 ///
 /// ```compile_fail,E0277
 /// struct Half(u16);
 /// impl offload_gpu::Alike<u16> for Half {}
 /// ```
-// The kernel's type is `Self`, because rustc infers no `Self`: `null()` has to be a pointer to it.
+// `Self` is the kernel's type because rustc does not infer `Self`, so the kernel's type has to be
+// known.
 pub trait Alike<T>: private::Sealed<T> {}
 
 mod private {
@@ -35,8 +36,8 @@ impl<T> private::Sealed<T> for T {}
 
 impl<T> Alike<T> for T {}
 
-/// Calls a macro with all pairs of a kernel's type and another type that may be passed for it, also
-/// by value.
+/// Calls a macro with all pairs of a kernel's type and a different type that may be passed for it,
+/// also by value.
 macro_rules! with_alike_values {
     ($to:ident) => {
         $to! {
@@ -65,8 +66,7 @@ macro_rules! values {
             impl Alike<$value> for $wanted {}
         )*
 
-        /// Whether a value of the type `of` may be passed for one of the type `wanted`, which is
-        /// another type.
+        /// Whether a value of the type `of` may be passed for the different type `wanted`.
         #[inline]
         pub(super) fn fits_alike(of: TypeId, wanted: TypeId) -> bool {
             $(
@@ -75,16 +75,16 @@ macro_rules! values {
                     return true;
                 }
             )*
-            // Functions of kernel templates take a `bool` there, too.
+            // As functions of kernel templates do, accept a `bool` for `Bool`.
             of == TypeId::of::<bool>() && wanted == TypeId::of::<Bool>()
         }
 
-        /// Whether `wanted` is a pointer to another type, in whose place the type `of` may be. The
-        /// pointer `is_mutable` if the program may write through its own.
+        /// Whether `wanted` is a pointer to a different type for which the type `of` may be used.
+        /// `is_mutable` is set if the program's pointer is mutable.
         #[inline]
         pub(super) fn points_to_alike(of: TypeId, is_mutable: bool, wanted: TypeId) -> bool {
             $($(#[$feature])? if is_pair::<$wanted, $value>(of, is_mutable, wanted) { return true; })*
-            // A `bool` by value is Rust's own.
+            // `with_alike_values` omits `Bool`: by value, a kernel's `bool` is Rust's `bool`.
             is_pair::<Bool, u8>(of, is_mutable, wanted) || is_pair::<Bool, bool>(of, is_mutable, wanted)
         }
     };
@@ -100,7 +100,7 @@ impl private::Sealed<bool> for Bool {}
 
 impl Alike<bool> for Bool {}
 
-/// Whether the type `of` is `T`, and `wanted` a pointer to `Wanted`.
+/// Whether `of` is `T`, and `wanted` is a pointer to `Wanted`.
 fn is_pair<Wanted: Alike<T> + 'static, T: 'static>(
     of: TypeId,
     is_mutable: bool,

@@ -9,22 +9,22 @@ use core::any::TypeId;
 use core::ffi::c_void;
 use core::ptr;
 
-/// A value that may be passed for a parameter whose type in the kernel is `T`.
+/// A value that may be passed for a kernel's parameter of type `T`.
 ///
-/// | the kernel has | may be passed |
+/// | parameter | accepted arguments |
 /// |---|---|
-/// | a number or `bool` | the same type of Rust; `usize` and `isize` for `size_t` and `ptrdiff_t` |
+/// | a number or `bool` | the corresponding Rust type; `usize` and `isize` for `size_t` and `ptrdiff_t` |
 /// | `__half`, `_Float16` | [`F16`](crate::types::F16), its bits in a `u16`, `half::f16` with the feature `half` |
 /// | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`](crate::types::Bf16), a `u16`, `half::bf16` |
-/// | a number of 8 bits, such as `__nv_fp8_e4m3` | its type in [`types`](crate::types), its bits in a `u8` |
+/// | an 8-bit floating-point number, such as `__nv_fp8_e4m3` | its type in [`types`](crate::types), its bits in a `u8` |
 /// | a vector, such as `float4` | its type in [`types`](crate::types) |
 /// | a struct | the struct of the same name beside the kernel's function |
 /// | `const T *` | `*const T`, `*mut T`, a reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T`, `None` for null |
-/// | `const void *`, `void *` | the same, of any `T` |
+/// | `const void *`, `void *` | the same, for any `T` |
 ///
-/// In place of a pointer to `T`, pointers to each type to which `T` is [`Alike`] may be passed. A
-/// C++ reference is passed as a pointer.
+/// For a pointer to `T`, pointers to the types that are [`Alike`] are also accepted. A C++
+/// reference is passed as a pointer.
 #[diagnostic::on_unimplemented(
     message = "a kernel has `{T}`: `{Self}` cannot be passed",
     label = "`{T}` is needed here",
@@ -32,22 +32,21 @@ use core::ptr;
 )]
 pub trait Argument<T>: Passed {}
 
-/// An argument that can be converted to the value that the kernel gets. Only macro expansions use
-/// it.
+/// An argument that is converted to the value for the kernel. Only macro expansions use it.
 #[doc(hidden)]
 pub trait Passed {
     /// The type whose bytes are the argument's bytes.
     type Value: Stored;
 
-    /// Whether the argument is a shared reference to a buffer of cudarc.
+    /// Whether the argument is a shared reference to a cudarc buffer.
     #[cfg(feature = "cudarc")]
     const IS_OF_CUDARC: bool = false;
 
-    /// Returns the value that the kernel gets.
+    /// Returns the value for the kernel.
     fn pass(self) -> Self::Value;
 
-    /// Returns the value that the kernel gets for the argument with this number, counted from 0.
-    /// Adds the device and the event of a buffer.
+    /// Returns the value for the kernel of the argument with this number, counted from 0. Records
+    /// the device and the event of a buffer.
     #[cfg(feature = "run")]
     fn pass_noting(self, _number: usize, _devices: &mut BufferDevices) -> Self::Value
     where
@@ -57,14 +56,14 @@ pub trait Passed {
     }
 }
 
-/// A value in the memory of arguments. Only macro expansions use it.
+/// A value as it is stored among the arguments. Only macro expansions use it.
 #[doc(hidden)]
 pub trait Stored: Copy {
     /// Whether the value is an address.
     const IS_POINTER: bool = false;
 
-    /// Returns whether the value may be passed for a parameter that takes an [`Argument`] of the
-    /// type with this ID. This is what the implementations of `Argument` say at compile time.
+    /// Returns whether the value may be passed for a parameter of the type with this ID. This is
+    /// the run-time form of the implementations of [`Argument`].
     fn fits(wanted: TypeId) -> bool
     where
         Self: 'static,
@@ -72,8 +71,8 @@ pub trait Stored: Copy {
         wanted == TypeId::of::<Self>()
     }
 
-    /// Returns whether the value is an address that may be passed for such a parameter if its
-    /// pointer were not `const`.
+    /// Returns whether the value is a `const` address that would fit such a parameter if it were
+    /// mutable.
     #[cfg(feature = "cudarc")]
     fn fits_mutable(_wanted: TypeId) -> bool
     where
@@ -82,8 +81,8 @@ pub trait Stored: Copy {
         false
     }
 
-    /// Returns the bit of an argument with this number, counted from 0, if it is an address with
-    /// the size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
+    /// Returns the bit for an argument with this number, counted from 0, if it is an address of the
+    /// size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
     fn address_bit(number: usize) -> u64 {
         let is_address = Self::IS_POINTER && size_of::<Self>() == size_of::<usize>();
         if is_address && number < 64 { 1 << number } else { 0 }
@@ -126,7 +125,8 @@ impl<T> Stored for *mut T {
     }
 }
 
-/// A pointer that may be null, as an `Option` has it. It is passed only for pointers to this type.
+/// A pointer that may be null, from an `Option`. It is accepted only for pointers to exactly this
+/// type.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
@@ -174,10 +174,10 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 {
 }
 
-/// A buffer in device memory that can be passed in place of a pointer.
+/// A buffer in device memory that can be passed for a pointer.
 ///
-/// With the feature `cudarc`, cudarc's `CudaSlice`, `CudaView` and `CudaViewMut` are such buffers.
-/// To pass buffers of cust and other crates, wrap them in your own type:
+/// The feature `cudarc` implements this trait for cudarc's `CudaSlice`, `CudaView` and
+/// `CudaViewMut`. To pass buffers from cust and other crates, wrap them in your own type:
 ///
 /// ```
 /// use offload_gpu::DeviceBuffer;
@@ -201,39 +201,39 @@ pub trait DeviceBuffer {
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 
-    /// Returns the device that the memory is on, if the type knows it. A launch on a different
-    /// device is then an error. A type that wraps a buffer passes this call on. It exists with the
-    /// feature `run`.
+    /// Returns the memory's device, if the type knows it: a launch on a different device is then an
+    /// error. A type that wraps a buffer forwards this call. Needs the feature `run`.
     #[cfg(feature = "run")]
     fn device_id(&self) -> DeviceId {
         DeviceId::UNKNOWN
     }
 
-    /// Whether the buffer is cudarc's, whose launches take `&out` for what a kernel writes, too.
+    /// Whether the buffer is cudarc's, whose own launches also accept `&out` for memory that a
+    /// kernel writes.
     #[cfg(feature = "cudarc")]
     #[doc(hidden)]
     const IS_OF_CUDARC: bool = false;
 
-    /// Returns the address for a launch that reads the buffer, and the event of cudarc that the
-    /// launch records. A type that wraps a buffer of cudarc passes this call on.
+    /// Returns the address for a launch that reads the buffer, and the cudarc event that the launch
+    /// records. A type that wraps a cudarc buffer forwards this call.
     #[cfg(feature = "cudarc")]
     fn for_reading(&self) -> (*const Self::Item, Option<BufferEvent>) {
         (self.device_address(), None)
     }
 
-    /// Returns the address for a launch that writes to the buffer, and the event of cudarc that the
-    /// launch records. A type that wraps a buffer of cudarc passes this call on.
+    /// Returns the address for a launch that writes to the buffer, and the cudarc event that the
+    /// launch records. A type that wraps a cudarc buffer forwards this call.
     #[cfg(feature = "cudarc")]
     fn for_writing(&mut self) -> (*mut Self::Item, Option<BufferEvent>) {
         (self.device_address().cast_mut(), None)
     }
 }
 
-/// `const void *`, which may point to anything.
+/// The target of a `const void *`: anything.
 #[derive(Debug)]
 pub enum AnyConst {}
 
-/// `void *`, which may point to anything.
+/// The target of a `void *`: anything.
 #[derive(Debug)]
 pub enum AnyMut {}
 
@@ -272,8 +272,8 @@ macro_rules! numbers {
     };
 }
 
-// Each number type can be passed only for a parameter of the same type, or of one that Rust lacks
-// (`alike.rs`), so that the compiler gives a literal the parameter's type.
+// A number can be passed only for a parameter of the same type, or of a type that Rust lacks
+// (`alike.rs`). The compiler therefore gives a literal the parameter's type.
 numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
 #[cfg(feature = "half")]
 numbers! { half::f16 half::bf16 }
@@ -346,7 +346,8 @@ impl_argument! {
     [B: DeviceBuffer] &B => AnyConst;
     [B: DeviceBuffer] &mut B => AnyConst;
     [B: DeviceBuffer] &mut B => AnyMut;
-    // For each pointer, only one type may be in the `Option`: `None` alone does not say which.
+    // Only one type of `Option` is accepted for each pointer, since `None` does not determine its
+    // type.
     [T] Option<*const T> => *const T;
     [T] Option<*mut T> => *mut T;
     [] Option<*const c_void> => AnyConst;

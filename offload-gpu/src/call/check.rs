@@ -17,12 +17,12 @@ pub struct Declaration {
     pub layout: ParameterLayout,
 }
 
-/// An argument of a kernel, as an image records it. Numbers are in bytes.
+/// A kernel's argument as recorded in an image. Numbers are in bytes.
 #[derive(Debug)]
 pub struct Recorded {
     /// The target of the image.
     pub target: &'static str,
-    /// The offset at which the previous argument ends.
+    /// The end of the previous argument.
     pub after: usize,
     /// The offset of the argument's first byte.
     pub offset: usize,
@@ -32,7 +32,7 @@ pub struct Recorded {
     pub is_float: bool,
     /// Whether the argument is a pointer.
     pub is_pointer: bool,
-    /// Whether the argument may be at a later offset than its alignment requires. For example,
+    /// Whether the argument may be at a later offset than its alignment requires: for example,
     /// NVIDIA's compilers align small structs to 4 bytes.
     pub may_be_moved: bool,
 }
@@ -40,7 +40,7 @@ pub struct Recorded {
 /// Checks parameter number `at`, counted from 0, against the record of each image.
 ///
 /// # Panics
-/// Panics if an image's record proves the declared type wrong.
+/// Panics if an image's record contradicts the declared type.
 #[track_caller]
 pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorded; N]], at: usize) {
     let mut i = 0;
@@ -53,9 +53,9 @@ pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorde
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether all of these images record the arguments at the offsets of this layout. If there is
-    /// PTX, the result is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets
-    /// then depend on the GPU.
+    /// Whether all of these images record the arguments at the offsets in this layout. With PTX,
+    /// the result is false for alignments above `NVIDIA_PARAMETERS_ALIGN`, since the offsets then
+    /// depend on the GPU.
     pub const fn is_of_all(&self, images: &[[Recorded; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {
@@ -111,7 +111,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     let offset = image.after.next_multiple_of(align);
     let is_moved =
         image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
-    // AMD's compilers align 128-bit integers to only 8 bytes if they are arguments of kernels.
+    // AMD's compilers align 128-bit integers to only 8 bytes in kernel arguments.
     let is_wide = matches!(kind, ParameterKind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
@@ -154,8 +154,8 @@ mod tests {
     #[test]
     #[cfg_attr(target_arch = "x86", ignore = "numbers of 8 bytes are aligned to 4 there")]
     fn what_may_be_right_is_accepted() {
-        // One record fits several declared types. An integer may contain an address or the bits of
-        // a floating-point number; a struct or an array may contain a pointer.
+        // A record fits several declared types: an integer may contain an address or the bits of a
+        // floating-point number, and a struct or an array may contain a pointer.
         for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

@@ -1,10 +1,10 @@
-//! Buffers of cudarc as arguments, with the feature `cudarc`.
+//! cudarc buffers as arguments, with the feature `cudarc`.
 //!
 //! cudarc orders the work of its streams by two events of each buffer: the last read and the last
-//! write. A use of a buffer on a stream makes the stream wait, and records an event afterwards.
-//! A guard of cudarc records the event when it is dropped, but it is bound to a stream, and a call
-//! does not know yet where it will be launched. So the buffer's own stream waits when the call is
-//! made, and the launch does the guard's work, on the stream of the launch.
+//! write. Before a stream uses a buffer, it waits for these events; a guard records a new event
+//! when it is dropped. The guard is bound to one stream, but a call does not know yet on which
+//! stream it will be launched. Therefore the buffer's own stream waits when the call is made, and
+//! the launch records the event on its stream instead of the guard.
 
 use super::argument::DeviceBuffer;
 use super::devices::DeviceId;
@@ -15,12 +15,12 @@ use alloc::sync::Arc;
 use core::mem;
 use offload_format::target::Vendor;
 
-/// Takes over the work of a guard that was made for the buffer's own stream. Returns `None` if
-/// cudarc does not order the buffer's work.
+/// Replaces a guard that was made for the buffer's own stream. Returns `None` if cudarc does not
+/// order the buffer's work.
 fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> {
     let SyncOnDrop::Record(Some((event, _))) = &guard else { return None };
     let event = event.cu_event();
-    // Dropped, the guard would record the event before the launch.
+    // Dropping the guard would record the event before the launch.
     mem::forget(guard);
     if !stream.context().is_managing_stream_synchronization() {
         return None;
@@ -28,11 +28,11 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
 }
 
-/// Returns the GPU of a buffer; its number is the driver's.
+/// Returns the GPU of a buffer, numbered as by the driver.
 fn device_id<T>(buffer: &impl DevicePtr<T>) -> DeviceId {
     let gpu = i32::try_from(buffer.stream().context().ordinal());
     match (Vendor::of_driver("cuda"), gpu) {
-        // No kernel uses memory of no bytes.
+        // No kernel accesses an empty buffer.
         (Some(vendor), Ok(gpu)) if buffer.len() > 0 => DeviceId::new(vendor, gpu),
         _ => DeviceId::UNKNOWN,
     }
@@ -50,7 +50,8 @@ fn for_writing<T>(buffer: &mut impl DevicePtrMut<T>) -> (*mut T, Option<BufferEv
     (address as *mut T, take_over(guard, &stream))
 }
 
-/// A kernel may write through a view, but cudarc has no event for that.
+/// Returns the address and the read event of a view, through which a kernel may write: cudarc has
+/// no write event for it.
 fn for_writing_as_reading<T>(view: &mut CudaView<'_, T>) -> (*mut T, Option<BufferEvent>) {
     let (address, event) = for_reading(view);
     (address.cast_mut(), event)

@@ -1,30 +1,30 @@
-//! The devices of the buffers that a call gets, with the feature `run`.
+//! The devices of a call's buffers, with the feature `run`.
 
 #[cfg(feature = "cudarc")]
 use super::BufferEvent;
 use core::fmt;
 use offload_format::target::Vendor;
 
-/// The device that the memory of a [`DeviceBuffer`](crate::DeviceBuffer) is on, if the buffer knows
-/// it. A launch on a different device is an error.
+/// The device of a [`DeviceBuffer`](crate::DeviceBuffer)'s memory, if the buffer knows it. A launch
+/// on a different device is an error.
 ///
 /// A type that wraps a buffer returns the buffer's [`device_id`](crate::DeviceBuffer::device_id).
-/// The type exists with the feature `run`.
+/// This type needs the feature `run`.
 ///
-/// Source: `cuCtxEnablePeerAccess` (CUDA driver API) and `hipDeviceEnablePeerAccess` (HIP), without
-/// which a kernel cannot use memory on a different device.
+/// Source: `cuCtxEnablePeerAccess` (CUDA driver API) and `hipDeviceEnablePeerAccess` (HIP), which a
+/// kernel needs to use memory on a different device.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceId(
-    /// The number of the vendor from 1, and in the lower half the number of the device: rustc
-    /// compiles less code for one number. 0 if the device is not known.
+    /// The vendor's number, from 1, in the upper half and the device's number in the lower half; 0
+    /// if the device is unknown. rustc compiles less code for a single number.
     u64,
 );
 
 impl DeviceId {
-    /// The device is not known.
+    /// An unknown device.
     pub const UNKNOWN: Self = Self(0);
 
-    /// Returns the device of a vendor with this number.
+    /// Returns the vendor's device with this number.
     pub(crate) fn new(vendor: Vendor, ordinal: i32) -> Self {
         Self((vendor as u64 + 1) << 32 | ordinal as u64)
     }
@@ -40,13 +40,14 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// The first buffer of a call, and the first one on a different device, each with the number of its
-/// argument. A launch is on one device, as in CUDA and HIP, so no other buffer needs a comparison.
+/// The first buffer of a call, and the first buffer on a different device, each with the number of
+/// its argument. Since a launch uses one device, as in CUDA and HIP, other buffers need no
+/// comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferDevices {
     first: (usize, DeviceId),
     different: (usize, DeviceId),
-    /// The event of cudarc of the buffer that was passed last.
+    /// The cudarc event of the last buffer that was passed.
     #[cfg(feature = "cudarc")]
     pub(super) event: Option<BufferEvent>,
 }
@@ -60,7 +61,7 @@ impl BufferDevices {
         event: None,
     };
 
-    /// Adds the device of an argument, if it is known.
+    /// Adds an argument's device, if it is known.
     pub(super) fn add(&mut self, argument: usize, device: DeviceId) {
         if device.0 == 0 {
             return;
@@ -72,8 +73,8 @@ impl BufferDevices {
         }
     }
 
-    /// Returns a buffer on a different device than this one: the number of its argument from 1, and
-    /// its device.
+    /// Returns a buffer on a different device than `device`: its argument's number, from 1, and its
+    /// device.
     pub(crate) fn elsewhere(&self, device: DeviceId) -> Option<(usize, DeviceId)> {
         let found = if self.first.1.0 == device.0 { self.different } else { self.first };
         if found.1.0 == 0 { None } else { Some((found.0 + 1, found.1)) }

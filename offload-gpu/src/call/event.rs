@@ -1,11 +1,11 @@
-//! The events that cudarc has for its buffers, with the feature `cudarc`.
+//! The events of cudarc buffers, with the feature `cudarc`.
 
 use core::num::NonZeroUsize;
 
-/// The event of a cudarc buffer that a launch records. It exists with the feature `cudarc`.
+/// The event of a cudarc buffer that a launch records. This type needs the feature `cudarc`.
 ///
-/// `&CudaSlice`, `&CudaView` and `&CudaViewMut` are passed for pointers that the kernel only reads,
-/// `&mut CudaSlice` and `&mut CudaViewMut` also for those that it writes to:
+/// Pass `&CudaSlice`, `&CudaView` or `&CudaViewMut` for memory that the kernel only reads, and
+/// `&mut CudaSlice` or `&mut CudaViewMut` for memory that it also writes:
 ///
 /// ```no_run
 /// use cudarc::driver::CudaContext;
@@ -29,28 +29,28 @@ use core::num::NonZeroUsize;
 /// # Ok(()) }
 /// ```
 ///
-/// A launch is part of cudarc's order, on whichever stream it is:
+/// Launches on any stream take part in cudarc's ordering:
 ///
-/// - It follows the work that cudarc has started with the buffer. On the buffer's own stream it
-///   waits as a launch of cudarc does. On any other stream, such as the default stream, it waits
-///   for all that the buffer's own stream has to do.
-/// - Later work of cudarc with the buffer follows the launch, and freeing it does, too. The buffer
-///   may be dropped once the launch has returned.
+/// - A launch runs after the work that cudarc has started with the buffer. On the buffer's own
+///   stream, it waits like a launch by cudarc. On any other stream, such as the default stream, it
+///   waits for all work queued on the buffer's own stream.
+/// - Later work by cudarc with the buffer runs after the launch, and so does freeing the buffer.
+///   The buffer may be dropped as soon as the launch has returned.
 ///
-/// `&mut CudaView` is accepted as well, since cudarc's launches write through such views, too. Both
-/// count it as a read: a later read on another stream does not follow. `slice_mut` returns a view
-/// for writing.
+/// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. Both
+/// treat it as a read, so a later read on another stream does not wait for it. `slice_mut` returns
+/// a view for writing.
 ///
-/// The buffer has to exist when the call is launched. Make a new call for each launch: the wait for
-/// other streams starts when the call is made. As in cudarc, nothing is ordered while the context
-/// has only its default stream, or after `disable_event_tracking`. The program then orders its
-/// streams itself.
+/// The buffer has to exist when the call is launched. Make a new call for each launch, since
+/// waiting for other streams starts when the call is made. As in cudarc, nothing is ordered while
+/// the context has only its default stream, or after `disable_event_tracking`; the program then has
+/// to order its streams itself.
 ///
-/// Only launches of this crate do this. A program that makes its own launches, with
-/// [`Call::pointers`](super::Call::pointers), passes addresses from `device_ptr` and keeps cudarc's
-/// guards.
+/// This applies only to launches by this crate. For its own launches with
+/// [`Call::pointers`](super::Call::pointers), a program passes addresses from `device_ptr` and
+/// keeps cudarc's guards.
 ///
-/// A type that wraps a buffer of cudarc passes these methods on:
+/// A type that wraps a cudarc buffer forwards these methods:
 ///
 /// ```
 /// use cudarc::driver::CudaSlice;
@@ -82,9 +82,8 @@ use core::num::NonZeroUsize;
 /// Source: `DevicePtr`, `DevicePtrMut` and `SyncOnDrop` of cudarc.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferEvent {
-    // Both are handles of the driver. As numbers they may be sent to other threads, as cudarc's
-    // types may.
-    /// The `CUevent`: the buffer's last read, or its last write.
+    // Both fields are handles of the driver. As numbers, they are `Send`, like cudarc's types.
+    /// The `CUevent` for the buffer's last read or last write.
     event: NonZeroUsize,
     /// The `CUstream` that waits for earlier uses of the buffer.
     stream: usize,

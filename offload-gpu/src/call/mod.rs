@@ -36,11 +36,11 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// A kernel with the `N` arguments of one launch, which have `BYTES` bytes. Functions of
+/// A kernel with the `N` arguments of one launch, `BYTES` bytes in total. The functions of
 /// [`include_kernels!`](crate::include_kernels) return this type.
 ///
-/// The call owns the values. [`pointers`](Call::pointers) returns the array that launches of CUDA
-/// and HIP take:
+/// The call owns the values. [`pointers`](Call::pointers) returns the array for launches by CUDA
+/// and HIP:
 ///
 /// ```
 /// # use core::ffi::c_void;
@@ -56,31 +56,31 @@ use core::ptr;
 /// # }
 /// ```
 ///
-/// The compiler has checked the number of arguments and the type of each. The caller has to make
-/// sure that two pointers of one type are not swapped. The device memory at the pointers must have
-/// the right length and live until the kernel has run. A launch therefore stays `unsafe`.
+/// The compiler has checked the number and types of the arguments. A launch is still `unsafe`: the
+/// caller has to make sure that pointers of the same type are not swapped, and that the memory is
+/// large enough and lives until the kernel has run.
 ///
-/// `HAS_BUFFER` is false if the images have the arguments at different offsets: then no
-/// [`buffer`](Call::buffer) is right for all images.
+/// `HAS_BUFFER` is false if the images have the arguments at different offsets, so that no
+/// [`buffer`](Call::buffer) fits all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
 {
     kernel: Kernel<'static, F>,
     offsets: [usize; N],
-    /// A bit for each of the first 64 arguments: whether it is an address.
+    /// A bit for each of the first 64 arguments: set if the argument is an address.
     addresses: u64,
-    /// The number of bytes of the arguments; other instances of a kernel template may have more.
+    /// The size of the arguments in bytes; other instances of a kernel template may need more.
     used: usize,
     #[cfg(feature = "run")]
     devices: BufferDevices,
-    /// The events of the arguments that are buffers of cudarc, at their places.
+    /// The events of the arguments that are cudarc buffers, at the arguments' positions.
     #[cfg(feature = "cudarc")]
     events: [Option<BufferEvent>; N],
     arguments: Aligned<BYTES>,
 }
 
-/// Storage for arguments, aligned because launches read arguments in place. An alignment of 128
-/// bytes suffices, since no type of OpenCL has a greater one.
+/// Storage for arguments, aligned because launches read arguments in place. 128 bytes is the
+/// greatest alignment of any OpenCL type.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
@@ -96,13 +96,12 @@ fn store<T: Stored>(memory: &mut [MaybeUninit<u8>], value: T) {
     unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
 }
 
-/// The images of a kernel's module; `SAME` is true if all of them have the kernel's arguments at
-/// the same offsets.
+/// The images of a kernel's module. `SAME` is true if all have the kernel's arguments at the same
+/// offsets.
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
-/// The condition that [`Call::buffer`] requires of [`Images`]: all of them have the arguments at
-/// the same offsets.
+/// The condition of [`Call::buffer`]: all [`Images`] have the arguments at the same offsets.
 #[diagnostic::on_unimplemented(
     message = "images have arguments of this kernel in different places: no buffer is right for all of them",
     note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
@@ -131,7 +130,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         }
     }
 
-    /// Returns this call with the type that the calls of all instances of a kernel template have.
+    /// Converts this call to the common type of the calls of all instances of a kernel template.
     /// Only macro expansions use it.
     ///
     /// # Panics
@@ -155,8 +154,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         }
     }
 
-    /// Returns a bit for each of the first 64 arguments: whether it is set to an address, which has
-    /// the size of a `usize`.
+    /// Returns a bit for each of the first 64 arguments: set if the argument is an address of the
+    /// size of a `usize`.
     #[cfg(feature = "run")]
     pub(crate) fn addresses(&self) -> u64 {
         self.addresses
@@ -190,7 +189,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         store(&mut self.arguments.0[self.offsets[number]..], value);
     }
 
-    /// Returns the events of the arguments that are buffers of cudarc.
+    /// Returns the events of the arguments that are cudarc buffers.
     #[cfg(feature = "cudarc")]
     pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
         &self.events
@@ -210,26 +209,26 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order, for the parameter `kernelParams` of
     /// `cuLaunchKernel` and of `hipModuleLaunchKernel`.
     ///
-    /// The pointers point into this call: neither move nor drop it until the launch has returned.
-    /// A launch only reads from this memory.
+    /// The pointers point into this call: do not move or drop it until the launch has returned. A
+    /// launch only reads this memory.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }
 
-    /// Returns the address and the size in bytes of the memory that contains all arguments. CUDA's
-    /// launches take them in `extra`, as `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE`, and HIP's
-    /// launches have such constants, too. Each argument is at the next multiple of its alignment,
-    /// as in the images.
+    /// Returns the address and the size in bytes of the memory that contains all arguments. Pass
+    /// them to CUDA's launches in `extra`, as `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE`; HIP
+    /// has corresponding constants. Each argument is at the next multiple of its alignment, as in
+    /// the images.
     ///
-    /// If some images have the arguments at other offsets, a call of this method does not compile;
-    /// [`pointers`](Call::pointers) is right for all images. These arguments may have other
-    /// offsets:
+    /// If some images have the arguments at different offsets, a call of this method does not
+    /// compile; use [`pointers`](Call::pointers), which fits all images. The offsets may differ
+    /// for:
     ///
-    /// | an argument | is |
+    /// | vendor and argument | alignment in images |
     /// |---|---|
-    /// | of NVIDIA's that is aligned to more than 16 bytes | aligned to that in memory which each GPU lays out in its own way |
-    /// | of NVIDIA's that is a packed struct | often aligned as if it were not packed |
-    /// | of AMD's that is an `__int128` | aligned to 8 bytes |
+    /// | NVIDIA: aligned to more than 16 bytes | depends on the GPU |
+    /// | NVIDIA: a packed struct | often as if it were not packed |
+    /// | AMD: an `__int128` | 8 bytes |
     pub fn buffer(&self) -> (*const c_void, usize)
     where
         Images<HAS_BUFFER>: HaveOneLayout,

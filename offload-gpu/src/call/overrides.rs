@@ -1,4 +1,4 @@
-//! Compares types of a program with the records of kernels at compile time, for `use` in
+//! Compares a program's types with the structs of kernels at compile time, for `use` in
 //! `include_kernels!`.
 
 use super::parameter::{Parameter, ParameterKind, ParameterLayout};
@@ -6,7 +6,7 @@ use crate::pack::is_same;
 use crate::pack::message::Message;
 use core::marker::PhantomData;
 
-/// A type of the program in place of a record.
+/// A type of the program that replaces a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Override {
     /// The path of the type, as the program writes it.
@@ -15,7 +15,7 @@ pub struct Override {
     pub record: &'static str,
 }
 
-/// The place of a value in bytes: its size, with an alignment for a type, or an offset for a field.
+/// The size in bytes of a type or a field, with the type's alignment or the field's offset.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// The number of bytes.
@@ -28,13 +28,13 @@ pub struct Extent {
 #[derive(Debug, Clone, Copy)]
 pub struct OverrideField {
     extent: Extent,
-    /// The layout of the field's type; `None` if the type is no [`Parameter`].
+    /// The layout of the field's type; `None` if the type is not a [`Parameter`].
     layout: Option<ParameterLayout>,
 }
 
 impl OverrideField {
     /// Creates the field at this address. Only macro expansions use it. `_layout` is never called:
-    /// its result is [`Known`] or [`Unknown`], and tells whether the field's type is a
+    /// its return type, [`Known`] or [`Unknown`], shows whether the field's type is a
     /// [`Parameter`].
     pub const fn new<F, R: FieldLayout>(
         _: *const F,
@@ -46,21 +46,21 @@ impl OverrideField {
     }
 }
 
-/// A value whose method `layout` is that of [`UnknownField`], unless the type is a [`Parameter`].
+/// A value whose method `layout` comes from [`UnknownField`], unless the type is a [`Parameter`].
 #[derive(Debug)]
 pub struct Probe<F>(PhantomData<F>);
 
 impl<F: Parameter> Probe<F> {
-    /// Returns a type that has the layout.
+    /// Returns a type with the layout.
     #[allow(clippy::unused_self, reason = "a method that both kinds of types have")]
     pub fn layout(self) -> Known<F> {
         Known(PhantomData)
     }
 }
 
-/// The method of `Probe` for types that are no [`Parameter`].
+/// The method of `Probe` for types that are not a [`Parameter`].
 pub trait UnknownField: Sized {
-    /// Returns a type without layout.
+    /// Returns a type without a layout.
     fn layout(self) -> Unknown {
         Unknown
     }
@@ -90,11 +90,11 @@ impl FieldLayout for Unknown {
     const LAYOUT: Option<ParameterLayout> = None;
 }
 
-/// Checks the size and the alignment of a program's type. A greater alignment is right: values in
-/// memory of the same size are then at the same places.
+/// Checks the size and the alignment of a program's type. A greater alignment is accepted: if the
+/// size is the same, values in memory are at the same offsets.
 ///
 /// # Panics
-/// Panics if the type has another size than the record, or a smaller alignment.
+/// Panics if the size differs from the record's, or if the alignment is smaller.
 #[track_caller]
 #[inline]
 pub const fn check_override(ty: &Override, has: Extent, record: Extent) {
@@ -106,11 +106,11 @@ pub const fn check_override(ty: &Override, has: Extent, record: Extent) {
     }
 }
 
-/// Checks the size and the offset of a field of a program's type, and the numbers in it.
+/// Checks the size and the offset of a field in a program's type, and the numbers in the field.
 ///
 /// # Panics
-/// Panics if the record's field has another size or offset, or other numbers. `layout` is the
-/// layout of the record's field.
+/// Panics if the record's field, which has the layout `layout`, has a different size or offset, or
+/// different numbers.
 #[track_caller]
 #[inline]
 pub const fn check_override_field(
@@ -137,7 +137,7 @@ pub const fn check_override_field(
     }
 }
 
-/// Two numbers at one place.
+/// Two different numbers at the same offset.
 struct Difference {
     has: &'static str,
     record: &'static str,
@@ -145,11 +145,12 @@ struct Difference {
     at: usize,
 }
 
-/// The maximum number of structs in an array that are compared: most arrays repeat the first ones.
+/// The maximum number of structs in an array that are compared, since most arrays repeat the first
+/// ones.
 const MOST_ITEMS: usize = 64;
 
-/// Returns the first number of a program's type, which is at this offset, that is another one in
-/// the record.
+/// Returns the first number in a program's type that differs from the record. The type is at this
+/// offset of the record.
 #[inline]
 const fn difference(
     has: &ParameterLayout,
@@ -189,7 +190,7 @@ const fn difference(
     }
 }
 
-/// Returns the type of the items in an array of any number of dimensions.
+/// Returns the item type of an array with any number of dimensions.
 #[inline]
 const fn innermost(mut item: &'static ParameterLayout) -> &'static ParameterLayout {
     while let ParameterKind::Array(inner) = item.kind {
@@ -198,7 +199,7 @@ const fn innermost(mut item: &'static ParameterLayout) -> &'static ParameterLayo
     item
 }
 
-/// Returns the first number of the record between two offsets in whose place `has` cannot be.
+/// Returns the first number of the record between two offsets that `has` cannot replace.
 #[inline]
 const fn other_number(
     has: &ParameterLayout,
@@ -223,7 +224,7 @@ const fn other_number(
             None
         }
         ParameterKind::Array(item) => {
-            // Bytes may hold anything, such as bit-fields.
+            // Bytes may contain anything, such as bit-fields.
             if item.size == 0 || start >= end || is_same(innermost(item).name, "u8") {
                 return None;
             }
@@ -243,7 +244,7 @@ const fn other_number(
     }
 }
 
-/// Whether a program may put a number or an address of this type in place of this one.
+/// Whether a program may use the number or address type `has` for `record`.
 #[inline]
 const fn stands_for(has: &ParameterLayout, record: &ParameterLayout) -> bool {
     if has.size != record.size {
@@ -266,7 +267,7 @@ const fn stands_for(has: &ParameterLayout, record: &ParameterLayout) -> bool {
     }
 }
 
-/// Numbers of kernels, and other numbers that a program may have in their place.
+/// Number types of kernels, each with a type that programs may use instead.
 const ALIKE: [(&str, &str); 15] = [
     ("Bool", "bool"),
     ("Bool", "u8"),
@@ -278,7 +279,7 @@ const ALIKE: [(&str, &str); 15] = [
     ("F8E5M2", "u8"),
     ("F8E4M3Fnuz", "u8"),
     ("F8E5M2Fnuz", "u8"),
-    // A `char` is most often a part of a text.
+    // A `char` is usually part of a text.
     ("i8", "u8"),
     ("isize", "i64"),
     ("i64", "isize"),
@@ -306,7 +307,7 @@ mod tests {
         (40, ParameterLayout::of_array(&i8::LAYOUT, 8)),
     ]);
 
-    /// Arrays for vectors, other groups of the same numbers, and bytes.
+    /// Arrays for vectors, different groupings of the same numbers, and bytes.
     const GROUPED: ParameterLayout = record::<48>(&[
         (0, <[f32; 4]>::LAYOUT),
         (16, record::<24>(&[(0, i32::LAYOUT), (4, <[[f32; 1]; 2]>::LAYOUT), (12, i32::LAYOUT)])),

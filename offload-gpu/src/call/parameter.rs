@@ -1,10 +1,10 @@
-//! Types of parameters that a program declares, and their layout.
+//! Types of declared parameters, and their layouts.
 
 use crate::types::Pointer;
 use core::mem::MaybeUninit;
 
-/// A type that a kernel takes by value, directly or in a struct: numbers, pointers, arrays of them,
-/// and structs and enums that derive this trait.
+/// A type that a kernel takes by value, directly or in a struct: a number, a pointer, an array of
+/// these, or a struct or enum that derives this trait.
 ///
 /// ```
 /// use offload_gpu::Parameter;
@@ -17,10 +17,10 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// Derive it for structs that kernels take by value, if
-/// [`include_kernels!`](crate::include_kernels) declares them with `extern`, or puts them in the
-/// place of a kernel's structs. Each field has to be a `Parameter`, too, and so have the types of a
-/// generic struct. Enums without fields, which are integers in C++, derive it as well:
+/// Derive it for structs that kernels take by value in declarations (`extern` in
+/// [`include_kernels!`](crate::include_kernels)), or that replace a kernel's structs (`use`). Each
+/// field, and each type parameter of a generic struct, has to be a `Parameter`, too. Enums without
+/// fields, which are integers in C++, can also derive it:
 ///
 /// ```
 /// # use offload_gpu::Parameter;
@@ -39,8 +39,8 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// Unless a struct is `repr(C)` or `repr(transparent)`, Rust may reorder its
-/// fields, so this does not compile:
+/// The struct has to be `repr(C)` or `repr(transparent)`, since Rust may reorder the fields
+/// otherwise. This does not compile:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload_gpu::Parameter)]
@@ -50,8 +50,8 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// If the crate has another name than `offload_gpu`, `#[offload(crate = ::gpu::offload_gpu)]` gives
-/// its path.
+/// If the crate has a different name than `offload_gpu`, set its path with `#[offload(crate =
+/// ::gpu::offload_gpu)]`.
 ///
 /// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
 /// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
@@ -66,8 +66,8 @@ pub trait Parameter: Copy {
     const LAYOUT: ParameterLayout;
 }
 
-/// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`: the images record
-/// `BYTES` bytes for this parameter.
+/// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`, for which the
+/// images record `BYTES` bytes.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
     label = "not a number, a pointer or a struct that derives `Parameter`",
@@ -92,7 +92,7 @@ pub struct ParameterLayout {
     pub(super) name: &'static str,
     pub(super) size: usize,
     pub(super) align: usize,
-    /// The end of the type's last field, from the start of the type; padding may follow.
+    /// The offset of the end of the last field; padding may follow.
     pub(super) end: usize,
     pub(super) kind: ParameterKind,
 }
@@ -103,9 +103,9 @@ pub(super) enum ParameterKind {
     Float,
     /// An integer or `bool`.
     Integer,
-    /// A smaller number that programs have by its bits.
+    /// A number of 8 or 16 bits that programs represent by its bits.
     Bits,
-    /// An integer with names for its values.
+    /// An integer with named values.
     Enum,
     Pointer,
     /// An array of this type, or a vector.
@@ -120,7 +120,7 @@ impl ParameterLayout {
         Self { name, size, align: align_of::<T>(), end: size, kind }
     }
 
-    /// Returns the layout of an enum without values. Only macro expansions use it.
+    /// Returns the layout of an enum without fields. Only macro expansions use it.
     pub const fn of_enum<T>(name: &'static str) -> Self {
         Self::of::<T>(name, ParameterKind::Enum)
     }
@@ -145,7 +145,7 @@ impl ParameterLayout {
         Self { size, end: size, kind: ParameterKind::Array(item), ..*item }
     }
 
-    /// Returns the layout of a number that programs have by its bits.
+    /// Returns the layout of a number that programs represent by its bits.
     pub(super) const fn of_bits<T>(name: &'static str) -> Self {
         Self::of::<T>(name, ParameterKind::Bits)
     }

@@ -1,4 +1,4 @@
-//! The types of the module `types` as arguments and parameters.
+//! Implements arguments and parameters for the types in the module `types`.
 
 use super::alike::with_alike_values;
 use super::argument::Argument;
@@ -55,12 +55,12 @@ arguments! {
     f64: double1 double2 double3 double4;
 }
 
-// The first type of a kernel template's arguments is `bool`, and its parameter is of that type: the
-// generic function has the type of all instances' memory there.
+// For a kernel template whose first type is `bool`: the generic function's parameter has the type
+// in device memory.
 #[diagnostic::do_not_recommend]
 impl Argument<Bool> for bool {}
 
-/// Contains its items if offload-gpu has the feature `half`. Only macro expansions use it.
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
 #[cfg(feature = "half")]
 #[doc(hidden)]
 #[macro_export]
@@ -68,7 +68,7 @@ macro_rules! with_half {
     ($($item:item)*) => { $($item)* };
 }
 
-/// Contains its items if offload-gpu has the feature `half`. Only macro expansions use it.
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
 #[cfg(not(feature = "half"))]
 #[doc(hidden)]
 #[macro_export]

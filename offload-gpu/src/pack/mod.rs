@@ -1,8 +1,8 @@
-//! A pack of images inside this program, described while it is compiled.
+//! A pack of images inside this program, described at compile time.
 //!
 //! Nothing is parsed when the program starts. The macro's expansion passes the bytes, which the
-//! linker put into a section of the program. It also passes the table of images, which the macro
-//! took from the pack's index. `linked` compares the two at compile time.
+//! linker put into a section of the program, and the table of images from the pack's index.
+//! `linked` compares them at compile time.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -34,9 +34,8 @@ use offload_format::select::{Choice, DeviceInfo, SelectError};
 
 /// A pack: modules, each compiled for several targets.
 ///
-/// A pack of one module can be used like the module itself, for example with
-/// [`KernelPack::select`]. If a pack has several modules, each of them has a name, which is checked
-/// at compile time:
+/// A pack of one module can be used like the module, for example with [`KernelPack::select`]. In a
+/// pack of several modules, each has a name, which is checked at compile time:
 ///
 /// ```
 /// # use offload_gpu::{KernelPack, Module};
@@ -66,8 +65,8 @@ pub struct KernelPack<F: Form = Plain> {
     section: &'static str,
     modules: &'static [ModuleRecord],
     content: Content<F>,
-    /// Whether images for the CPU may be loaded: this build made the pack, or the program's source
-    /// says `unsafe(cpu)`.
+    /// Whether images for the CPU may be loaded: this build made the pack, or the program uses
+    /// `unsafe(cpu)`.
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "loading for the CPU uses it"))]
     is_trusted: bool,
     form: PhantomData<F>,
@@ -86,18 +85,18 @@ enum Content<F: Form> {
     },
     /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
-    /// The images of the pack are unknown. The text is the reason.
+    /// The images of the pack are unknown, for the reason `why`.
     Opaque { bytes: &'static [u8], why: &'static str },
-    /// The pack is read from disk when the program first uses it. The tables of modules and images
-    /// are from the time when the program was compiled.
+    /// The pack is read from disk on first use. The tables of modules and images are those at the
+    /// program's compilation.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 
 /// Makes a pack from its bytes and its tables.
 ///
 /// # Panics
-/// Panics if an image is outside the bytes. The macro's expansion is evaluated at compile time,
-/// so a panic ends the compilation.
+/// Panics if an image is outside the bytes. The expansion is evaluated at compile time, so this is
+/// a compile error.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -150,8 +149,8 @@ pub const fn on_disk<F: Form>(
     KernelPack::of(name, section, modules, Content::OnDisk { images, load }).with_trust()
 }
 
-/// Makes a pack that was not built; every `select` reports the reason. The pack has its modules,
-/// without images.
+/// Makes a pack that was not built: its modules have no images, and every `select` reports the
+/// reason.
 pub const fn not_built<F: Form>(
     name: &'static str,
     why: &'static str,
@@ -183,12 +182,12 @@ impl<F: Form> KernelPack<F> {
         Self { name, section, modules, content, is_trusted: false, form: PhantomData }
     }
 
-    /// Returns the pack with images for the CPU that may be loaded.
+    /// Allows images for the CPU to be loaded.
     pub(crate) const fn with_trust(self) -> Self {
         Self { is_trusted: true, ..self }
     }
 
-    /// Returns the images of all modules, as they were known at compile time.
+    /// Returns the compile-time records of all modules' images.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {
             Content::Linked { images, .. } | Content::OnDisk { images, .. } => images,
@@ -210,8 +209,8 @@ impl<F: Form> KernelPack<F> {
         self.name
     }
 
-    /// Returns the name of the section that contains the pack, in ELF programs. For an image
-    /// embedded by its path, which is in no container, it is `.rodata`.
+    /// Returns the name of the section that contains the pack in ELF programs: `.rodata` for an
+    /// image without a container that was embedded by its path.
     pub const fn section(&self) -> &'static str {
         self.section
     }
@@ -225,8 +224,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the pack whose images are used: for a pack that is read from disk, the one that was
-    /// read; otherwise this pack.
+    /// Returns the pack that was read from disk, or this pack if it is in the program.
     fn now(&self) -> &Self {
         match self.content {
             Content::OnDisk { load, .. } => load(),
@@ -234,7 +232,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the error of a selection if there are no images to select from.
+    /// Returns the error of `select` if there are no images to select from.
     fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage<F>>> {
         match self.content {
             Content::NotBuilt(why) => Some(SelectError::not_built(device, why)),
@@ -243,7 +241,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns a sentence that says why the pack supports no device, if it has no images.
+    /// Returns a sentence with the reason why the pack supports no device, if it has no images.
     pub(crate) fn unsupported(&self) -> Option<alloc::string::String> {
         let name = self.name;
         match self.now().content {
@@ -257,10 +255,10 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the reason why no images are known, if they are unknown. The images are unknown if
-    /// the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or could not be read from disk
-    /// (`OFFLOAD_FROM_DISK=1`). They are also unknown in a compressed file or a fatbin that was
-    /// embedded by its path.
+    /// Returns the reason why the pack's images are unknown, or `None` if they are known. They are
+    /// unknown if the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), if it could not be read from
+    /// disk (`OFFLOAD_FROM_DISK=1`), or for a compressed file or a fatbin that was embedded by its
+    /// path.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
@@ -268,8 +266,8 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the module of this name. In the value of a `const` or `static`, a name that the pack
-    /// does not have is a compile error.
+    /// Returns the module of this name. In a `const` or `static`, an unknown name is a compile
+    /// error.
     ///
     /// # Panics
     /// Panics if there is no such module; the message lists the modules. Use
@@ -291,9 +289,9 @@ impl<F: Form> KernelPack<F> {
         panic!("{}", message.list_modules(self.modules).or_none().as_str())
     }
 
-    /// Returns the kernel of this name. Some image of the pack must have the kernel; if the pack
-    /// has several modules, exactly one must have it. In the value of a `const` or `static`, a name
-    /// that no image has is a compile error that lists the kernels:
+    /// Returns the kernel of this name. At least one image of the pack must have the kernel; if the
+    /// pack has several modules, exactly one must have it. In a `const` or `static`, an unknown
+    /// name is a compile error that lists the kernels:
     ///
     /// ```
     /// # use offload_gpu::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
@@ -321,10 +319,10 @@ impl<F: Form> KernelPack<F> {
     /// ```
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
-    /// Kernels that are only in the image for the CPU are unknown. If the images of a module record
-    /// no kernels, as those for the CPU alone, a name that no image has counts as a kernel of the
-    /// first such module. If there is none, the name counts as a kernel of the first module without
-    /// images, as in a pack that was not built. [`Module::kernel`] returns a kernel of one module.
+    /// Images for the CPU record no kernels. A name that no image records is accepted as a kernel
+    /// of the first module whose images record no kernels; without such a module, of the first
+    /// module without images, as in a pack that was not built. [`Module::kernel`] returns a kernel
+    /// of one module.
     ///
     /// # Panics
     /// Panics if no module has the kernel, or if several modules have it.

@@ -53,7 +53,8 @@ fn several_modules_are_told_apart() {
     );
 }
 
-/// Modules without images begin where the next one does, and an empty pack where another pack is.
+/// A module without images begins at the same index as the next module, and an empty pack may have
+/// the same address as another pack.
 #[cfg(feature = "run")]
 #[test]
 fn modules_with_images_have_keys_of_their_own() {
@@ -80,7 +81,7 @@ fn modules_with_images_have_keys_of_their_own() {
     assert_eq!((EMPTY.bytes().as_ptr().addr(), EMPTY.module("two").key()), (start, None));
     assert_eq!(not_built::<Plain>("k", "skipped", NO_IMAGES).module("scale").key(), None);
 
-    // When the program was compiled, the first module had no images, and a module is gone.
+    // At the program's compilation, the first module had no images, and there was one more module.
     const OLD: &[ModuleRecord] = &[module("two", 0, 0), module("three", 0, 3), module("old", 3, 2)];
     let pack: KernelPack = on_disk("k", ".llvm.offloading", SOME_LACK, OLD, || &PACK);
     let keys: Vec<_> = pack.modules().map(|module| module.key()).collect();
@@ -224,8 +225,8 @@ fn kernels_are_facts_of_images() {
     );
 }
 
-/// The kernels of the module `cpu` are unknown: it may have any kernel that the other modules lack.
-/// A module without images has such a kernel if no other module can have it.
+/// Kernels that the other modules lack belong to the module `cpu`, whose kernels are unknown. If
+/// there is no such module, they belong to a module without images.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");

@@ -8,7 +8,7 @@ use alloc::string::String;
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
 
-/// A handle that the driver returned. This program treats a handle as a number.
+/// A handle from the driver, which this program treats as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle(pub(super) *mut c_void);
 
@@ -19,8 +19,7 @@ unsafe impl Sync for Handle {}
 
 /// The bytes of an image, in the form that drivers need.
 pub(super) struct LoadableImage<'a> {
-    /// The address of the image's first byte. The bytes are aligned to 8, and PTX has a NUL after
-    /// its end.
+    /// The address of the image's first byte, aligned to 8. A NUL follows PTX.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
     /// The target and the kind of the image, for messages: `sm_90 cubin`.
@@ -33,7 +32,8 @@ pub(super) struct Place {
     pub(super) start: Handle,
     /// The size in bytes.
     pub(super) size: usize,
-    /// Whether the variable may have less bytes: a sanitizer of an image for the CPU adds some.
+    /// Whether the variable may be smaller than `size`: in images for the CPU, a sanitizer adds
+    /// bytes.
     pub(super) may_be_smaller: bool,
 }
 
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// Advice for an image without a variable that the source has.
+/// Advice for an image that lacks a variable of the source.
 pub(super) const NO_VARIABLE: &str = "The source may define it as `static`, for other targets only, or in a template that this image does not use.";
 
 /// The arguments of a launch.
@@ -53,9 +53,9 @@ pub(super) struct Arguments<'a> {
     pub(super) kernel: &'a str,
     /// The address of each argument.
     pub(super) pointers: &'a mut [*mut c_void],
-    /// A bit for each of the first 64 arguments: whether it is an address.
+    /// A bit for each of the first 64 arguments: set if the argument is an address.
     pub(super) addresses: u64,
-    /// The events of buffers of cudarc.
+    /// The events of cudarc buffers.
     #[cfg(feature = "cudarc")]
     pub(super) events: &'a [Option<BufferEvent>],
 }
@@ -65,12 +65,12 @@ pub(super) trait Backend: Send + Sync {
     /// Loads an image, and returns the handle of its module.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
 
-    /// Unloads a module that is no longer used. Errors are ignored, since nothing can be done about
+    /// Unloads a module that is no longer used. Ignores errors, since nothing can be done about
     /// them.
     fn unload(&self, module: Handle);
 
-    /// Returns the driver's handle of a module: the result of [`Backend::load`], or, for a CUDA
-    /// library, its module in this context.
+    /// Returns the driver's handle of a module. This is the result of [`Backend::load`], or a CUDA
+    /// library's module in this context.
     fn raw_module(&self, module: Handle) -> Result<Handle> {
         Ok(module)
     }
@@ -100,8 +100,8 @@ pub(super) trait Backend: Send + Sync {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// The arguments and the launch must fit the kernel. The memory that pointers lead to must live
-    /// until the kernel has run.
+    /// The arguments and the launch must fit the kernel. Memory behind pointers must live until the
+    /// kernel has run.
     unsafe fn launch(
         &self,
         function: Handle,
@@ -112,14 +112,14 @@ pub(super) trait Backend: Send + Sync {
     /// Allocates `size` bytes of memory on the device; `size` is not 0.
     fn allocate(&self, size: usize) -> Result<Handle>;
 
-    /// Frees memory on the device. Errors are ignored, since nothing can be done about them.
+    /// Frees memory on the device. Ignores errors, since nothing can be done about them.
     ///
     /// # Safety
     /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
     unsafe fn free(&self, memory: Handle);
 
-    /// Copies from the host to the device, after all earlier work. Bytes of padding need not be
-    /// written.
+    /// Copies from the host to the device, after all earlier work. Padding bytes need not be
+    /// initialized.
     ///
     /// # Safety
     /// `to` has room for the bytes of `from`.

@@ -18,8 +18,9 @@ use core::{ptr, slice};
 /// memory on its device.
 ///
 /// Pass a reference to a buffer for a pointer of a kernel: `&x` if the kernel only reads, `&mut y`
-/// if it writes. A launch on a different device is an error. If the program has made this memory
-/// accessible there, pass [`device_address`](DeviceBuffer::device_address) in place of the buffer.
+/// if it writes. A launch on a different device is an error. If the program has made the memory
+/// accessible to that device, pass [`device_address`](DeviceBuffer::device_address) instead of the
+/// buffer.
 ///
 /// ```
 /// use offload_gpu::run::Device;
@@ -44,14 +45,14 @@ pub struct Buffer<T: BufferItem> {
 
 /// A type whose values may be in a [`Buffer`].
 ///
-/// All types that are [`Pod`] are such types: numbers, arrays of them, and structs without padding
-/// that derive `Pod`. So are the structs that [`include_kernels!`](crate::include_kernels)
-/// declares, also those that have padding or contain addresses. A buffer copies all bytes of a
-/// value, those of its padding as well. Bytes of padding have no defined value after a copy.
+/// All [`Pod`] types qualify: numbers, arrays of numbers, and structs without padding that derive
+/// `Pod`. So do the structs that [`include_kernels!`](crate::include_kernels) declares, even with
+/// padding or addresses. A buffer copies all bytes of a value, including padding. Padding has no
+/// defined value after a copy.
 ///
 /// # Safety
-/// Any bytes are a valid value of the type, also zeros and the bytes that a kernel wrote. Only
-/// bytes of padding need not be written.
+/// Any initialized bytes are a valid value of the type, including zeros and bytes that a kernel
+/// wrote. Only padding may be uninitialized.
 #[diagnostic::on_unimplemented(
     message = "a buffer cannot hold values of `{Self}`",
     label = "not plain data",
@@ -66,7 +67,7 @@ unsafe impl<T: Pod> BufferItem for T {}
 impl Device {
     /// Allocates memory on this device and copies these values to it.
     ///
-    /// Returns an error if the device has not enough memory, or if it fails.
+    /// Returns an error if the device does not have enough memory, or if it fails.
     pub fn buffer<T: BufferItem>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(values.len())?;
         buffer.upload(values)?;
@@ -75,7 +76,7 @@ impl Device {
 
     /// Allocates memory on this device for `len` values, with all bytes 0.
     ///
-    /// Returns an error if the device has not enough memory, or if it fails.
+    /// Returns an error if the device does not have enough memory, or if it fails.
     pub fn zeros<T: BufferItem>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer: Buffer<T> = self.uninit(len)?;
         let bytes = len * size_of::<T>();
@@ -139,10 +140,10 @@ impl<T: BufferItem> Buffer<T> {
     /// Copies the buffer's bytes from this address.
     ///
     /// # Safety
-    /// There are as many bytes as the buffer has.
+    /// At least as many bytes as the buffer has are readable there.
     unsafe fn upload_from(&mut self, from: *const MaybeUninit<u8>) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
-        // SAFETY: the caller guarantees the bytes. Those of padding need not be written.
+        // SAFETY: the caller guarantees the bytes. Padding need not be initialized.
         let copied = unsafe {
             let bytes = slice::from_raw_parts(from, self.len * size_of::<T>());
             self.device.0.backend.upload(memory, bytes)
@@ -165,20 +166,20 @@ impl<T: BufferItem> Buffer<T> {
     /// Copies all values to this address.
     ///
     /// # Safety
-    /// There is room for as many values as the buffer has.
+    /// There is space for as many values as the buffer has.
     unsafe fn download_to(&self, into: *mut T) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
         let size = self.len * size_of::<T>();
-        // SAFETY: the buffer has this many bytes, and the caller guarantees the room.
+        // SAFETY: the buffer has this many bytes, and the caller guarantees the space.
         let copied = unsafe { self.device.0.backend.download(into.cast(), memory, size) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// Copies the values from the device to a new vector, as [`Buffer::download`] does.
+    /// Copies the values from the device to a new vector, like [`Buffer::download`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = Vec::with_capacity(self.len);
-        // SAFETY: the vector has room for all values. If no error is returned, all bytes of the
-        // values are those of the buffer, and any bytes are valid values.
+        // SAFETY: the vector has space for all values. If no error is returned, all bytes were
+        // copied, and any bytes are valid values.
         unsafe {
             self.download_to(values.as_mut_ptr())?;
             values.set_len(self.len);
@@ -199,7 +200,7 @@ impl<T: BufferItem> DeviceBuffer for Buffer<T> {
     }
 
     fn device_id(&self) -> DeviceId {
-        // No kernel uses memory of no bytes.
+        // No kernel accesses an empty buffer.
         if self.memory.is_some() { self.device.0.id() } else { DeviceId::UNKNOWN }
     }
 }

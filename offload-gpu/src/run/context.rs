@@ -1,5 +1,4 @@
-//! Contexts on devices, and the modules that are loaded in them. The code is the same for all kinds
-//! of devices.
+//! Contexts on devices, and the modules loaded in them, for all vendors.
 
 use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
@@ -36,24 +35,24 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Pairs of keys and values, in the order of the keys. A sorted vector compiles to less code: a
-/// hash table would be a tenth of the code that rustc compiles for this module.
+/// Key-value pairs in the order of the keys. A sorted vector needs less code: a hash table would be
+/// a tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
-/// A context that another library has made.
+/// A context that another library made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ForeignContext {
     pub(super) handle: Handle,
-    /// The context's number in the process, if the driver numbers contexts: a later context can
-    /// have the same handle, but not the same number.
+    /// The context's ID in the process, if the driver has such IDs: a later context can have the
+    /// same handle, but not the same ID.
     pub(super) id: Option<u64>,
 }
 
-/// The key of a module in a program: the address of its pack, and its first image.
+/// The key of a module in a program: the address of its pack, and the number of its first image.
 type ModuleKey = (usize, usize);
 
-/// The place of a module, which is filled when the module is loaded. If two threads request one
-/// module, the second waits until the first has loaded it.
+/// The slot for a module, empty until the module is loaded. If two threads request the same module,
+/// the second waits until the first has loaded it.
 #[derive(Default)]
 struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 
@@ -68,8 +67,7 @@ pub(super) struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// Waits until no other thread copies to or from a variable, and keeps others waiting as long
-    /// as the result exists.
+    /// Locks the module's variables against copies by other threads, as long as the result exists.
     pub(super) fn copying(&self) -> MutexGuard<'_, ()> {
         lock(&self.copies)
     }
@@ -80,8 +78,7 @@ impl LoadedModule {
 pub(super) struct LoadedKernel {
     pub(super) handle: Handle,
     pub(super) limits: Limits,
-    /// The bytes of dynamic shared memory that the driver already allows for launches of this
-    /// kernel.
+    /// The bytes of dynamic shared memory that the driver already allows for this kernel.
     shared_memory: usize,
 }
 
@@ -93,7 +90,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the context of this device that is in use, or makes a new one.
+/// Returns the device's context that is in use, or makes a new one.
 pub(super) fn shared(
     vendor: Vendor,
     ordinal: i32,
@@ -115,7 +112,7 @@ pub(super) fn shared(
 
 /// Returns the contexts of all devices of a vendor, in order.
 ///
-/// Returns an error in words if one of them cannot be opened.
+/// Returns an error message if one of them cannot be opened.
 pub(super) fn all_shared(
     vendor: Vendor,
     count: i32,
@@ -129,8 +126,7 @@ pub(super) fn all_shared(
     Ok(contexts)
 }
 
-/// Returns the index of a name in a sorted list, or as an error the index at which to insert the
-/// name.
+/// Returns the index of a name in a sorted list, or the index at which to insert it as an error.
 fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {
     sorted.binary_search_by(|(key, _)| key.as_str().cmp(name))
 }
@@ -140,12 +136,13 @@ impl Context {
         DeviceId::new(self.vendor, self.ordinal)
     }
 
-    /// Returns the loaded module, and loads it if no earlier call has.
+    /// Returns the loaded module. The first call loads it.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let slot = match module.key() {
             Some(key) if self.vendor.is_gpu() || module.is_trusted() => self.slot(key),
-            // The module cannot be loaded, for the reason that `load` returns. A file may be in the
-            // program twice, and trusted once.
+            // Use a new slot: `load` will return the reason why this module cannot be loaded. It
+            // must not share a slot, since the same file may be embedded twice and trusted only
+            // once.
             _ => Arc::default(),
         };
         let mut slot = lock(&slot.0);
@@ -234,8 +231,7 @@ impl Context {
         let c_name = CString::new(module.image.symbol(name))
             .map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
-        // If the image records no limits of the kernel, the launch is checked only against the
-        // device's limits.
+        // Without recorded limits, the launch is checked only against the device's limits.
         let limits = module.image.limits(name).unwrap_or_default();
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
@@ -246,8 +242,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Makes the driver allow launches of a kernel with this many bytes of dynamic shared memory.
-    /// Does nothing if such launches are allowed already.
+    /// Makes the driver allow this many bytes of dynamic shared memory for launches of a kernel,
+    /// unless it already does.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

@@ -1,4 +1,4 @@
-//! The devices of this machine as data, and the choice of a device for a pack.
+//! The list of this machine's devices, and the choice of a device for a pack.
 
 use super::context::Context;
 use super::error::{Cause, Result, RunError};
@@ -15,12 +15,11 @@ use offload_format::select::DeviceInfo;
 use offload_format::target::Vendor;
 use std::env;
 
-/// A device that runs kernels, with the modules that are loaded onto it. Clones are the same
-/// device.
+/// A device that runs kernels, with the modules loaded on it. Clones refer to the same device.
 ///
-/// Images stay loaded only while a clone exists, so keep one clone. A device can be used on any
-/// thread; drivers serialize calls where necessary. After a `fork`, the child cannot use GPUs,
-/// since no driver supports that: start processes with `exec`.
+/// Images stay loaded only as long as a clone exists, so keep one. A device can be used on any
+/// thread; drivers serialize calls where necessary. A child process cannot use GPUs after a `fork`
+/// without `exec`, since no driver supports that.
 ///
 /// Source: `cuCtxGetDevice` and `cuDeviceGetAttribute` (CUDA driver API), `hipGetDeviceProperties`
 /// (HIP).
@@ -29,11 +28,11 @@ pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
     /// Returns the first device for which each module of the pack has an image, in the order of the
-    /// [module's table](super). The program's user can choose another device by its name, with the
-    /// variable `OFFLOAD_DEVICE`.
+    /// [table of devices](super). The program's user can set the variable `OFFLOAD_DEVICE` to the
+    /// name of a different device.
     ///
-    /// Returns an error that says for each device why no image fits, and which vendors' devices are
-    /// absent.
+    /// Returns an error that lists for each device why no image fits, and which vendors' devices
+    /// are absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
             // `named` does not load the drivers of other devices.
@@ -42,9 +41,9 @@ impl Device {
         }
     }
 
-    /// Returns the device of this name ([names](super)): `cuda:0`, `cpu`; `cuda` is `cuda:0`.
-    /// Searches only for devices of this vendor, and does not load other drivers. A CPU with an
-    /// OpenCL driver is a device only here, since packs have images for the CPU itself.
+    /// Returns the device with this [name](super), such as `cuda:0` or `cpu`; `cuda` means
+    /// `cuda:0`. Loads only this vendor's driver. This function alone returns CPUs of an OpenCL
+    /// driver: other functions omit them, since packs have images for the CPU itself.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
@@ -57,28 +56,27 @@ impl Device {
         Self(cpu::device())
     }
 
-    /// Returns the GPU of a CUDA context that another library has made, such as cudarc or cust.
-    /// Buffers and streams of that context can be used with the returned device. For the primary
-    /// context, which most libraries use, returns the same device as [`devices`].
+    /// Returns the GPU of a CUDA context that another library made, such as cudarc or cust. The
+    /// context's buffers and streams can be used with the returned device. For the primary context,
+    /// which most libraries use, this is the same device as in [`devices`].
     ///
-    /// Returns an error if there is no driver, or if it does not know the context.
+    /// Returns an error if there is no driver, or if the context is unknown to it.
     ///
     /// # Safety
-    /// `context` is a `CUcontext`, and lives as long as the device, its clones and its buffers are
-    /// used. With a driver of CUDA 12 or later, device, clones and buffers may be dropped after the
-    /// context was destroyed. An older driver cannot distinguish a context from a later one at the
-    /// same address: drop device, clones and buffers before the context is destroyed.
+    /// `context` is a `CUcontext` that lives as long as the device, its clones and its buffers are
+    /// used. With drivers for CUDA 12 or later, these may be dropped after the context is
+    /// destroyed. Older drivers cannot distinguish a context from a later one at the same address:
+    /// drop the device, its clones and its buffers before the context is destroyed.
     #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller guarantees that the context is valid.
         unsafe { cuda::foreign(context) }.map(Self)
     }
 
-    /// Returns the AMD GPU of this number in HIP's list. HIP has one context for each GPU, which
-    /// all libraries of a program share. Buffers and streams of other libraries can be used with
-    /// the returned device.
+    /// Returns the AMD GPU with this number in HIP's list. All libraries of a program share HIP's
+    /// one context for each GPU, so their buffers and streams can be used with the returned device.
     ///
-    /// Returns an error if there is no runtime, or no such GPU.
+    /// Returns an error if the runtime or the GPU is missing.
     #[inline]
     pub fn from_hip_device(ordinal: i32) -> Result<Self> {
         Self::named(&format!("hip:{ordinal}"))
@@ -89,13 +87,13 @@ impl Device {
         format!("{}", self.0.id())
     }
 
-    /// Returns the device's vendor, which names its driver ([`Vendor::driver`]).
+    /// Returns the device's vendor; [`Vendor::driver`] names its driver.
     pub fn vendor(&self) -> Vendor {
         self.0.vendor
     }
 
-    /// Returns the device's number among the devices of its vendor, from 0. Devices that
-    /// `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` hide are not counted.
+    /// Returns the device's number among the devices of its vendor, from 0. Devices hidden by
+    /// `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` are not counted.
     pub fn ordinal(&self) -> i32 {
         self.0.ordinal
     }
@@ -106,13 +104,13 @@ impl Device {
         &self.0.product
     }
 
-    /// Returns the properties of the device by which an image is selected for it.
+    /// Returns the properties by which an image is selected for the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
 
-    /// Returns the size of a GPU's memory in bytes, or `None` for the CPU and if the driver does
-    /// not report it.
+    /// Returns the size of a GPU's memory in bytes; `None` for the CPU, or if the driver does not
+    /// report the size.
     pub fn memory(&self) -> Option<u64> {
         self.0.memory
     }
@@ -126,12 +124,12 @@ impl Device {
     }
 }
 
-/// Prints the name and the product: `cuda:0 (NVIDIA H100 80GB HBM3)`. Line ends and invisible
-/// characters of the product are escaped.
+/// Prints the name and the product: `cuda:0 (NVIDIA H100 80GB HBM3)`. Escapes line ends and
+/// invisible characters in the product.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (", self.0.id())?;
-        // The driver returns the name, which may contain any characters.
+        // The name is from the driver and may contain any characters.
         for c in self.product().chars() {
             match c {
                 '\'' | '"' => f.write_char(c)?,
@@ -163,7 +161,7 @@ fn use_the_device(name: &str) -> String {
     format!("use the device \"{name}\"")
 }
 
-/// Returns the vendor and the number of the device of this name.
+/// Returns the vendor and the number of the device with this name.
 fn parse(name: &str) -> Result<(Vendor, i32)> {
     let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
     let vendor = Vendor::of_driver(driver);
@@ -173,8 +171,7 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     })
 }
 
-/// Returns the device with this number from the devices of its vendor, or the reason why it is not
-/// among them.
+/// Returns the device with this number from the vendor's devices, or the reason why it is missing.
 fn find(
     name: &str,
     (vendor, ordinal): (Vendor, i32),
@@ -191,11 +188,10 @@ fn find(
     Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
 }
 
-/// Returns the devices of this machine, in the order of the [module's table](super).
+/// Returns the devices of this machine, in the order of the [table of devices](super).
 ///
-/// Each call searches for the libraries of the drivers, and lists the devices that the drivers
-/// report. No driver is loaded when a program starts, and a missing driver does not end the
-/// program.
+/// Each call searches for the drivers' libraries and lists the devices that the drivers report. No
+/// driver is loaded when the program starts, and programs run without any driver.
 ///
 /// ```
 /// let devices = offload_gpu::run::devices();
@@ -221,8 +217,8 @@ fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
     Devices { list, absent }
 }
 
-/// Whether the choice of a device for a pack is about a vendor's devices. OpenCL's loader starts
-/// the drivers of all vendors, so it is for packs with SPIR-V alone.
+/// Whether a vendor's devices are considered for a pack. OpenCL's loader starts the drivers of all
+/// vendors, so it is loaded only for packs with SPIR-V.
 fn concerns<F: Form>(pack: &KernelPack<F>, vendor: Vendor) -> bool {
     vendor != Vendor::Intel || pack.images().any(|image| image.kind().vendor() == vendor)
 }
@@ -237,13 +233,13 @@ pub struct Devices {
     absent: Vec<Absent>,
 }
 
-/// A vendor whose devices this machine lacks, or of which some cannot be used.
+/// A vendor without devices on this machine, or with devices that cannot be used.
 #[derive(Debug, Clone)]
 pub struct Absent {
     /// The vendor.
     pub vendor: Vendor,
     /// The reason: the driver's library was not found, the driver does not start, the driver finds
-    /// no GPU, or what the named devices lack.
+    /// no GPU, or devices lack something.
     pub why: String,
 }
 
@@ -253,7 +249,7 @@ impl Devices {
         &self.list
     }
 
-    /// Returns the vendors whose devices this machine lacks, or of which some cannot be used.
+    /// Returns the vendors without devices on this machine, or with devices that cannot be used.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
@@ -271,7 +267,7 @@ impl Devices {
                 Some(error) => refusals.push(error.to_string()),
             }
         }
-        // Equal GPUs are refused with the same text, which is printed once.
+        // Equal GPUs have equal refusals: print them once.
         refusals.dedup();
         let absent = self.absent.iter().filter(|absent| concerns(pack, absent.vendor));
         refusals.extend(absent.map(|absent| absent.why.clone()));
@@ -279,11 +275,11 @@ impl Devices {
         Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }
 
-    /// Returns the device of this name from these devices; [`Device::named`] describes the names.
+    /// Returns the device with this name from these devices; [`Device::named`] describes the names.
     fn named(&self, name: &str) -> Result<Device> {
         let (vendor, ordinal) = parse(name)?;
         let is_it = |it: &&Device| it.vendor() == vendor && it.ordinal() == ordinal;
-        // Some devices are used only if a user names them.
+        // Some devices are not in the list, and are used only by name.
         self.list.iter().find(is_it).cloned().map_or_else(|| Device::named(name), Ok)
     }
 }

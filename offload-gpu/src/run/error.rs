@@ -12,7 +12,7 @@ use offload_format::target::Vendor;
 /// A result whose error is a [`RunError`].
 pub type Result<T> = core::result::Result<T, RunError>;
 
-/// An error of a device: the attempted operation, the device, the cause, and advice.
+/// An error with the attempted operation, the device, the cause, and advice.
 pub struct RunError(Box<Content>);
 
 struct Content {
@@ -31,7 +31,7 @@ struct Content {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// There is no device of this vendor, for this reason.
+    /// This vendor has no device here, for this reason.
     Absent(Vendor, String),
     /// No image of the pack fits the device.
     NoImage(SelectError<PackImage<Compressed>>),
@@ -46,7 +46,7 @@ pub enum Cause {
         /// The vendor's name and description of the error; empty if the vendor has none.
         text: String,
     },
-    /// The request exceeds the limits of the device or of the image, or names something that is
+    /// The request exceeds the limits of the device or the image, or names something that is
     /// missing, such as a kernel.
     Refused(String),
 }
@@ -102,7 +102,7 @@ pub(super) trait DriverErrors {
     /// Returns the error's name and description; empty if the driver does not know the code.
     fn text_of(&self, code: i32) -> String;
 
-    /// Returns an error for a code that is not success. `attempted` names the operation.
+    /// Returns an error unless the code is success. `attempted` names the operation.
     fn check(
         &self,
         function: &'static str,
@@ -112,16 +112,16 @@ pub(super) trait DriverErrors {
         if code == 0 { Ok(()) } else { Err(self.error(function, code, attempted())) }
     }
 
-    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
-    /// compiles `check` each time, and this function once for each driver.
+    /// Returns the error for a code. This function is separate from `check` because rustc compiles
+    /// `check` for each of its calls (each has a different closure type), but this function only
+    /// once for each driver.
     #[cold]
     fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text_of(code) })
     }
 }
 
-/// Returns `NAME (1): description`, from a code and its text, which is `NAME: description` or
-/// `NAME`.
+/// Formats a code and its text, `NAME: description` or `NAME`, as `NAME (1): description`.
 pub(super) fn in_words(code: i32, text: &str) -> String {
     match text.split_once(':') {
         None if text.is_empty() => format!("{code}, which has no name"),

@@ -55,7 +55,7 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The bytes of shared memory that a block may use if the launch requests them from the driver.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves in each block and that images count as
+    /// The bytes of shared memory that the driver reserves in each block, if images count them as
     /// the kernel's; otherwise 0.
     pub(super) reserved_shared_memory: u64,
 }
@@ -72,7 +72,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Makes a launch of `grid` blocks, with `block` threads each.
+    /// Makes a launch of `grid` blocks with `block` threads each.
     ///
     /// ```
     /// use offload_gpu::run::Launch;
@@ -84,9 +84,9 @@ impl Launch {
         Self { grid: grid.into(), block: block.into(), shared_memory: 0, stream: ptr::null_mut() }
     }
 
-    /// Gives each block this many bytes of shared memory (`extern __shared__`), in addition to
-    /// those that the kernel declares. If a block may use that much only on request, the launch
-    /// requests it from the driver.
+    /// Gives each block this many bytes of dynamic shared memory (`extern __shared__`), in addition
+    /// to those that the kernel declares. If the driver allows that many only on request, the
+    /// launch requests them.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }

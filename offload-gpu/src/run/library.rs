@@ -20,12 +20,12 @@ pub(super) struct DriverLibrary {
 
 impl DriverLibrary {
     /// Loads the first of `names` that exists and has these functions. The system's loader searches
-    /// for the library: no variable of this crate names a path. Returns an error, in words, if none
-    /// can be loaded. The loader may find a stub for linking, which lacks functions. This function
-    /// then tries the next name.
+    /// for the library: no variable of this crate sets a path. If the loader finds a stub for
+    /// linking, which lacks functions, the next name is tried. Returns an error message if no
+    /// library can be loaded.
     ///
     /// # Safety
-    /// A library of one of these names must be the real driver: its code may run in this process.
+    /// Libraries with these names must be the real driver, whose code may run in this process.
     pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
@@ -40,7 +40,7 @@ impl DriverLibrary {
                     }
                 }
                 Err(error) => {
-                    // The loader's message, if there is one, is in the error's source.
+                    // The error's source has the loader's message, if there is one.
                     let reason =
                         error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     if !is_not_found(name, &reason) {
@@ -65,8 +65,8 @@ impl DriverLibrary {
 
 /// Returns the address of a function. The address is valid as long as the library is loaded.
 ///
-/// The function has no type parameters: drivers have dozens of functions, and rustc would compile
-/// it anew for each type.
+/// The function has no type parameters because rustc would compile it for the type of each of a
+/// driver's dozens of functions.
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
     // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };
@@ -75,10 +75,10 @@ pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>>
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
-/// Whether the loader reports that file `name` is missing, as opposed to an error in that file.
+/// Whether the loader reports that the file `name` is missing, as opposed to an error in the file.
 fn is_not_found(name: &str, reason: &str) -> bool {
-    // The messages of glibc and musl. Such a message may also be about a library that `name` needs,
-    // but then it contains that library's name.
+    // The messages of glibc and musl. A message about a library that `name` needs contains that
+    // library's name instead.
     (contains(reason, "No such file") && contains(reason, &format!("{name}: ")))
         // macOS.
         || contains(reason, "(no such file)")
@@ -87,10 +87,11 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 }
 
 /// Declares a table of functions that a library exports under the same names, and `open`, which
-/// fills it. Functions after `optional` may be missing: later versions of the library added them.
+/// fills the table. Functions after `optional` may be missing, since later versions of the library
+/// added them.
 ///
-/// One calling convention is enough: the drivers are used only on 64-bit systems, and each of these
-/// has a single convention.
+/// One calling convention is enough: drivers are used only on 64-bit systems, which have a single
+/// one.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*
@@ -110,10 +111,10 @@ macro_rules! functions {
 
         impl $table {
             /// Loads the first of `names` that has the functions, and looks them up. Returns an
-            /// error in words.
+            /// error message if there is none.
             ///
             /// # Safety
-            /// A library of one of these names must export functions of these types.
+            /// Libraries with these names must export functions of these types.
             unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
                 use core::{ffi::c_void, mem::transmute, ptr::NonNull};
                 // SAFETY: the caller guarantees that the library is the real one.

@@ -16,7 +16,7 @@ use core::ffi::c_void;
 use core::fmt;
 use core::ptr;
 
-/// A module that is loaded on a device. The module stays loaded as long as the [`Device`] exists.
+/// A module that is loaded on a device, as long as the [`Device`] exists.
 ///
 /// Source: `cuModuleLoadDataEx` (CUDA driver API) and `hipModuleLoadData` (HIP).
 #[derive(Clone)]
@@ -26,12 +26,10 @@ pub struct Loaded {
 }
 
 impl<F: Form> Module<'_, F> {
-    /// Returns the module on this device. Loads the image that fits, unless an earlier call on any
-    /// thread has loaded it. If several threads call this method at the same time, one thread loads
-    /// the image, and the others wait.
+    /// Returns the module on this device. The first call on any thread loads the image that fits;
+    /// concurrent calls wait for it.
     ///
-    /// Returns an error if no image fits, with the reasons, or if the driver cannot load the image
-    /// that fits.
+    /// Returns an error if no image fits, with the reasons, or if the driver cannot load the image.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -39,9 +37,9 @@ impl<F: Form> Module<'_, F> {
 }
 
 impl<F: Form> KernelPack<F> {
-    /// Returns the module of a pack of one module on this device, as [`Module::on`] does.
+    /// Returns the module of a single-module pack on this device, like [`Module::on`].
     ///
-    /// Returns an error that names the modules, if the pack has several.
+    /// Returns an error that names the modules if the pack has several.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let mut modules = self.modules();
         match (modules.next(), modules.next()) {
@@ -60,8 +58,8 @@ impl<F: Form> KernelPack<F> {
 }
 
 impl Loaded {
-    /// Returns the image that was loaded. [`PackImage::decompress`] returns its bytes, whether the
-    /// pack is compressed or not.
+    /// Returns the image that was loaded. [`PackImage::decompress`] returns its bytes, for
+    /// compressed and plain packs.
     pub fn image(&self) -> PackImage<Compressed> {
         self.module.image
     }
@@ -75,13 +73,12 @@ impl Loaded {
         &self.device
     }
 
-    /// Returns the driver's handle of the module, for other libraries: the [module's table](super)
-    /// says what it is. This crate owns the module, and releases it when the last clone of the
-    /// [`Device`] is dropped: until then the handle is valid.
+    /// Returns the driver's handle of the module, for other libraries. The [table of
+    /// devices](super) lists the types of handles. The handle is valid until the last clone of the
+    /// [`Device`] is dropped, when this crate releases the module.
     ///
-    /// If a kernel has `extern __shared__` arrays, the `cl_program` is the form in which they have
-    /// all memory that the device has left: launches with dynamic shared memory use programs of
-    /// their own.
+    /// If kernels have `extern __shared__` arrays, these have all remaining local memory of the
+    /// device in this `cl_program`. Launches with dynamic shared memory use separate programs.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]
@@ -92,10 +89,10 @@ impl Loaded {
 
     /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction`, a
     /// `hipFunction_t`, or a `cl_kernel` of the `cl_program` that [`Loaded::raw_module`] returns.
-    /// For the CPU, only this crate can use the handle. It is valid as long as the module's.
+    /// For the CPU, only this crate can use the handle. It is valid as long as the module's handle.
     ///
-    /// With OpenCL, the arguments belong to the `cl_kernel`, and launches by this crate set them.
-    /// So launch a copy (`clCloneKernel`), or launch while no other thread launches the kernel.
+    /// A `cl_kernel` stores its arguments, and launches by this crate set them. Launch a copy
+    /// (`clCloneKernel`), or launch while no other thread launches the kernel.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -119,10 +116,10 @@ impl fmt::Debug for Loaded {
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Launches the kernel on a device's default stream. `grid` is the number of blocks, and
-    /// `block` the number of threads in each: `256`, `(16, 16)`, `(8, 8, 4)`. Loads the kernel's
-    /// module first, if necessary. The call returns once the launch is handed to the driver; copies
-    /// of a [`Buffer`](super::Buffer) and [`Device::synchronize`] wait for the kernel.
+    /// Launches the kernel on a device's default stream, and loads its module first if necessary.
+    /// `grid` is the number of blocks, and `block` the number of threads in each: `256`, `(16,
+    /// 16)`, `(8, 8, 4)`. The call does not wait for the kernel; copies of a
+    /// [`Buffer`](super::Buffer) and [`Device::synchronize`] do.
     ///
     /// ```
     /// # use offload_gpu::run::{Device, RunError};
@@ -138,17 +135,16 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # }
     /// ```
     ///
-    /// Returns an error if the module cannot be loaded, or if the image has no such kernel. A
-    /// launch that the image, the device or the driver does not allow is also an error, and so is
-    /// one with a buffer of a different device.
+    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if a
+    /// buffer is on a different device, or if the image, the device or the driver does not allow
+    /// the launch.
     ///
     /// # Safety
-    /// The compiler has checked the number and types of the arguments. The caller guarantees their
-    /// meaning. Pointers lead to memory of this device, with as many elements as the kernel
-    /// touches. Nothing else uses memory that the kernel writes. All of this memory lives until the
-    /// kernel has run. Pointers of the same type are in the right order. Until the kernel has run,
-    /// no thread copies to a [`Variable`](crate::Variable) that it uses, or from one that it
-    /// writes.
+    /// The compiler has checked the number and types of the arguments. The caller guarantees the
+    /// rest: pointers of the same type are in the right order and lead to memory of this device,
+    /// with as many elements as the kernel accesses. Until the kernel has run, this memory lives,
+    /// nothing else uses memory that the kernel writes, and no thread copies to a
+    /// [`Variable`](crate::Variable) that the kernel uses, or from one that it writes.
     pub unsafe fn launch(
         &self,
         device: &Device,
@@ -159,10 +155,10 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }
 
-    /// Launches as [`Call::launch`] does, with dynamic shared memory or on a stream.
+    /// Launches like [`Call::launch`], with dynamic shared memory or on a stream.
     ///
     /// # Safety
-    /// The conditions of [`Call::launch`] apply. The stream belongs to this device.
+    /// The conditions of [`Call::launch`] apply, and the stream belongs to this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
         // SAFETY: the caller guarantees the conditions of this launch.
         unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
@@ -185,7 +181,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 }
 
 impl<F: Form> NamedCall<F> {
-    /// Launches the kernel on a device's default stream, as [`Call::launch`] does.
+    /// Launches the kernel on a device's default stream, like [`Call::launch`].
     ///
     /// ```
     /// # use offload_gpu::run::{Device, RunError};
@@ -201,11 +197,11 @@ impl<F: Form> NamedCall<F> {
     /// # }
     /// ```
     ///
-    /// Returns an error if arguments are missing, and the errors of [`Call::launch`].
+    /// Returns an error if arguments are missing, and in the cases of [`Call::launch`].
     ///
     /// # Safety
-    /// The conditions of [`Call::launch`] apply: the number and the types of the arguments are
-    /// checked, and the caller guarantees their meaning.
+    /// The conditions of [`Call::launch`] apply; the number and types of the arguments were checked
+    /// at run time.
     pub unsafe fn launch(
         &self,
         device: &Device,
@@ -216,17 +212,17 @@ impl<F: Form> NamedCall<F> {
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }
 
-    /// Launches as [`NamedCall::launch`] does, with dynamic shared memory or on a stream.
+    /// Launches like [`NamedCall::launch`], with dynamic shared memory or on a stream.
     ///
     /// # Safety
-    /// The conditions of [`Call::launch`] apply. The stream belongs to this device.
+    /// The conditions of [`Call::launch`] apply, and the stream belongs to this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
         // SAFETY: the caller guarantees the conditions of this launch.
         unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
     }
 
     unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // Most kernels have few parameters, and need no allocation here.
+        // Avoid an allocation for kernels with few parameters, which most are.
         let (mut few, mut many) = ([ptr::null_mut(); 16], Vec::new());
         let count = self.len();
         let pointers = match few.get_mut(..count) {
@@ -245,8 +241,8 @@ impl<F: Form> NamedCall<F> {
             #[cfg(feature = "cudarc")]
             events: self.events(),
         };
-        // SAFETY: each argument was compared with the kernel's parameter, and none is missing. The
-        // caller guarantees the rest.
+        // SAFETY: all arguments were passed, and their types checked. The caller guarantees the
+        // rest.
         unsafe { launch_kernel(device, launch, &kernel, self.devices(), arguments) }
     }
 }
@@ -254,7 +250,8 @@ impl<F: Form> NamedCall<F> {
 /// Launches a kernel, after its module is loaded.
 ///
 /// # Safety
-/// The arguments have the types that the kernel needs. The conditions of [`Call::launch`] apply.
+/// The arguments have the types of the kernel's parameters. The conditions of [`Call::launch`]
+/// apply.
 unsafe fn launch_kernel<F: Form>(
     device: &Device,
     launch: &Launch,
@@ -270,7 +267,7 @@ unsafe fn launch_kernel<F: Form>(
     if launch.shared_memory > 0 {
         context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
     }
-    // SAFETY: the kernel is of a module that this device has loaded. The caller guarantees the
-    // rest.
+    // SAFETY: the kernel belongs to a module that is loaded on this device. The caller guarantees
+    // the rest.
     unsafe { context.backend.launch(found.handle, launch, arguments) }
 }

@@ -1,14 +1,14 @@
 //! Runs the kernels of a pack: finds the devices of this machine, loads packs onto them, launches
 //! kernels, and manages memory. This module needs the feature `run`.
 //!
-//! | item | is |
+//! | item | description |
 //! |---|---|
-//! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of all vendors and the CPU; what is not there, with the reason |
+//! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of all vendors and the CPU; the absent vendors, with the reasons |
 //! | [`KernelPack::on`](crate::KernelPack::on), [`Module::on`](crate::Module::on), [`Loaded`] | the image that fits a device, loaded once |
-//! | [`Call::launch`](crate::Call::launch), [`Launch`] | a kernel with checked arguments, started |
-//! | [`Buffer`], [`BufferItem`] | memory on a device, and what it may hold |
+//! | [`Call::launch`](crate::Call::launch), [`Launch`] | launches a kernel with checked arguments |
+//! | [`Buffer`], [`BufferItem`] | memory on a device, and the types that it may contain |
 //! | [`Variable::write`](crate::Variable::write), [`Variable`](crate::Variable) | `__constant__` and `__device__` variables, copied to and from a device |
-//! | [`RunError`] | what was attempted, on which device, what happened, what to do |
+//! | [`RunError`] | the attempted operation, the device, the cause, and advice |
 //!
 //! | devices, in the order of their list | names | images | handle of a module ([`Loaded::raw_module`]) |
 //! |---|---|---|---|
@@ -17,12 +17,12 @@
 //! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
 //! | the CPU | `cpu` | shared objects | the handle of a shared library |
 //!
-//! The run time owns no memory except each [`Buffer`] of the program and, on the CPU, the stacks
-//! of kernels' threads, which it keeps from launch to launch. It gives access to all
-//! handles of the drivers. Contexts, streams and memory of other libraries can be used with it:
+//! The run time allocates no device memory except for each [`Buffer`] and, on the CPU, the stacks
+//! of kernels' threads, which it keeps between launches. It gives access to all handles of the
+//! drivers, and works with contexts, streams and memory of other libraries:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
-//! | variable | is read for |
+//! | variable | used by |
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
 //! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores. Launches at the same time share 1024 |
@@ -31,18 +31,18 @@
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
 //! The drivers read their own variables: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
-//! No variable of this crate sets where libraries are searched. The system's loader decides that,
-//! and in setuid programs it follows no variables.
+//! The system's loader searches for the drivers' libraries; no variable of this crate affects the
+//! search. In setuid programs, the loader ignores variables.
 //!
 //! # Threads, processes, exit
 //!
-//! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every
-//! thread, and locks protect shared data. Each call makes the device's context current on its
-//! thread and then restores the previous one.
+//! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers accept handles on every
+//! thread, and locks protect shared data. Each call makes the device's context current on the
+//! calling thread, and then restores the previous context.
 //!
 //! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE`, `SIGILL`
-//! and `SIGTRAP`, which report a kernel that crashes, and a thread of one that needs more stack
-//! than it has. They pass all other signals to the handlers before them.
+//! and `SIGTRAP`, which report crashes and stack overflows of kernels. They pass all other signals
+//! to the previous handlers.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
 //! When the last clone of a device is dropped, the run time unloads its modules. If a device is
@@ -80,8 +80,8 @@ const ORDER: [Vendor; Vendor::ALL.len()] =
 /// The names of devices, for messages.
 const NAMES: &str = "cuda:0, cuda:1, hip:0, opencl:0, cpu";
 
-/// Returns the devices of a vendor, and the reason why others, or all, cannot be used. `named` is
-/// the number of the one that is needed, if a user names it: some devices are used only then.
+/// Returns the devices of a vendor, and the reason why some or all cannot be used. `named` is the
+/// device's number if the user names a device: some devices are used only by name.
 fn of_vendor(vendor: Vendor, named: Option<i32>) -> (Vec<Device>, Option<String>) {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),

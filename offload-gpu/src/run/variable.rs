@@ -1,4 +1,4 @@
-//! Variables of loaded modules, which programs read and write.
+//! Reads and writes the variables of loaded modules.
 
 use super::backend::Place;
 use super::buffer::BufferItem;
@@ -15,26 +15,26 @@ use core::ffi::c_void;
 use core::mem::{self, MaybeUninit};
 use core::{any, ptr, slice};
 
-/// Access to the variable on a device. A method loads the module first, if necessary.
+/// Access to the variable on a device. Each method loads the module first if necessary.
 ///
-/// Each loaded module has its own copy of its variables: one for each device, and for each context
-/// of [`Device::from_cuda_context`]. The copy begins with the value in the source, and exists as
-/// long as the [`Device`]. Modules of one pack have separate copies of a variable, whose constants
-/// are in the Rust modules of their names.
+/// There is a separate copy of the variable on each device, and in each context of
+/// [`Device::from_cuda_context`]. It starts with the value in the source, and lives as long as the
+/// [`Device`]. If several modules of a pack have the variable, each has its own copy, and its
+/// constant is in the Rust module of that name.
 ///
-/// Copies wait for earlier launches on the device's default stream, as those of a
-/// [`Buffer`](super::Buffer) do, and return when the values are copied. A launch on that stream
-/// that comes later sees them. Kernels on other streams need a
-/// [`Device::synchronize`] before the copy. On the CPU, a launch returns when the kernel has run.
-/// If several threads copy at the same time, one of them waits for the others.
+/// Like those of a [`Buffer`](super::Buffer), copies wait for earlier launches on the device's
+/// default stream, and return when the values are copied. Later launches on that stream see the
+/// values. To order a copy after kernels on other streams, call [`Device::synchronize`] first. On
+/// the CPU, a launch returns only after the kernel has run. Copies by several threads run one after
+/// another.
 ///
-/// The `unsafe` call that launches a kernel guarantees that no copy of its module's variables
-/// happens while the kernel uses them.
+/// The caller of the `unsafe` launch guarantees that variables are not copied while a kernel uses
+/// them.
 impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     /// Copies a value to the variable: `cudaMemcpyToSymbol`.
     ///
-    /// Returns an error if the module cannot be loaded on this device, if its image has no such
-    /// variable or one of another size, or if the device fails.
+    /// Returns an error if the module cannot be loaded on this device, if its image lacks the
+    /// variable or has it with a different size, or if the device fails.
     pub fn write(&self, device: &Device, value: &T) -> Result<()> {
         let bytes = bytes(slice::from_ref(value));
         // SAFETY: the variable has the size of a value.
@@ -56,9 +56,9 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
         Ok(unsafe { value.assume_init() })
     }
 
-    /// Returns the address of the variable's first item on the device: `cudaGetSymbolAddress`. A
-    /// kernel may get it as an argument. Other libraries may copy from or to it, also on a stream.
-    /// The address is valid as long as the [`Device`] exists.
+    /// Returns the address of the variable's first item on the device: `cudaGetSymbolAddress`. Pass
+    /// it to a kernel, or to other libraries for copies, also on a stream. The address is valid as
+    /// long as the [`Device`] exists.
     ///
     /// Returns the errors of [`write`](Self::write).
     pub fn address(&self, device: &Device) -> Result<*mut Item> {
@@ -70,7 +70,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
         Ok(address)
     }
 
-    /// Loads the module, finds the variable, and copies with it while no other copy happens.
+    /// Loads the module, finds the variable, and calls `copy` while no other copy runs.
     fn copy(&self, device: &Device, copy: impl FnOnce(&Place) -> Result<()>) -> Result<()> {
         let copied = || {
             let module = device.0.module(&self.module())?;
@@ -88,7 +88,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
                 return Err(RunError::refused(attempted, why)
                     .advice("Its type must be that of the source, and the same for all targets."));
             }
-            // On the CPU, two copies at the same time would be a data race of this program.
+            // On the CPU, concurrent copies would be a data race.
             let _copying = module.copying();
             copy(&place)
         };
@@ -96,8 +96,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     }
 }
 
-/// Access to a part of an array. `first` is the number of the first element, which may be an array
-/// itself.
+/// Access to part of an array. `first` is the number of the first element; elements may be arrays.
 impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], Item, F> {
     /// Copies these values to the elements from `first` on.
     ///
@@ -128,11 +127,11 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
 }
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Returns the variable of this name, for variables without a constant: in files that are
-    /// given by a path, or where the build knows no types. The name is the one in the images, for
-    /// C++ in a namespace the mangled one.
+    /// Returns the variable with this name, for variables without a constant: those in files
+    /// embedded by their paths, or of unknown type. Use the name in the images, which is mangled
+    /// for a C++ variable in a namespace.
     ///
-    /// The image's variable must have the size of `T`, otherwise a use of the variable is an error.
+    /// If the variable in the image does not have the size of `T`, using it is an error.
     ///
     /// ```
     /// # use offload_gpu::{KernelPack, run::{Device, RunError}};
@@ -150,8 +149,8 @@ impl<'pack, F: Form> Module<'pack, F> {
 }
 
 impl Loaded {
-    /// Returns the address of a variable on the device, and its size in bytes, for other libraries.
-    /// The name is the one in the images. The address is valid as long as the [`Device`] exists.
+    /// Returns the address and the size in bytes of a variable on the device, for other libraries.
+    /// Use the name in the images. The address is valid as long as the [`Device`] exists.
     ///
     /// Returns an error if the image has no such variable.
     #[inline]
@@ -186,7 +185,7 @@ fn offset<E, const N: usize>(first: usize, count: usize) -> usize {
     first * size_of::<E>()
 }
 
-/// Returns the bytes of values. Those of padding need not be written.
+/// Returns the bytes of values. Padding may be uninitialized.
 fn bytes<T: Copy>(values: &[T]) -> &[MaybeUninit<u8>] {
     // SAFETY: the slice has this many bytes, and lives as long.
     unsafe { slice::from_raw_parts(values.as_ptr().cast(), mem::size_of_val(values)) }

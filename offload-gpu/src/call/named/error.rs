@@ -1,15 +1,14 @@
-//! The errors of kernels that are found by their names.
+//! The errors of calls of kernels by name.
 
 use crate::text::joined;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Why a kernel has no [`NamedKernel`](crate::NamedKernel), or cannot be called with the arguments
-/// that were passed. Types are as [`core::any::type_name`] returns them; the text of an error omits
-/// their paths.
+/// The reason why a kernel cannot be found by its name, or cannot be called with these arguments.
+/// Types are as [`core::any::type_name`] returns them; the error's text omits their paths.
 ///
-/// `?` makes a `RunError` of it, so that one function can find, call and launch kernels.
+/// `?` converts it to a `RunError`, so that one function can find, call and launch kernels.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
@@ -17,12 +16,12 @@ pub enum CallError {
     Name {
         /// The name.
         name: String,
-        /// The module, or the pack if it is its only module.
+        /// The module's name, or the pack's name if it has only this module.
         module: &'static str,
-        /// The reason, and the nearest names or other help.
+        /// The reason, with the nearest names or other advice.
         why: String,
     },
-    /// The argument for a parameter has another type.
+    /// An argument's type differs from the parameter's.
     Argument {
         /// The name of the kernel's function.
         kernel: &'static str,
@@ -37,21 +36,20 @@ pub enum CallError {
         /// The type that was passed.
         passed: &'static str,
     },
-    /// The kernel has another number of parameters.
+    /// The number of arguments differs from the number of parameters.
     Count {
         /// The name of the kernel's function.
         kernel: &'static str,
         /// The file and the line of the kernel's definition.
         place: &'static str,
-        /// The names of the kernel's parameters, with tabs between them.
+        /// The names of the kernel's parameters, separated by tabs.
         parameters: &'static str,
         /// The number of the kernel's parameters.
         expected: usize,
-        /// The number of arguments that were passed; for one argument too many, the arguments after
-        /// it are not counted.
+        /// The number of arguments that were passed, up to the first that is too many.
         passed: usize,
     },
-    /// Some images have the arguments at other offsets, so that no buffer is right for all.
+    /// Some images have the arguments at different offsets, so that no buffer fits all images.
     Offsets {
         /// The name of the kernel's function.
         kernel: &'static str,
@@ -112,8 +110,8 @@ impl fmt::Debug for CallError {
 
 impl core::error::Error for CallError {}
 
-/// Returns what to write instead of the argument, if it is a number or a pointer as the parameter
-/// is.
+/// Returns advice how to write the argument, if both the parameter and the argument are numbers, or
+/// both are pointers.
 fn help(expected: &str, passed: &str) -> Option<String> {
     let is_number = |name: &str| {
         !name.is_empty()

@@ -1,5 +1,5 @@
-//! Kernels whose names the program chooses when it runs: the function `named` of
-//! `include_kernels!`, and calls whose arguments are compared with the source at run time.
+//! Kernels that the program chooses by name at run time: the function `named` of
+//! `include_kernels!`, and calls whose arguments are checked against the source at run time.
 
 mod error;
 mod table;
@@ -23,10 +23,10 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use table::{Entry, Group};
 
-/// A kernel that the program found by its name. `named`, in each module of
-/// [`include_kernels!`](crate::include_kernels), returns it.
+/// A kernel that the program found by its name, with the function `named` of
+/// [`include_kernels!`](crate::include_kernels).
 ///
-/// A handle is small and `Copy`: keep it for further launches. Its arguments are a tuple, or follow
+/// The handle is small and `Copy`: keep it for further launches. Pass the arguments as a tuple or
 /// one by one:
 ///
 /// ```
@@ -41,15 +41,15 @@ use table::{Entry, Group};
 /// # Ok(()) }
 /// ```
 ///
-/// The result is launched as the [`Call`](super::Call) of the kernel's function is. An argument
-/// that the function accepts is accepted here, and what the function refuses is an error with the
-/// parameter and both types. The compiler does not know the parameters: write the type of a number
-/// (`2.0_f32`), or convert it (`n as i32`).
+/// The result is launched like the [`Call`](super::Call) from the kernel's function. It accepts the
+/// same arguments as that function; the error for any other argument names the parameter and both
+/// types. The compiler does not know the parameters, so write the type of a number (`2.0_f32`) or
+/// convert it (`n as i32`).
 ///
-/// Launches through cudarc can stay as they are. For a pointer, a `usize` or `u64` that is 0 is a
-/// null pointer. With the feature `cudarc`, any `u64` is an address, as `CUdeviceptr` is, and
-/// `&CudaSlice` may be passed for what the kernel writes; then the launch records a read, as
-/// cudarc's own does.
+/// Arguments of existing launches through cudarc need no change. For a pointer parameter, a `usize`
+/// or `u64` with the value 0 is a null pointer. With the feature `cudarc`, any `u64` is accepted as
+/// an address, like `CUdeviceptr`. `&CudaSlice` may then also be passed for memory that the kernel
+/// writes; the launch records a read, as cudarc's own launch does.
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
@@ -70,15 +70,15 @@ impl<F: Form> NamedKernel<F> {
 
     /// Passes all arguments, as a tuple: `(n, 2.0_f32, &x, &mut y)`, or `(n,)` for one.
     ///
-    /// Returns an error if the number of arguments or the type of one differs from the source.
+    /// Returns an error if the number of arguments or any type differs from the source.
     pub fn call(self, arguments: impl Arguments) -> Result<NamedCall<F>, CallError> {
         arguments.pass_to(self)
     }
 
     /// Passes the first argument; [`NamedCall::arg`] passes the others.
     ///
-    /// Returns an error if the kernel has no parameters, or if the argument cannot be passed for
-    /// the first.
+    /// Returns an error if the kernel has no parameters, or if the argument does not fit the first
+    /// parameter.
     pub fn arg(self, argument: impl AnyArgument) -> Result<NamedCall<F>, CallError> {
         self.without_arguments().arg(argument)
     }
@@ -97,7 +97,7 @@ impl<F: Form> NamedKernel<F> {
         }
     }
 
-    /// The error for this number of arguments.
+    /// Returns the error for this number of arguments.
     #[cold]
     fn wrong_count(&self, passed: usize) -> CallError {
         let Entry { name: kernel, place, parameters, .. } = self.entry;
@@ -115,13 +115,13 @@ impl<F: Form> fmt::Debug for NamedKernel<F> {
     }
 }
 
-/// The alignment of the arguments: no type of OpenCL has a greater one.
+/// The alignment of the arguments, which is the greatest of any OpenCL type.
 const ALIGN: usize = 128;
 
-/// A call of a [`NamedKernel`], with the arguments that were passed so far.
+/// A call of a [`NamedKernel`] with the arguments passed so far.
 ///
-/// Each argument is evaluated and passed before the next one. Therefore an argument may use a
-/// buffer that an earlier argument borrows as mutable, which Rust refuses in a call of a function:
+/// Each argument is passed before the next one is evaluated. An argument may therefore use a buffer
+/// that an earlier argument borrows mutably, which Rust does not allow within one function call:
 ///
 /// ```
 /// # use offload_gpu::{CallError, DeviceBuffer, NamedKernel};
@@ -136,7 +136,8 @@ const ALIGN: usize = 128;
 /// # Ok(()) }
 /// ```
 ///
-/// A tuple, and the kernel's function, borrow `out` until all arguments are evaluated:
+/// With a tuple, or with the kernel's function, `out` stays borrowed until all arguments are
+/// evaluated:
 ///
 /// ```compile_fail,E0502
 /// # use offload_gpu::{CallError, DeviceBuffer, NamedKernel};
@@ -152,15 +153,15 @@ const ALIGN: usize = 128;
 /// ```
 pub struct NamedCall<F: Form = Plain> {
     kernel: NamedKernel<F>,
-    /// The number of arguments that are set.
+    /// The number of arguments passed so far.
     count: usize,
-    /// A bit for each of the first 64 arguments: whether it is an address.
+    /// A bit for each of the first 64 arguments: set if the argument is an address.
     addresses: u64,
-    /// The arguments, from the first address that is aligned to `ALIGN`.
+    /// The arguments, which start at the first address that is aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
     #[cfg(feature = "run")]
     devices: BufferDevices,
-    /// The events of the arguments that are buffers of cudarc.
+    /// The events of the arguments that are cudarc buffers.
     #[cfg(feature = "cudarc")]
     events: Vec<Option<BufferEvent>>,
 }
@@ -168,13 +169,12 @@ pub struct NamedCall<F: Form = Plain> {
 impl<F: Form> NamedCall<F> {
     /// Passes the next argument.
     ///
-    /// Returns an error if the kernel has no further parameter, or if the argument cannot be passed
-    /// for the parameter.
+    /// Returns an error if the kernel has no further parameter, or if the argument does not fit it.
     pub fn arg<A: AnyArgument>(mut self, argument: A) -> Result<Self, CallError> {
         if self.set(argument) { Ok(self) } else { Err(self.refusal(type_name::<A>())) }
     }
 
-    /// Passes the next argument. Returns false if it cannot be passed.
+    /// Passes the next argument. Returns false if the argument does not fit.
     fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
         let number = self.count;
         let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
@@ -183,7 +183,8 @@ impl<F: Form> NamedCall<F> {
         #[cfg(feature = "cudarc")]
         let fits =
             A::Value::fits(wanted.id) || A::IS_OF_CUDARC && A::Value::fits_mutable(wanted.id);
-        // Only a number can be an address. A buffer of cudarc that is refused orders no streams.
+        // Convert only numbers, which may be addresses: converting a cudarc buffer that is then
+        // refused would already order streams.
         let number_types = [TypeId::of::<usize>(), TypeId::of::<u64>()];
         let may_be_address =
             wanted.is_pointer() && number_types.contains(&TypeId::of::<A::Value>());
@@ -232,7 +233,7 @@ impl<F: Form> NamedCall<F> {
         Err(self.kernel.wrong_count(self.count))
     }
 
-    /// Returns the address of the first argument; the others follow, each at its offset.
+    /// Returns the address of the first argument; the others follow at their offsets.
     fn start(&self) -> *const u8 {
         self.memory[self.padding()..].as_ptr().cast()
     }
@@ -242,7 +243,7 @@ impl<F: Form> NamedCall<F> {
         self.kernel.group.arguments.len()
     }
 
-    /// Writes the address of each argument. `pointers` has one for each parameter.
+    /// Writes the address of each argument to `pointers`, which has an element for each parameter.
     ///
     /// Returns an error if arguments are missing.
     pub(crate) fn write_pointers(&self, pointers: &mut [*mut c_void]) -> Result<(), CallError> {
@@ -254,7 +255,7 @@ impl<F: Form> NamedCall<F> {
         Ok(())
     }
 
-    /// Returns a bit for each of the first 64 arguments: whether it is set to an address.
+    /// Returns a bit for each of the first 64 arguments: set if the argument is an address.
     #[cfg(feature = "run")]
     pub(crate) fn addresses(&self) -> u64 {
         self.addresses
@@ -266,7 +267,7 @@ impl<F: Form> NamedCall<F> {
         &self.devices
     }
 
-    /// Returns the events of the arguments that are buffers of cudarc.
+    /// Returns the events of the arguments that are cudarc buffers.
     #[cfg(feature = "cudarc")]
     pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
         &self.events
@@ -277,9 +278,9 @@ impl<F: Form> NamedCall<F> {
         self.kernel.kernel()
     }
 
-    /// Returns the address of each argument, in order, as [`Call::pointers`](super::Call::pointers)
-    /// does. The pointers point into memory that this call owns. The call may be moved; keep it
-    /// until the launch has returned.
+    /// Returns the address of each argument, in order, like
+    /// [`Call::pointers`](super::Call::pointers). The addresses are in memory that this call owns.
+    /// The call may be moved, but must live until the launch has returned.
     ///
     /// Returns an error if arguments are missing.
     pub fn pointers(&self) -> Result<Vec<*mut c_void>, CallError> {
@@ -288,11 +289,11 @@ impl<F: Form> NamedCall<F> {
         Ok(pointers)
     }
 
-    /// Returns the address and the size in bytes of the memory that contains all arguments, as
-    /// [`Call::buffer`](super::Call::buffer) does.
+    /// Returns the address and the size in bytes of the memory that contains all arguments, like
+    /// [`Call::buffer`](super::Call::buffer).
     ///
-    /// Returns an error if arguments are missing, or if some images have the arguments at other
-    /// offsets: [`NamedCall::pointers`] is right for all images.
+    /// Returns an error if arguments are missing, or if some images have the arguments at different
+    /// offsets. [`NamedCall::pointers`] works for all images.
     pub fn buffer(&self) -> Result<(*const c_void, usize), CallError> {
         self.complete()?;
         if !self.kernel.group.has_buffer {
@@ -312,8 +313,8 @@ impl<F: Form> fmt::Debug for NamedCall<F> {
     }
 }
 
-/// Returns whether a number is an address: 0 is the null pointer of programs that launch through
-/// cudarc, where an address is a `u64`.
+/// Returns whether a number may be passed as an address. Programs that launch through cudarc pass
+/// addresses as `u64`, and 0 as the null pointer.
 #[inline]
 fn is_address(value: &dyn Any) -> bool {
     const HAS_SIZE: bool = size_of::<u64>() == size_of::<usize>();
@@ -322,8 +323,9 @@ fn is_address(value: &dyn Any) -> bool {
         || HAS_SIZE && value.downcast_ref::<u64>().is_some_and(is_address)
 }
 
-/// A value that some kernel takes: [`NamedKernel`] compares its type with the kernel's parameter
-/// when the program runs. Each type that is an [`Argument`](super::Argument) of some type is one.
+/// A value that some kernel accepts: [`NamedKernel`] compares its type with the kernel's parameter
+/// at run time. Every type that implements [`Argument`](super::Argument) for some type implements
+/// this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to any kernel",
     label = "not a number, a pointer, a buffer or a struct of the kernels",
@@ -334,7 +336,7 @@ pub trait AnyArgument: Passed<Value: 'static> {}
 #[diagnostic::do_not_recommend]
 impl<A: Passed<Value: 'static>> AnyArgument for A {}
 
-/// All arguments of a kernel, as a tuple of up to 32 elements. Pass more of them with
+/// All arguments of a kernel, as a tuple of up to 32 elements. Pass more arguments with
 /// [`NamedKernel::arg`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of arguments",

@@ -1,7 +1,6 @@
-//! The kernels of a module by their names: read from the expansion's text when the program first
-//! asks for one.
+//! A table of a module's kernels by name, read from the expansion's text on first use.
 //!
-//! The functions are `#[inline]`: only programs that choose kernels by name compile them.
+//! The functions are `#[inline]`, so that only programs that choose kernels by name compile them.
 
 use super::{CallError, NamedKernel};
 use crate::call::{AnyConst, AnyMut};
@@ -18,8 +17,8 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The kernels of a module, as the expansion writes them. offload-pack's `expansion::named`
-/// describes the lines.
+/// A module's kernels, as the expansion writes them. offload-pack's `expansion::named` documents
+/// the format of the lines.
 #[derive(Debug)]
 pub struct NamedKernels {
     /// The kernels with functions, by the layout of their arguments.
@@ -38,7 +37,7 @@ pub struct NamedGroup {
     pub arguments: &'static [(usize, fn() -> Wanted)],
     /// The offset of the end of the last argument.
     pub bytes: usize,
-    /// Whether all images have the arguments at these offsets.
+    /// Whether all images use these offsets.
     pub has_buffer: bool,
 }
 
@@ -56,7 +55,7 @@ impl Wanted {
     }
 }
 
-/// Describes a parameter's type, for which an `Argument<T>` is passed.
+/// Describes the type of a parameter that accepts an `Argument<T>`.
 pub fn wanted<T: 'static>() -> Wanted {
     let id = TypeId::of::<T>();
     let name = if id == TypeId::of::<AnyConst>() {
@@ -77,7 +76,7 @@ pub(super) struct Entry {
     pub(super) symbol: &'static str,
     pub(super) source_name: &'static str,
     pub(super) place: &'static str,
-    /// The names of the parameters, with tabs between them. If there is no function, the reason.
+    /// The names of the parameters, separated by tabs; if the kernel has no function, the reason.
     pub(super) parameters: &'static str,
     /// The number of its group, if the kernel has a function.
     group: Option<usize>,
@@ -113,15 +112,15 @@ pub(super) struct Group {
     pub(super) has_buffer: bool,
 }
 
-/// The kernels of a module. Every kernel has three names: that of its function, its symbol and its
-/// name in the source. They have numbers: first those of all functions, then all symbols, and then
-/// all names in the source.
+/// The kernels of a module. Every kernel has three names: the function's name, the symbol, and the
+/// name in the source. The names are numbered: first all functions, then all symbols, then all
+/// names in the source.
 #[derive(Debug)]
 struct Table {
     entries: Vec<Entry>,
     groups: Vec<Group>,
     /// A hash table of names: 0, or a name's number plus 1. rustc would compile much more code for
-    /// a sort, or for a map of the standard library.
+    /// a sort or a standard map.
     slots: Vec<usize>,
 }
 
@@ -147,7 +146,7 @@ impl Table {
         let mut table = Self { entries, groups, slots };
         for number in 0..names {
             let name = table.name(number);
-            // Kernels of C have one name.
+            // For C kernels, all three names are the same.
             if number < table.entries.len() || name != table.entry(number).name {
                 let mut at = table.slot(name);
                 while table.slots[at] != 0 {
@@ -159,7 +158,7 @@ impl Table {
         table
     }
 
-    /// Returns the kernel of a name.
+    /// Returns the kernel that has the name with this number.
     fn entry(&self, number: usize) -> &Entry {
         &self.entries[number % self.entries.len()]
     }
@@ -182,8 +181,8 @@ impl Table {
         (slot + 1) & (self.slots.len() - 1)
     }
 
-    /// Returns the kernel of this name, or the functions of several kernels that have this name in
-    /// the source.
+    /// Returns the kernel with this name, or the functions of several kernels that share this name
+    /// in the source.
     #[inline]
     fn find(&self, name: &str) -> Result<&Entry, Vec<&'static str>> {
         let (mut first, mut several) = (None, Vec::new());
@@ -193,7 +192,8 @@ impl Table {
             if self.name(number) == name {
                 match first {
                     None => first = Some(number),
-                    // A name has precedence over names of a later kind.
+                    // A function's name precedes a symbol, and a symbol precedes a name in the
+                    // source.
                     Some(first) if number / self.entries.len() == first / self.entries.len() => {
                         if several.is_empty() {
                             several.push(self.entry(first).name);
@@ -212,26 +212,25 @@ impl Table {
     }
 }
 
-/// The place of a module's table, which is empty until the program asks for a kernel by its name.
+/// A module's table, which is empty until the program first looks up a name.
 #[derive(Debug)]
 pub struct NamedTable(AtomicPtr<Table>);
 
 impl NamedTable {
-    /// Returns a place without a table.
+    /// Returns an empty table.
     #[allow(clippy::new_without_default, reason = "expansions call it in a `static`")]
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Returns the table, and reads it in the first call. This is what `OnceLock` does; programs
-    /// without std have none.
+    /// Returns the table; the first call reads it. This replaces `OnceLock`, which needs std.
     #[allow(unsafe_code)]
     #[inline]
     fn get(&'static self, kernels: &'static NamedKernels) -> &'static Table {
         let known = self.0.load(Ordering::Acquire);
         if !known.is_null() {
-            // SAFETY: only the exchange below stores a pointer. It is that of a table that no code
-            // frees or changes any more.
+            // SAFETY: only the exchange below stores a pointer, to a table that is never freed or
+            // changed again.
             return unsafe { &*known };
         }
         let new = Box::into_raw(Box::new(Table::read(kernels)));
@@ -239,8 +238,8 @@ impl NamedTable {
             // SAFETY: as above.
             Ok(_) => unsafe { &*new },
             Err(known) => {
-                // SAFETY: `new` comes from `into_raw`, and this thread has not shared it. Another
-                // thread has stored `known` as above.
+                // SAFETY: `new` comes from `into_raw`, and is not shared. Another thread has stored
+                // `known` as above.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*known
@@ -275,11 +274,12 @@ fn not_found<F: Form>(module: Module<'static, F>, name: &str, why: String) -> Ca
     CallError::Name { name: name.to_string(), module: module.name(), why }
 }
 
-/// The most names in an error.
+/// The maximum number of names in an error.
 const MOST: usize = 5;
 
 impl Table {
-    /// Returns why no kernel has this name; `several` have it in the source.
+    /// Returns the reason why the name is unknown or ambiguous; `several` are the functions that
+    /// share it in the source.
     #[cold]
     fn why_not<F: Form>(&self, module: Module<'static, F>, name: &str, several: &[&str]) -> String {
         if !several.is_empty() {
@@ -331,7 +331,7 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-/// Returns the names in backticks, with commas between them.
+/// Returns the names in backticks, separated by commas.
 #[inline]
 fn quoted(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

@@ -1,14 +1,14 @@
-//! Runs functions on more threads of the operating system, in addition to the thread that launches
-//! a kernel.
+//! Runs functions on additional threads of the operating system while a kernel is launched.
 
 use super::memory;
 use std::thread;
 
-/// The bytes that must be left for a new thread: it ends the program if it finds none.
+/// The memory in bytes that must be available for a new thread, which would end the program without
+/// it.
 const SPARE: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 26 };
 
-/// Calls `own` on this thread and, at the same time, `other` on each of `count` new threads. If the
-/// system allows fewer threads, `other` runs only on those.
+/// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads, or on
+/// fewer if the system does not allow that many.
 pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     thread::scope(|scope| {
         for _ in 0..count {
@@ -21,7 +21,7 @@ pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMu
     });
 }
 
-/// Calls `run` on a new thread that nothing waits for, if the system allows one.
+/// Calls `run` on a new detached thread, if the system allows one.
 pub(super) fn aside(run: fn()) {
     if memory::is_left(SPARE) {
         let _ = thread::Builder::new().spawn(run);

@@ -1,5 +1,5 @@
-//! Images that check their kernels with a sanitizer (`OFFLOAD_CPU_CHECK` at build time). Also the
-//! order in which blocks and threads run (`OFFLOAD_CPU_ORDER` at run time).
+//! Images whose kernels a sanitizer checks (`OFFLOAD_CPU_CHECK` at build time), and the order in
+//! which blocks and threads run (`OFFLOAD_CPU_ORDER` at run time).
 
 use alloc::format;
 use alloc::string::String;
@@ -10,11 +10,11 @@ use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 
-/// Returns the image to load: `image`, or an image inside it for the sanitizer that is in this
-/// program. Also returns the description of its sanitizer; `None` if it has none.
+/// Returns the image to load: `image`, or the image inside it for the sanitizer in this program.
+/// Also returns the description of the image's sanitizer; `None` if it has none.
 ///
-/// Returns an error if the program was started without the library of a sanitizer: loading that
-/// library later would end the program, or crash it.
+/// Returns an error if the program was started without the sanitizer's library: loading the library
+/// later would end or crash the program.
 pub(super) fn choose(image: &[u8]) -> Result<(Option<CheckedImage>, &[u8]), String> {
     let all = CheckedImage::all(image);
     if all.is_empty() {
@@ -36,8 +36,8 @@ fn is_loadable(check: Check) -> bool {
     }
 }
 
-/// Returns advice for the user: the variables to set when the program starts, so that it contains
-/// the sanitizer's library.
+/// Returns advice for the user: the variables that load the sanitizer's library when the program
+/// starts.
 pub(super) fn hint(CheckedImage { check, libraries, symbolizer }: &CheckedImage) -> String {
     let (variable, options) = check.sanitizer_options();
     let before = if symbolizer.is_empty() { "" } else { ":external_symbolizer_path=" };
@@ -49,15 +49,15 @@ pub(super) fn hint(CheckedImage { check, libraries, symbolizer }: &CheckedImage)
     )
 }
 
-/// Whether the program, or a library that it was started with, has a function of this name.
+/// Whether the program, or a library loaded at its start, has a function with this name.
 fn is_there(name: &str) -> bool {
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
-        // Not `Library::this()`, which panics in a static program of musl: it has no loader.
-        // SAFETY: the program itself is already loaded, so no code of it runs.
+        // Not `Library::this()`, which panics in a static musl program, since this has no loader.
+        // SAFETY: the program is already loaded, so this runs no code.
         let program = unsafe { Library::open(None::<&str>, RTLD_LAZY | RTLD_LOCAL) };
-        // SAFETY: nothing is called; the code only checks whether there is an address.
+        // SAFETY: the address is only tested, and nothing is called.
         program.is_ok_and(|it| unsafe { it.get::<*const u8>(name.as_bytes()) }.is_ok())
     }
     #[cfg(not(unix))]
@@ -67,15 +67,15 @@ fn is_there(name: &str) -> bool {
     }
 }
 
-/// Whether the program runs under a sanitizer; if so, new memory is filled with a pattern.
+/// Whether the program runs under a sanitizer. New memory is then filled with a pattern.
 pub(super) fn is_checked() -> bool {
     static CHECKED: OnceLock<bool> = OnceLock::new();
     *CHECKED.get_or_init(|| is_there("__asan_init") || is_there("__tsan_init"))
 }
 
-/// Returns the order that `OFFLOAD_CPU_ORDER` sets. `None` if the variable is not set, or empty.
+/// Returns the order that `OFFLOAD_CPU_ORDER` sets, or `None` if the variable is unset or empty.
 ///
-/// Returns an error in words if the value is not an order.
+/// Returns an error message if the value is not an order.
 pub(super) fn order() -> Result<Option<Order>, String> {
     let Some(text) = env::var_os(variables::ORDER).filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -89,7 +89,7 @@ pub(super) fn order() -> Result<Option<Order>, String> {
     })
 }
 
-/// Settings of a grid's run, as `offload/schedule.h` declares them.
+/// The settings for running a grid, as `offload/schedule.h` declares them.
 #[repr(C)]
 pub(super) struct Settings {
     pub(super) size: usize,
@@ -97,22 +97,22 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
-    /// The place for the running block and thread, or null.
+    /// Where the image writes the running block and thread, or null.
     pub(super) progress: *const Progress,
     /// Memory that all images share.
     pub(super) stacks: *const SharedStacks,
     pub(super) stacks_size: usize,
-    /// The process that has the stacks.
+    /// The process that owns the stacks.
     pub(super) process: u32,
-    /// The place for the reason why the system cannot run the grid.
+    /// Where the image writes the reason if the system cannot run the grid.
     pub(super) refusal: *mut Refusal,
     pub(super) refusal_size: usize,
-    /// How many launches wait for this one: that of the kernel that launches it, and so on.
+    /// The number of outer launches that wait for this one. A kernel's own launches are nested.
     pub(super) depth: c_uint,
 }
 
-/// The stacks of all launches, as `offload/stacks.h` declares them. Images keep them here, since
-/// each may be unloaded.
+/// The stacks of all launches, as `offload/stacks.h` declares them. They are not in an image, since
+/// any image may be unloaded.
 pub(super) type SharedStacks = [AtomicU64; 64];
 
 static STACKS: SharedStacks = [const { AtomicU64::new(0) }; 64];
@@ -134,8 +134,8 @@ impl Refusal {
     }
 }
 
-/// The numbers of the block and the thread that are running. The image writes them, and another
-/// thread reads them.
+/// The numbers of the running block and thread. The image writes them, and another thread reads
+/// them.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -174,7 +174,7 @@ impl Settings {
     }
 }
 
-/// Returns the error text for a launch with this number of findings of a sanitizer.
+/// Returns the error text for a launch in which a sanitizer found this many errors.
 pub(super) fn found(findings: u32) -> String {
     match findings {
         1 => "the checked build reports a finding, which is printed above".into(),

@@ -21,10 +21,11 @@ use offload_pack::checks::Check;
 use offload_pack::signature::local_symbol;
 use std::sync::{Mutex, PoisonError};
 
-/// The entry of a kernel: runs threads of a block, with the addresses of the arguments.
+/// The entry of a kernel, which runs threads of a block; `addresses` leads to the arguments'
+/// addresses.
 pub(super) type Entry = unsafe extern "C-unwind" fn(addresses: *mut c_void);
 
-/// A function that runs the threads of the blocks from `first` to before `end`, by an entry.
+/// A function that calls an entry for the blocks from `first` up to, but not including, `end`.
 pub(super) type LaunchBlocks = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -35,8 +36,8 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     addresses: *mut c_void,
 );
 
-/// A function like [`LaunchBlocks`], but with settings. In a checked image, it returns the number
-/// of findings.
+/// A function like [`LaunchBlocks`] with settings. In a checked image, it returns the number of
+/// findings.
 pub(super) type LaunchWith = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -55,7 +56,7 @@ pub(super) struct Launchers {
     /// A function that runs blocks with settings; `None` if an earlier version of offload-build
     /// made the image.
     pub(super) with: Option<LaunchWith>,
-    /// A function that reports stacks without room; `None` like the function before.
+    /// A function that reports stack overflows; `None` in the same case as `with`.
     pub(super) no_access: Option<NoAccess>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
@@ -63,12 +64,12 @@ pub(super) struct Launchers {
     pub(super) checks_races: bool,
 }
 
-/// An entry of the list of variables that an image exports; the name of the last one is null.
+/// An entry of the image's list of variables. The name of the last entry is null.
 #[repr(C)]
 struct ListedVariable {
     name: *const c_char,
     start: *mut c_void,
-    /// The size in bytes, with what a sanitizer has added.
+    /// The size in bytes, including bytes that a sanitizer added.
     size: usize,
 }
 
@@ -84,22 +85,22 @@ pub(super) struct LoadedImage {
 /// A kernel of an image.
 pub(super) struct Kernel {
     pub(super) entry: Entry,
-    /// The name for messages of the image.
+    /// The name for the image's messages.
     pub(super) name: CString,
     pub(super) launchers: Launchers,
 }
 
-/// The start of the name of each entry, before the kernel's symbol.
+/// The prefix of each entry's name; the kernel's symbol follows.
 const ENTRY: &str = "offload_cpu_kernel_";
 
 /// A kernel on the heap, which the loaded image must free.
 struct Handed(*mut Kernel);
 
-// SAFETY: the data is only read, and functions may be called on every thread.
+// SAFETY: the data is only read, and its functions may be called on every thread.
 unsafe impl Send for Handed {}
 
 impl LoadedImage {
-    /// Loads an image from its bytes, or returns an error in words.
+    /// Loads an image from its bytes, or returns an error message.
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
         if IS_STATIC {
             return Err(STATIC.to_string());
@@ -107,7 +108,7 @@ impl LoadedImage {
         let (checked, bytes) = check::choose(bytes)?;
         let log = checked.as_ref().and_then(|_| log::path());
         let source = ImageSource::new(bytes, log)?;
-        // SAFETY: this program's build compiled the image, which runs only code of its source when
+        // SAFETY: this program's build compiled the image, so only code from its source runs when
         // it is loaded or unloaded.
         let library = unsafe { Library::new(source.path()) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -138,10 +139,9 @@ impl LoadedImage {
         })
     }
 
-    /// Returns the handle of the kernel of this name, which is valid as long as the image is
-    /// loaded.
+    /// Returns the handle of the kernel with this name, valid as long as the image is loaded.
     ///
-    /// Returns an error in words if the image has no entry of such a kernel.
+    /// Returns an error message if the image has no entry for such a kernel.
     pub(super) fn kernel(&self, name: &CStr) -> Result<*mut c_void, &'static str> {
         let mut of_entry = ENTRY.as_bytes().to_vec();
         let local = name.to_str().ok().and_then(local_symbol);
@@ -163,13 +163,13 @@ impl LoadedImage {
         Ok(kernel.cast())
     }
 
-    /// Returns the place of the variable of this name. Returns `None` if the image lists no such
-    /// variable, or if it has no list: an earlier version of offload-build made it.
+    /// Returns the place of the variable with this name. Returns `None` if the image does not list
+    /// it, or has no list because an earlier version of offload-build made the image.
     pub(super) fn variable(&self, name: &CStr) -> Option<Place> {
         let mut list = address(&self.library, b"offload_cpu_variables\0")?.cast::<ListedVariable>();
         loop {
-            // SAFETY: offload-build writes the list in this form. Its last entry has no name, and
-            // is the last that is read.
+            // SAFETY: offload-build writes the list in this form. Reading stops at the last entry,
+            // which has no name.
             let ListedVariable { name: listed, start, size } = unsafe { list.read() };
             if listed.is_null() {
                 return None;
@@ -179,16 +179,15 @@ impl LoadedImage {
                 let may_be_smaller = self.launchers.is_checked;
                 return Some(Place { start: Handle(start), size, may_be_smaller });
             }
-            // SAFETY: another entry follows one with a name.
+            // SAFETY: an entry with a name is not the last one.
             list = unsafe { list.add(1) };
         }
     }
 
-    /// Returns the address of the loader's object for the library, which the loader's functions
-    /// need.
+    /// Returns the loader's handle of the library.
     pub(super) fn raw(&self) -> *mut c_void {
-        // libloading returns the handle only if it consumes the `Library`, so this function
-        // consumes a copy. SAFETY: the copy is consumed at once, and does not close the library.
+        // libloading returns the handle only by consuming the `Library`, so consume a copy. SAFETY:
+        // the copy is consumed at once, and does not close the library.
         let copy = unsafe { ptr::read(&*self.library) };
         raw_handle(copy)
     }
@@ -209,11 +208,11 @@ impl Drop for LoadedImage {
         for Handed(kernel) in
             self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
         {
-            // SAFETY: `kernel` returned this pointer, and nothing is launched any more.
+            // SAFETY: `kernel` returned this pointer, and no launch uses it any more.
             drop(unsafe { Box::from_raw(kernel) });
         }
-        // SAFETY: neither value is used again. Close the library first: Windows removes no file
-        // that is loaded.
+        // SAFETY: neither value is used again. Close the library first: Windows cannot remove a
+        // loaded file.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
@@ -221,10 +220,10 @@ impl Drop for LoadedImage {
     }
 }
 
-/// Whether this program has no loader for shared libraries, because it is linked statically with
-/// musl. A static program with glibc has a loader.
+/// Whether this program lacks a loader for shared libraries, because it is linked statically with
+/// musl. Static glibc programs have a loader.
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
-/// The message for a program without a loader: why it cannot load images for the CPU, and advice.
+/// The message for a program without a loader: why images for the CPU cannot be loaded, and advice.
 const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
      RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";

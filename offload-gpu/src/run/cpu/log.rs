@@ -1,11 +1,11 @@
-//! The log of launches on the CPU, for tools that test kernels. A file that `OFFLOAD_CPU_LOG` names
-//! gets a line for each launch and each finding. Words are separated by TABs:
+//! The log of launches on the CPU, for tools that test kernels. The file in `OFFLOAD_CPU_LOG` gets
+//! these lines, with words separated by tabs:
 //!
 //! | line | when |
 //! |---|---|
-//! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
-//! | `found`, process, number, findings, addresses | a launch in which a checked image reports this many findings, or looks for races, which it does not count; `2=7f0000001000` for an address in parameter 2 |
-//! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
+//! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test, the thread has the test's name |
+//! | `found`, process, number, findings, addresses | a checked image reports this many findings in a launch, or checks for races, which it does not count; `2=7f0000001000` is the address in parameter 2 |
+//! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT` seconds; then the process ends |
 
 use super::beside::beside;
 use super::positive;
@@ -21,8 +21,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end; the command `timeout` uses the same
-/// status.
+/// The exit status of a program whose kernel did not end, the same as that of the command
+/// `timeout`.
 const ENDED: i32 = 124;
 
 /// Returns the path of the log, if there is one.
@@ -30,8 +30,8 @@ pub(super) fn path() -> Option<OsString> {
     env::var_os(variables::LOG).filter(|path| !path.is_empty())
 }
 
-/// Records that this thread launches a kernel of an image that checks it, or of a plain one.
-/// Returns the number in the log of this kernel and this thread; `None` if there is no log.
+/// Records that this thread launches a kernel of a checked or a plain image. Returns the number of
+/// this kernel and thread in the log; `None` if there is no log.
 pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     static KNOWN: Mutex<Vec<(String, bool, ThreadId)>> = Mutex::new(Vec::new());
     path()?;
@@ -48,16 +48,16 @@ pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     Some(number)
 }
 
-/// Records that a checked image reported findings in a launch, and the arguments of this launch
-/// that are addresses, each with its position. If there are no findings, launches with the same
-/// arguments are recorded once.
+/// Records the findings of a checked image in a launch, and the launch's arguments that are
+/// addresses, each with its position. Without findings, launches with the same arguments are
+/// recorded once.
 pub(super) fn found(
     number: Option<usize>,
     findings: u32,
     addresses: impl Iterator<Item = (usize, usize)>,
 ) {
     if let Some(number) = number {
-        // Sorted.
+        // The recorded launches, sorted.
         static KNOWN: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
         let mut words = String::new();
         for (at, address) in addresses {
@@ -76,13 +76,13 @@ pub(super) fn found(
     }
 }
 
-/// Returns the kernel's name for a checked image, which puts it into reports. A number in the log
-/// comes first, so that a tool finds out which thread launched the kernel.
+/// Returns the kernel's name for a checked image's reports. The number in the log precedes it, so
+/// that tools can find the thread that launched the kernel.
 pub(super) fn name_in_reports(number: Option<usize>, kernel: &str) -> String {
     number.map_or_else(|| kernel.to_string(), |number| format!("#{number} {kernel}"))
 }
 
-/// Writes a line with one system call, since processes share the file.
+/// Writes a line with a single system call, since processes share the file.
 fn write(what: &str, words: &[&str]) {
     let Some(path) = path() else { return };
     let mut line = format!("{what}\t{}", process::id());
@@ -105,14 +105,14 @@ fn write(what: &str, words: &[&str]) {
 
 /// Returns the time limit of a launch, if there is one.
 ///
-/// Returns an error in words if `OFFLOAD_CPU_TIME_LIMIT` is not a positive number.
+/// Returns an error message if `OFFLOAD_CPU_TIME_LIMIT` is not a positive number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
     let seconds = positive(variables::TIME_LIMIT, "seconds")?;
     Ok(seconds.map(|seconds| Duration::from_secs(seconds.get())))
 }
 
-/// Calls `launch`, and ends the process if the call exceeds the time limit; the message then
-/// contains the block and thread that `place` returns.
+/// Calls `launch`, and ends the process if the call exceeds the time limit. The message contains
+/// the block and thread that `place` returns.
 pub(super) fn within(
     limit: Duration,
     (kernel, number): (&str, Option<usize>),
@@ -137,7 +137,7 @@ pub(super) fn within(
             process::exit(ENDED);
         }
     };
-    // If the system allows no further thread, the launch has no time limit.
+    // If the system does not allow another thread, the launch has no time limit.
     beside(1, &watch, &mut || {
         launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;

@@ -1,14 +1,14 @@
-//! Memory of the program, used in place of a device's memory.
+//! Host memory, which replaces device memory.
 
 #[cfg(not(unix))]
 pub(super) use other_hosts::{allocate, free};
 #[cfg(unix)]
 pub(super) use unix::{allocate, free};
 
-/// The alignment of memory, the same as on GPUs.
+/// The alignment of allocations, as on GPUs.
 const ALIGN: usize = 256;
 
-/// Whether the system would give this many bytes.
+/// Whether the system can allocate this many bytes.
 pub(super) fn is_left(size: usize) -> bool {
     let start = allocate(size);
     if start.is_null() {
@@ -19,8 +19,8 @@ pub(super) fn is_left(size: usize) -> bool {
     true
 }
 
-/// Memory from the C library. No data of this crate is directly before or after the memory, so
-/// AddressSanitizer detects accesses out of bounds.
+/// Memory from the C library. This crate stores no data next to it, so AddressSanitizer detects
+/// out-of-bounds accesses.
 #[cfg(unix)]
 mod unix {
     use super::ALIGN;
@@ -55,8 +55,7 @@ mod unix {
     }
 }
 
-/// Memory from Rust's allocator, which needs the size again to free it: the size is stored before
-/// the memory.
+/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored before it.
 #[cfg(not(unix))]
 mod other_hosts {
     use super::ALIGN;
@@ -75,8 +74,8 @@ mod other_hosts {
         if start.is_null() {
             return start;
         }
-        // SAFETY: the memory has room for a number, is aligned for it, and has `ALIGN` bytes before
-        // the returned address.
+        // SAFETY: there are `ALIGN` bytes before the returned address: enough for a number, and
+        // aligned for it.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)

@@ -34,7 +34,7 @@ use std::process;
 /// Returns the CPU of this machine. This device always exists.
 pub(super) fn device() -> Arc<Context> {
     let limits = DeviceLimits {
-        // Use typical limits of GPUs, so that a launch that no GPU can run fails here, too.
+        // Use typical GPU limits, so that a launch that no GPU can run also fails on the CPU.
         threads: 1024,
         block: [1024, 1024, 64],
         grid: [i32::MAX as u64, 65_535, 65_535],
@@ -130,8 +130,8 @@ impl Backend for Cpu {
             ));
         }
         if check::is_checked() {
-            // As floating-point numbers, these bytes are NaN: a kernel that reads memory that was
-            // never written then computes NaN. SAFETY: the memory has `size` bytes.
+            // These bytes are NaN as floating-point numbers, so a kernel that reads unwritten
+            // memory computes NaN. SAFETY: the memory has `size` bytes.
             unsafe { start.write_bytes(0xff, size) };
         }
         Ok(Handle(start.cast()))
@@ -143,29 +143,28 @@ impl Backend for Cpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
-        // SAFETY: the caller guarantees the room at `to`; memory of devices is not a slice of the
-        // program.
+        // SAFETY: the caller guarantees the space at `to`; the program has no slices of device
+        // memory.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both sides; memory of devices is not a slice of the
-        // program.
+        // SAFETY: the caller guarantees both sides; the program has no slices of device memory.
         unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
         Ok(())
     }
 
     fn synchronize(&self) -> Result<()> {
-        // On the CPU, a launch returns only after its grid has run.
+        // A launch on the CPU returns only after its grid has run.
         Ok(())
     }
 }
 
-/// Returns the value of a variable, a number of these things. `None` if the variable is not set, or
-/// empty.
+/// Returns the value of a variable that contains a number of `things`, or `None` if the variable is
+/// unset or empty.
 ///
-/// Returns an error in words if the value is not a positive number.
+/// Returns an error message if the value is not a positive number.
 fn positive(variable: &str, things: &str) -> core::result::Result<Option<NonZero<u64>>, String> {
     let Some(text) = env::var_os(variable).filter(|text| !text.is_empty()) else {
         return Ok(None);

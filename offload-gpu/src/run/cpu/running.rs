@@ -1,24 +1,25 @@
 //! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes,
-//! the system sends a signal. The image knows the kernel and its stacks, and reports why.
+//! the system sends a signal, and the image, which knows the kernel and its stacks, reports the
+//! cause.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
 use std::thread_local;
 
-/// A function of an image about the blocks that run on this thread. Without a signal, it does not
-/// return if the address belongs to the guard of one of their stacks. With the signal that ends the
-/// program, it prints the kernel, and returns.
+/// An image's function that reports a crash in the blocks on this thread. If `signal` is 0, it does
+/// not return if the address is in the guard of one of their stacks. Otherwise it prints the kernel
+/// that the signal ends, and returns.
 pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: c_int);
 
 /// The state of a thread of the operating system.
 #[derive(Clone, Copy)]
 struct Running {
-    /// The function of the image that runs blocks on this thread, if one does.
+    /// The function of the image that runs blocks on this thread, if any.
     #[allow(dead_code, reason = "some systems have no handlers of signals, which read it")]
     no_access: Option<NoAccess>,
-    /// How many launches wait for what this thread launches.
+    /// The number of launches that wait for this thread's launches.
     depth: c_uint,
-    /// Whether it has a stack for the handlers of signals.
+    /// Whether the thread has a stack for signal handlers.
     has_signal_stack: bool,
 }
 
@@ -27,12 +28,12 @@ thread_local! {
         const { Cell::new(Running { no_access: None, depth: 0, has_signal_stack: false }) };
 }
 
-/// Returns how many launches wait for what this thread launches: more than 0 in a kernel.
+/// Returns the number of launches that wait for this thread's launches: more than 0 in a kernel.
 pub(super) fn depth() -> c_uint {
     RUNNING.get().depth
 }
 
-/// Calls a function that runs blocks of an image, in a launch of this depth.
+/// Calls a function that runs an image's blocks, in a launch of this depth.
 pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn FnMut()) {
     let outer = RUNNING.get();
     let has_signal_stack = outer.has_signal_stack || signals::install();
@@ -45,7 +46,7 @@ pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn F
     RUNNING.set(Running { has_signal_stack, ..outer });
 }
 
-/// Systems whose structures for signals are known here.
+/// Systems whose signal structures this module declares.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -60,7 +61,7 @@ mod signals {
     use core::ptr;
     use core::sync::atomic::{AtomicBool, Ordering};
 
-    /// `SIGSEGV` and the others of a crash: `SIGILL`, `SIGTRAP`, `SIGBUS`, `SIGFPE`.
+    /// The signals of crashes: `SIGSEGV`, `SIGILL`, `SIGTRAP`, `SIGBUS`, `SIGFPE`.
     const SIGNALS: [c_int; 5] = [SIGSEGV, 4, 5, 7, 8];
     const SIGSEGV: c_int = 11;
     const SA_SIGINFO: c_int = 4;
@@ -84,7 +85,7 @@ mod signals {
     #[repr(C)]
     struct Info {
         signal_and_error: [c_int; 2],
-        /// More than 0 if the system sends the signal on its own.
+        /// More than 0 if the kernel of the operating system sent the signal.
         code: c_int,
         address: *const c_void,
     }
@@ -101,28 +102,28 @@ mod signals {
         fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
         fn sigaltstack(new: *const SignalStack, old: *mut SignalStack) -> c_int;
         fn raise(signal: c_int) -> c_int;
-        /// Finds the file of this address, the first field of `Dl_info`.
+        /// Finds the file that contains this address: the first field of `Dl_info`.
         fn dladdr(address: *const c_void, found: *mut [*const c_char; 4]) -> c_int;
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
-    /// An action for each signal up to the last of a crash.
+    /// An action for each signal number up to that of `SIGSEGV`.
     struct Before(UnsafeCell<[Action; SIGSEGV as usize + 1]>);
 
-    // SAFETY: one thread writes an action, before it sets the handler that reads it.
+    // SAFETY: a single thread writes each action, before it sets the handler that reads it.
     unsafe impl Sync for Before {}
 
     const DEFAULT: Action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
 
-    /// The actions before this module's: those of Rust's standard library, or the program's.
+    /// The previous actions: those of Rust's standard library, or the program's.
     static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGSEGV as usize + 1]));
 
-    /// Handles a signal while a kernel runs on this thread, and passes on all others.
+    /// Handles a signal from a kernel on this thread, and passes on all others.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
         // SAFETY: the system passes a valid structure, and the action was written before this
         // handler was set.
         let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[signal as usize]) };
-        // A signal of another process is none of the kernel's.
+        // A signal that a process sent is not the kernel's.
         let no_access = RUNNING.get().no_access.filter(|_| info.code > 0);
         if let Some(no_access) = no_access
             && signal == SIGSEGV
@@ -130,15 +131,15 @@ mod signals {
             // SAFETY: blocks of the function's image run on this thread.
             unsafe { no_access(info.address, 0) };
         }
-        // 0 and 1 are the default and nothing.
+        // 0 is the default action, and 1 ignores the signal.
         if before.handler > 1 {
             type Handler = unsafe extern "C" fn(c_int, *const Info, *mut c_void);
-            // SAFETY: the program set this function as a handler, which may ignore the last two
+            // SAFETY: the program set this function as a handler; it may ignore the last two
             // arguments.
             unsafe { mem::transmute::<usize, Handler>(before.handler)(signal, info, context) };
         } else {
-            // SAFETY: the action is one that the system returned. The signal comes again when this
-            // handler returns: not every instruction sends it again.
+            // SAFETY: the system returned this action. Send the signal again when this handler
+            // returns, since not every instruction causes it again.
             unsafe {
                 sigaction(signal, before, ptr::null_mut());
                 raise(signal);
@@ -150,7 +151,7 @@ mod signals {
             // on this thread.
             unsafe {
                 sigaction(signal, ptr::null(), &mut next);
-                // Neither a handler of the program nor anything else lets the kernel go on.
+                // No handler can let the kernel continue.
                 if next.handler == 0 {
                     no_access(info.address, signal);
                 }
@@ -158,8 +159,8 @@ mod signals {
         }
     }
 
-    /// Sets the handlers, once in a process. Returns whether this thread has a stack for them;
-    /// threads of Rust programs do.
+    /// Sets the handlers, once in a process. Returns whether this thread has a stack for them, as
+    /// Rust's own threads do.
     pub(super) fn install() -> bool {
         static INSTALLED: AtomicBool = AtomicBool::new(false);
         // A sanitizer has its own handler.
@@ -170,11 +171,11 @@ mod signals {
             stay_loaded();
             for signal in SIGNALS {
                 // SAFETY: the structures have the system's layout, no handler reads this action
-                // yet, and the one that is set calls only what may be called in one.
+                // yet, and the new handler calls only functions that signal handlers may call.
                 unsafe {
                     let before = &raw mut (*BEFORE.0.get())[signal as usize];
                     sigaction(signal, ptr::null(), before);
-                    // The program's own handler may need more than a stack for signals has.
+                    // The program's own handler may need more stack than a signal stack has.
                     if (*before).handler <= 1 || (*before).flags & SA_ONSTACK != 0 {
                         let handler = handle as *const () as usize;
                         let flags = (*before).flags | SA_SIGINFO | SA_ONSTACK;
@@ -187,7 +188,8 @@ mod signals {
         stack.flags & SS_DISABLE == 0
     }
 
-    /// Keeps the library that has the handler, if it is one, although the program may unload it.
+    /// If the handler is in a shared library, keeps the library loaded even if the program closes
+    /// it.
     fn stay_loaded() {
         let mut found = [ptr::null(); 4];
         // SAFETY: the structure has the system's layout, and the library is loaded already.
@@ -205,7 +207,7 @@ mod signals {
         stack
     }
 
-    /// Lends the thread a stack, since its own may be small.
+    /// Gives the thread a signal stack while `run` is called, since its own stack may be small.
     #[cold]
     pub(super) fn on_thread_without_stack(run: &mut dyn FnMut()) {
         let before = signal_stack();

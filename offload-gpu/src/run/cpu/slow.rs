@@ -1,4 +1,4 @@
-//! A note in debug builds that a launch takes long.
+//! A note in debug builds about launches that take long.
 
 use super::beside::aside;
 use super::running;
@@ -10,12 +10,13 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Instant;
 use std::{env, eprintln, thread};
 
-/// The time after which a launch in a debug build takes long.
+/// The time after which a launch is reported.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Calls `launch`. In a debug build, a launch that takes long is reported once in a process.
+/// Calls `launch`. A debug build reports once per process that a launch takes long.
 pub(super) fn noted<T>(kernel: &str, launch: impl FnOnce() -> T) -> T {
-    // One thread for all launches: a thread for each would take longer than a small launch.
+    // One thread watches all launches: starting a thread for each would take longer than a small
+    // launch.
     static WATCH: Once = Once::new();
     if !cfg!(debug_assertions) || running::depth() > 0 {
         return launch();
@@ -38,8 +39,7 @@ pub(super) fn noted<T>(kernel: &str, launch: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns the watched launch: its kernel, and its start. Launches of other threads are not watched
-/// meanwhile.
+/// Returns the watched launch: its kernel and its start. Only one launch is watched at a time.
 fn watched() -> MutexGuard<'static, Option<(String, Instant)>> {
     static WATCHED: Mutex<Option<(String, Instant)>> = Mutex::new(None);
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)

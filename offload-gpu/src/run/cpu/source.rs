@@ -1,6 +1,6 @@
-//! The place from which the loader reads an image for the CPU: memory if the system allows it,
-//! otherwise a file on disk. The loader recognizes a library by its path, and some libraries are
-//! never unloaded. Each image therefore has a path that no image of this process has had before.
+//! The source from which the loader reads an image for the CPU: memory if the system supports it,
+//! otherwise a file on disk. The loader identifies libraries by their paths, and some are never
+//! unloaded, so each image gets a path that is new in this process.
 
 use crate::text::contains;
 use alloc::format;
@@ -19,20 +19,20 @@ use std::process;
 
 /// The file or memory from which the loader reads.
 pub(super) enum ImageSource {
-    /// A file in memory, which is open as long as the image is loaded. Debuggers and sanitizers
-    /// read line numbers from its path, also in other processes.
+    /// A file in memory, open as long as the image is loaded. Debuggers and sanitizers, also in
+    /// other processes, read line numbers through its path.
     #[cfg(target_os = "linux")]
     Memory { path: PathBuf, _file: File },
     /// A file on disk that only this process uses.
     Disk(TemporaryFile),
-    /// A file beside the log of launches, as long as the image is loaded.
+    /// A file beside the log of launches, kept as long as the image is loaded.
     Logged(TemporaryFile),
     /// The file was removed after the image was loaded.
     Gone,
 }
 
 impl ImageSource {
-    /// `log` is the file in which launches of a checked image are logged, if there is one.
+    /// Makes a source. `log` is the log of launches of a checked image, if there is one.
     pub(super) fn new(bytes: &[u8], log: Option<OsString>) -> Result<Self, String> {
         if let Some(log) = log {
             return Self::in_log(bytes, log);
@@ -47,9 +47,9 @@ impl ImageSource {
         TemporaryFile::create(env::temp_dir().join(name), bytes).map(Self::Disk)
     }
 
-    /// Returns a file beside the log of launches. A tool that reads reports gets the source lines
-    /// from a link to the file, `LOG-HASH.so`, which stays. The file's name is that of the link
-    /// with a random number.
+    /// Returns a file beside the log of launches. A tool that reads reports finds the source lines
+    /// through a link to the file, `LOG-HASH.so`, which remains. The file's own name adds a random
+    /// number.
     fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
@@ -59,7 +59,7 @@ impl ImageSource {
         path.push(format!("-{:016x}.so", random()));
         link.push(".so");
         let file = TemporaryFile::create(path.into(), bytes)?;
-        // The link may be there already. Without it, reports have fewer source lines.
+        // The link may exist already. Without it, reports lack source lines.
         let _ = fs::hard_link(&file.0, link);
         Ok(Self::Logged(file))
     }
@@ -73,7 +73,7 @@ impl ImageSource {
         }
     }
 
-    /// Returns advice for a failure to load, from the loader's message; empty if there is none.
+    /// Returns advice for the loader's message about a failure; empty if there is none.
     pub(super) fn hint(&self, reason: &str) -> String {
         match self {
             Self::Disk(_) if may_be_noexec(reason) => format!(
@@ -87,23 +87,24 @@ impl ImageSource {
     /// Returns the source to keep while the library is loaded.
     pub(super) fn once_loaded(self) -> Self {
         match self {
-            // On Unix, a loaded library does not need its file. The file is removed now: a program
-            // that aborts, or never drops its device, would leave it on disk.
+            // On Unix, a loaded library does not need its file. Remove it now: a program that
+            // aborts, or never drops its device, would leave it on disk.
             Self::Disk(_) if cfg!(unix) => Self::Gone,
             other => other,
         }
     }
 }
 
-/// Whether the loader failed because a folder is mounted with `noexec`. Another temporary folder
-/// helps only against this failure.
+/// Whether the loader failed because a folder is mounted with `noexec`. A different temporary
+/// folder helps only in this case.
 fn may_be_noexec(reason: &str) -> bool {
-    // The first message is glibc's; the others are errors of mmap, which musl and others report.
+    // The first message is glibc's; the others are errors of mmap that musl and other libraries
+    // report.
     let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
     cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
 }
 
-/// Returns a file in memory with these bytes, if the system supports such files.
+/// Returns an in-memory file with these bytes, if the system supports it.
 #[cfg(target_os = "linux")]
 fn in_memory(bytes: &[u8]) -> Option<File> {
     use core::ffi::{c_char, c_int, c_uint};
@@ -122,14 +123,14 @@ fn in_memory(bytes: &[u8]) -> Option<File> {
     file.write_all(bytes).ok().map(|()| file)
 }
 
-/// Returns a new path of an open file in `/proc`. Returns `None` if the path does not lead to this
-/// file: `/proc` may be absent, or belong to other processes.
+/// Returns a new path in `/proc` to an open file. Returns `None` if the path does not lead to this
+/// file, since `/proc` may be absent or show other processes.
 #[cfg(target_os = "linux")]
 fn path_in_proc(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::MetadataExt;
-    // Another process, such as a sanitizer's or a debugger, also reads the file, so the path
-    // contains this process's number. `/proc` may count processes otherwise than this process does.
+    // The path contains this process's number, since other processes, such as debuggers, also read
+    // the file. `/proc` may number processes differently than this process does.
     let own = fs::read_link("/proc/self").ok()?;
     let path = Path::new("/proc").join(own).join("fd");
     let path = format!("{}/{}{}", path.to_str()?, detour(random()), file.as_raw_fd()).into();
@@ -138,17 +139,17 @@ fn path_in_proc(file: &File) -> Option<PathBuf> {
     ((found.dev(), found.ino()) == (own.dev(), own.ino())).then_some(path)
 }
 
-/// Returns a part of a path that leads nowhere else, and differs for each number: `./` for each 1
-/// of the binary number, and `/` for each 0. Without it, paths would come again, because a
-/// descriptor gets the number of a closed one.
+/// Returns a path component without effect that differs for each number: `./` for each binary 1,
+/// and `/` for each 0. Without it, paths would repeat, because descriptors reuse the numbers of
+/// closed ones.
 #[cfg(target_os = "linux")]
 fn detour(number: u64) -> String {
     let digits = format!("{number:b}");
     digits.chars().map(|digit| if digit == '1' { "./" } else { "/" }).collect()
 }
 
-/// Returns a number that no other call returns, also in another copy of this crate. The keys of the
-/// standard hash tables are random, so the hash of no data is random, too.
+/// Returns a random number, different for each call and each copy of this crate in the process. The
+/// standard hash tables have random keys, so the hash of no data is random.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -159,8 +160,8 @@ pub(super) struct TemporaryFile(PathBuf);
 impl TemporaryFile {
     fn create(path: PathBuf, contents: &[u8]) -> Result<Self, String> {
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if anything, even a link, is already there, so no other user can have
-        // prepared the file.
+        // `create_new` fails if the path exists, even as a link, so no other user can have prepared
+        // the file.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -175,7 +176,7 @@ impl TemporaryFile {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // A file that cannot be removed from the temporary folder is not worth an error.
+        // Ignore a temporary file that cannot be removed.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -208,7 +209,7 @@ mod tests {
             (0..100).map(|_| super::path_in_proc(&file).unwrap()).collect();
         for (at, path) in paths.iter().enumerate() {
             assert_eq!(std::fs::read(path).unwrap(), b"bytes");
-            // The loader compares texts; Rust compares paths without their `.` and `//`.
+            // Compare text, as the loader does: Rust's comparison of paths ignores `.` and `//`.
             assert!(paths[..at].iter().all(|other| other.as_os_str() != path.as_os_str()));
         }
     }

@@ -19,14 +19,14 @@ use offload_pack::checks::{Order, variables};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// The number of threads of the operating system that all launches of a process may add to their
-/// own, unless one launch asks for more: each thread is several mappings of memory.
+/// The maximum number of threads that all launches of a process add together, unless a single
+/// launch requests more. The limit exists because each thread needs several memory mappings.
 const MOST_ADDED: u64 = 1024;
 
 /// Runs a grid to its end.
 ///
-/// Returns an error in words if the grid cannot run in the order that was asked for, if the system
-/// cannot run it, or if a checked image finds something.
+/// Returns an error message if the grid cannot run in the requested order, if the system cannot run
+/// it, or if a checked image reports findings.
 ///
 /// # Safety
 /// `kernel` belongs to an image that stays loaded during the call, and has these arguments.
@@ -40,11 +40,11 @@ pub(super) unsafe fn run(
     let is_checked = kernel.launchers.is_checked;
     let number = log::launched(arguments.kernel, is_checked);
     let threads = threads()?;
-    // Checked images enforce the time limit themselves: the message that they print also contains
-    // the source line.
+    // Checked images enforce the time limit themselves, since their message also contains the
+    // source line.
     let limit = if is_checked { None } else { log::time_limit()? };
-    // A launch with a time limit needs an order, because the message contains the running block and
-    // thread. The image records them only with an order.
+    // A time limit needs an order: its message contains the running block and thread, which the
+    // image records only with an order.
     let order = order()?.or(limit.map(|_| Order::Forward));
     let depth = running::depth();
     let grid = launch.grid.0;
@@ -55,8 +55,8 @@ pub(super) unsafe fn run(
         let shared = launch.shared_memory;
         let mut refusal = Refusal::new();
         let settings = Settings::new(None, Some(&kernel.name), ptr::null(), &mut refusal, depth);
-        // SAFETY: the types are those of `offload/schedule.h`. The entry only reads the addresses,
-        // which live until the call returns, as the settings do.
+        // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
+        // and the settings live until the call returns.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             if let Some(with) = kernel.launchers.with {
                 with(grid, block, first, end, shared, kernel.entry, addresses, &raw const settings);
@@ -74,14 +74,15 @@ pub(super) unsafe fn run(
     } else {
         (&run_blocks, blocks.min(threads as u64))
     };
-    // `__shared__` variables belong to a thread of the operating system. In a kernel, those of this
-    // thread are the variables of the block that waits. Checked images give each block its own.
+    // `__shared__` variables belong to a thread of the operating system. Inside a kernel, this
+    // thread's variables belong to the waiting block. Checked images have separate variables for
+    // each block.
     let runs_here = depth == 0 || is_checked;
     if runs_here && workers == 1 {
         return run(0, blocks);
     }
-    // Each thread gets an eighth of its share of the blocks at a time, so that no thread waits long
-    // for the last one.
+    // Threads take blocks in parts of an eighth of their share, so that they finish at about the
+    // same time.
     let part = if workers == 1 { blocks } else { (blocks / (workers * 8)).max(1) };
     let next = AtomicU64::new(0);
     let shared = Shared(run);
@@ -118,8 +119,8 @@ pub(super) unsafe fn run(
     mem::replace(&mut *result, Ok(()))
 }
 
-/// Runs the whole grid on this thread, in a set order or with the checks of a sanitizer. The checks
-/// find races even on one thread: they treat all blocks as concurrent.
+/// Runs the whole grid on this thread, in a set order or with a sanitizer's checks. The checks find
+/// races even on one thread, since they treat all blocks as concurrent.
 ///
 /// # Safety
 /// The conditions of [`run`] apply.
@@ -148,8 +149,8 @@ unsafe fn run_on_one(
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut findings = 0;
     let mut call = || {
-        // SAFETY: the types are those of `offload/schedule.h`. The entry only reads the addresses,
-        // which live until the call returns, as the settings and what they point to do.
+        // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
+        // and the settings with all that they point to live until the call returns.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
             findings = with(
                 grid.as_ptr(),
@@ -171,18 +172,18 @@ unsafe fn run_on_one(
     }
     let is_address = |at: &usize| *at < 64 && arguments.addresses >> at & 1 != 0;
     let addresses = (0..arguments.pointers.len()).filter(is_address).map(|at| {
-        // SAFETY: the argument is set to an address, which has the size of a `usize`. It need not
-        // be aligned.
+        // SAFETY: the argument is an address, which has the size of a `usize`. It may be unaligned.
         (at, unsafe { arguments.pointers[at].cast::<usize>().read_unaligned() })
     });
-    // The image does not count races, and their reports contain addresses.
+    // Launches that are checked for races are always recorded: the image does not count races, and
+    // their reports contain addresses.
     if findings > 0 || kernel.launchers.checks_races {
         log::found(number, findings, addresses);
     }
     if findings == 0 { refusal.result() } else { Err(found(findings)) }
 }
 
-/// Returns the indices of the block and the thread that are running.
+/// Returns the indices of the running block and thread.
 fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     let index = |number: &AtomicU64, size: [u32; 3]| {
         let number = number.load(Ordering::Relaxed);
@@ -205,18 +206,17 @@ impl<'a> Shared<'a> {
     }
 }
 
-// SAFETY: the function is a kernel with its arguments. Threads may run its blocks at the same time,
-// and the caller of the launch guarantees that its pointers are valid.
+// SAFETY: the function is a kernel with its arguments. Its blocks may run concurrently, and the
+// caller of the launch guarantees that its pointers are valid.
 unsafe impl Send for Shared<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Shared<'_> {}
 
-/// Returns the number of threads of the operating system that run a grid: `OFFLOAD_CPU_THREADS`,
-/// otherwise the number of cores.
+/// Returns the number of threads that run a grid: `OFFLOAD_CPU_THREADS`, or the number of cores.
 ///
-/// Returns an error in words if the variable is not a positive number.
+/// Returns an error message if the variable is not a positive number.
 fn threads() -> Result<usize, String> {
-    // The number is kept, since counting cores reads files of the system.
+    // The number is cached, since counting cores reads files of the system.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
     let asked = positive("OFFLOAD_CPU_THREADS", "threads")?;

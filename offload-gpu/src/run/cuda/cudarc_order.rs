@@ -1,9 +1,9 @@
-//! The order of a launch among other work with buffers of cudarc, by their events.
+//! Orders a launch among other work with cudarc buffers, by their events.
 //!
-//! When a call is made, each buffer's own stream waits for earlier work on other streams with the
-//! buffer. A launch on another stream waits for the buffer's own stream. After the launch, the
-//! buffer's event is recorded on the stream of the launch: what uses or frees the buffer next waits
-//! for it. cudarc's guard does the same where both streams are one.
+//! When a call is made, each buffer's own stream waits for the buffer's earlier work on other
+//! streams. A launch on a different stream waits for the buffer's own stream. After the launch, the
+//! buffer's event is recorded on the launch's stream: the next use of the buffer, or its release,
+//! waits for the event. If both streams are the same, cudarc's guard has the same effect.
 
 use super::driver::{CUstream, Driver};
 use crate::call::BufferEvent;
@@ -14,9 +14,9 @@ use core::ffi::c_int;
 use core::ptr;
 use cudarc::driver::{DriverError, result, sys};
 
-/// Makes the stream of a launch wait for the streams of its buffers. A context is current.
+/// Makes a launch's stream wait for the streams of its buffers. A context must be current.
 pub(super) fn before(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
-    // Most programs have all buffers of a launch on one stream.
+    // In most programs, all buffers of a launch are on the same stream.
     let mut last = stream.addr();
     for of_buffer in events(arguments).map(BufferEvent::stream) {
         if of_buffer != stream.addr() && of_buffer != last {
@@ -28,7 +28,7 @@ pub(super) fn before(driver: &Driver, stream: CUstream, arguments: &Arguments<'_
     Ok(())
 }
 
-/// Makes a stream wait for the work that another stream has so far.
+/// Makes a stream wait for all work queued so far on another stream.
 fn wait(
     driver: &Driver,
     stream: sys::CUstream,
@@ -37,8 +37,8 @@ fn wait(
 ) -> Result<()> {
     let created = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
     let event = check(driver, "cuEventCreate", created, arguments)?;
-    // SAFETY: the event was just created. The caller of the launch guarantees that the buffer
-    // exists, which keeps its stream; the other stream is that of the launch.
+    // SAFETY: the event was just created. The launch's caller guarantees that the buffer exists,
+    // which keeps its stream alive; the other stream is the launch's.
     let (recorded, waits) = unsafe {
         let default = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         let recorded = result::event::record(event, other);
@@ -51,16 +51,16 @@ fn wait(
     check(driver, "cuStreamWaitEvent", waits, arguments)
 }
 
-/// Records the events of the buffers of a launch that was started, even if one fails. A context is
+/// Records the events of all buffers of a started launch, even if one fails. A context must be
 /// current.
 ///
-/// After an error the kernel runs nevertheless, as with cudarc.
+/// The kernel runs even after an error, as with cudarc.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
     let mut all = Ok(());
     for buffer in events(arguments) {
         let event = ptr::with_exposed_provenance_mut(buffer.event());
-        // SAFETY: the caller of the launch guarantees that the buffer exists, which owns its event.
-        // The stream is that of the launch.
+        // SAFETY: the launch's caller guarantees that the buffer exists, which owns the event. The
+        // stream is the launch's.
         let recorded = unsafe { result::event::record(event, stream.cast()) };
         all = all.and(check(driver, "cuEventRecord", recorded, arguments));
     }

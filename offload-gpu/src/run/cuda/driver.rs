@@ -1,7 +1,8 @@
-//! NVIDIA's driver: its functions, and its errors.
+//! The functions and errors of NVIDIA's driver.
 //!
-//! Names, types and numbers are as in `cuda.h` (CUDA 12). For a name that ends in `_v2`, the header
-//! defines the plain name as a macro. The plain name that the driver exports is an older function.
+//! Names, types and numbers are as in `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header
+//! defines the plain name as a macro for it; the function that the driver exports under the plain
+//! name is older.
 
 use crate::run::error::{DriverErrors, in_words};
 use crate::run::library::functions;
@@ -35,9 +36,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// The attribute for the greatest size of a block in x; the next two numbers are those for y and z.
+/// The attribute for a block's greatest size in x; the next two numbers are for y and z.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// The attribute for the greatest size of a grid in x; the next two numbers are those for y and z.
+/// The attribute for a grid's greatest size in x; the next two numbers are for y and z.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -59,7 +60,7 @@ functions! {
         fn cuDeviceGetName(*mut c_char, c_int, CUdevice) -> CUresult;
         fn cuDeviceGetAttribute(*mut c_int, c_int, CUdevice) -> CUresult;
         fn cuDeviceTotalMem_v2(*mut usize, CUdevice) -> CUresult;
-        // The results: flags, and whether there is a primary context.
+        // The results: flags, and whether the primary context exists.
         fn cuDevicePrimaryCtxGetState(CUdevice, *mut c_uint, *mut c_int) -> CUresult;
         fn cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> CUresult;
         fn cuDevicePrimaryCtxRelease_v2(CUdevice) -> CUresult;
@@ -87,8 +88,8 @@ functions! {
         optional
         // Since CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
-        // The arguments: code; options and values of the compiler of PTX, and their number; options
-        // and values of the library, and their number.
+        // The arguments: code; options and values for the PTX compiler, and their number; options
+        // and values for the library, and their number.
         fn cuLibraryLoadData(
             *mut CUlibrary, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint,
         ) -> CUresult;
@@ -99,7 +100,7 @@ functions! {
     }
 }
 
-/// Functions of CUDA 12's drivers for libraries, which are modules that belong to no context.
+/// Driver functions since CUDA 12 for libraries: modules that are not bound to a context.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -109,8 +110,8 @@ pub(super) struct Libraries {
     pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
 }
 
-/// The arguments: code; options and values of the compiler of PTX, and their number; options and
-/// values of the library, and their number.
+/// The arguments: code; options and values for the PTX compiler, and their number; options and
+/// values for the library, and their number.
 type LoadLibrary = unsafe extern "C" fn(
     *mut CUlibrary,
     *const c_void,
@@ -124,13 +125,13 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// The driver or the error: the result of the first call of `get`.
+/// The result of the first call of `get`.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {
-    /// Returns the initialized driver, which the first call loads.
+    /// Returns the initialized driver. The first call loads it.
     ///
-    /// Returns an error in words if there is no driver, or if it finds no GPU.
+    /// Returns an error message if there is no driver, or if the driver finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         DRIVER.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -171,8 +172,8 @@ impl DriverErrors for Driver {
     fn text_of(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();
-            // SAFETY: both functions write the address of a constant string, or null for a code
-            // that they do not know.
+            // SAFETY: both functions write the address of a constant string, or null for an unknown
+            // code.
             unsafe {
                 of(code, &mut text);
                 (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 
 /// Returns the GPUs, in the driver's order.
 ///
-/// Returns an error in words if there is no driver or no GPU.
+/// Returns an error message if there is no driver or no GPU.
 pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     let driver = Driver::get()?;
     let count = count(driver).map_err(|error| error.to_string())?;
@@ -33,12 +33,12 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     all_shared(Vendor::Nvidia, count, &|ordinal| open(driver, ordinal, None))
 }
 
-/// Returns the GPU of a context that another library has made.
+/// Returns the GPU of a context that another library made.
 ///
 /// # Safety
 /// `context` is a valid context that lives as long as the result.
-// The functions for contexts of other libraries are `#[inline]`: rustc then compiles them only in
-// the few programs that call them.
+// The functions for contexts of other libraries are `#[inline]`, so that rustc compiles them only
+// in the few programs that call them.
 #[inline]
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
@@ -69,7 +69,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     shared(Vendor::Nvidia, ordinal, Some(foreign), &|| open(driver, ordinal, Some(foreign)))
 }
 
-/// Whether a context is the one that all libraries of a program share.
+/// Whether a context is the primary context, which all libraries of a program share.
 #[inline]
 fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<bool> {
     let attempted = || "get the GPU's context".to_string();
@@ -77,8 +77,7 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     // SAFETY: the call writes two numbers.
     let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
     driver.check("cuDevicePrimaryCtxGetState", code, attempted)?;
-    // If the GPU has no primary context, return early: retaining the primary context would create
-    // it.
+    // Return early if the primary context does not exist: retaining would create it.
     if is_active == 0 {
         return Ok(false);
     }
@@ -86,7 +85,7 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     // SAFETY: the call writes one CUcontext.
     let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut primary, device) };
     driver.check("cuDevicePrimaryCtxRetain", code, attempted)?;
-    // SAFETY: the context was just retained, so this releases only our own reference.
+    // SAFETY: this releases the reference that was just retained.
     unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
     Ok(primary == context)
 }
@@ -107,8 +106,8 @@ fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     Ok(device)
 }
 
-/// Returns the number of the GPU with this handle. So far, drivers use equal values for number and
-/// handle, but they do not promise it.
+/// Returns the number of the GPU with this handle. So far, drivers use the number as the handle,
+/// but they do not guarantee it.
 #[inline]
 fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     for ordinal in 0..count(driver)? {
@@ -119,7 +118,7 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     Err(RunError::refused("use a CUDA context", "the driver does not list its GPU"))
 }
 
-/// Reads all known properties of a GPU. No context is made yet.
+/// Reads the properties of a GPU, without making a context.
 fn open(
     driver: &'static Driver,
     ordinal: c_int,
@@ -138,7 +137,8 @@ fn open(
     };
     let mut name = [0_u8; 256];
     let (mut memory, mut version) = (0, 0);
-    // SAFETY: the name's buffer has 256 bytes, as stated; the other two write one number each.
+    // SAFETY: the name's buffer has the stated 256 bytes; the other two calls write one number
+    // each.
     unsafe {
         driver.check(
             "cuDeviceGetName",
@@ -165,9 +165,8 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // The driver reserves 1 KiB of shared memory in each block. For compute capability 9.0 and
-        // later, ptxas counts this KiB as the kernel's. For 8.0, ptxas does not count this KiB,
-        // although the driver reserves it, too.
+        // Since compute capability 8.0, the driver reserves 1 KiB of shared memory in each block.
+        // ptxas counts this KiB as the kernel's only since 9.0.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -191,14 +190,12 @@ fn open(
 struct Cuda {
     driver: &'static Driver,
     device: CUdevice,
-    /// The GPU's primary context, which is retained on first use; or the context of another
-    /// library.
+    /// The GPU's primary context, retained on first use, or the context of another library.
     context: OnceLock<Handle>,
     foreign: Option<ForeignContext>,
 }
 
-/// A context that is current on this thread until the value is dropped; then the previous context
-/// is current again.
+/// Keeps a context current on this thread; dropping the value restores the previous context.
 struct Current {
     driver: &'static Driver,
     is_pushed: bool,
@@ -213,7 +210,7 @@ impl Current {
         driver.check("cuCtxGetCurrent", code, attempted)?;
         let is_pushed = before != context;
         if is_pushed {
-            // SAFETY: the context exists: it was retained, or its owner guarantees this.
+            // SAFETY: the context exists: it was retained, or its owner guarantees its lifetime.
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(context) };
             driver.check("cuCtxPushCurrent_v2", code, attempted)?;
         }
@@ -233,7 +230,7 @@ impl Drop for Current {
 }
 
 impl Cuda {
-    /// Makes the context current, for the lifetime of the result.
+    /// Makes the context current as long as the result exists.
     fn current(&self) -> Result<Current> {
         if let Some(context) = self.context.get() {
             return Current::new(self.driver, context.0);
@@ -244,9 +241,8 @@ impl Cuda {
         self.driver
             .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
         if self.context.set(Handle(context)).is_err() {
-            // Another thread retained the context first. The driver counts how often a context is
-            // retained, so release it once. SAFETY: the context was just retained, and stays
-            // retained by that thread.
+            // Another thread retained the context first. The driver counts references, so release
+            // one. SAFETY: the context was just retained, and the other thread's reference remains.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
         Current::new(self.driver, context)
@@ -259,8 +255,8 @@ impl Cuda {
             (self.foreign, self.driver.cuCtxGetId)
         {
             let mut now = 0;
-            // SAFETY: the call writes one number. This call is the driver's way to test whether a
-            // context exists.
+            // SAFETY: the call writes one number; it is the driver's way to test whether a context
+            // exists.
             let code = unsafe { get_id(handle.0, &mut now) };
             if code == driver::CUDA_ERROR_INVALID_CONTEXT
                 || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -269,8 +265,7 @@ impl Cuda {
                 return None;
             }
         }
-        // Any function of the driver may return the error of an earlier launch. The driver returns
-        // each error only once, so try again.
+        // Any call may return the error of an earlier launch, but only once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -278,14 +273,14 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: the context was retained once, and everything that was made in it is gone.
-            // Errors are ignored, since nothing can be done about them.
+            // SAFETY: the context was retained once, and nothing made in it remains. Errors are
+            // ignored, since nothing can be done about them.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
 }
 
-/// Advice for a driver that refuses an image that was selected for it.
+/// Advice if the driver refuses the image that was selected for it.
 const REFUSED: &str = "Update the driver, or add this GPU's own target in build.rs.";
 
 impl Backend for Cuda {
@@ -296,8 +291,8 @@ impl Backend for Cuda {
         let (function, code) = match driver.libraries() {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
-                // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There
-                // are no options.
+                // SAFETY: the pointer leads to a whole cubin, or to PTX with a NUL at its end.
+                // There are no options.
                 let code = unsafe {
                     (libraries.load)(
                         &mut module,
@@ -326,8 +321,8 @@ impl Backend for Cuda {
     fn unload(&self, module: Handle) {
         let current = self.current_to_end();
         if let Some(libraries) = self.driver.libraries() {
-            // SAFETY: the module was loaded as a library, and is unloaded once. A library belongs
-            // to no context.
+            // SAFETY: the module was loaded as a library, and is unloaded once. This needs no
+            // current context.
             unsafe { (libraries.unload)(module.0) };
         } else if current.is_some() {
             // SAFETY: the module was loaded by the driver and is unloaded once, and its context
@@ -363,8 +358,7 @@ impl Backend for Cuda {
         // SAFETY: the library is loaded, and the name ends with a NUL.
         let code = unsafe { (libraries.get_kernel)(&mut kernel, module.0, name.as_ptr()) };
         driver.check("cuLibraryGetKernel", code, attempted)?;
-        // SAFETY: the kernel is of a library that is loaded. The function belongs to the current
-        // context.
+        // SAFETY: the kernel's library is loaded, and a context is current.
         let code = unsafe { (libraries.get_function)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
@@ -393,7 +387,7 @@ impl Backend for Cuda {
         let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
         let value = c_int::try_from(bytes)
             .map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
-        // SAFETY: the function is of a module that is loaded.
+        // SAFETY: the function's module is loaded.
         let code = unsafe {
             (self.driver.cuFuncSetAttribute)(
                 function.0,
@@ -417,8 +411,8 @@ impl Backend for Cuda {
         // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded in this context. The driver copies the
-        // arguments before it returns. The caller guarantees the rest.
+        // SAFETY: the function's module is loaded in this context. The driver copies the arguments
+        // before it returns. The caller guarantees the rest.
         let code = unsafe {
             (self.driver.cuLaunchKernel)(
                 function.0,

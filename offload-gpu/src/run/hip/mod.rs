@@ -20,7 +20,7 @@ use offload_format::target::Vendor;
 
 /// Returns the GPUs, in the runtime's order.
 ///
-/// Returns an error in words if there is no runtime or no GPU.
+/// Returns an error message if there is no runtime or no GPU.
 pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     let hip = Hip::get()?;
     let count = hip.count().map_err(|error| error.to_string())?;
@@ -59,14 +59,13 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     })
 }
 
-/// An AMD GPU. HIP makes the GPU's only context when it is needed.
+/// An AMD GPU, whose only context HIP makes on demand.
 struct Gpu {
     hip: &'static Hip,
     ordinal: c_int,
 }
 
-/// A GPU that is current on this thread until the value is dropped; then the previous GPU is
-/// current again.
+/// Keeps a GPU current on this thread; dropping the value restores the previous GPU.
 struct Current {
     hip: &'static Hip,
     before: Option<c_int>,
@@ -98,13 +97,12 @@ impl Gpu {
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any function of the runtime may return the error of an earlier launch. The runtime
-        // returns each error only once, so try again.
+        // Any call may return the error of an earlier launch, but only once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
 
-/// Advice for a runtime that refuses an image that was selected for it.
+/// Advice if the runtime refuses the image that was selected for it.
 const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
 
 impl Backend for Gpu {
@@ -163,8 +161,8 @@ impl Backend for Gpu {
         // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded on this GPU. The runtime copies the
-        // arguments before it returns. The caller guarantees the rest.
+        // SAFETY: the function's module is loaded on this GPU. The runtime copies the arguments
+        // before it returns. The caller guarantees the rest.
         let code = unsafe {
             (self.hip.hipModuleLaunchKernel)(
                 function.0,

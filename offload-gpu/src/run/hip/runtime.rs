@@ -1,4 +1,4 @@
-//! AMD's HIP runtime: its functions, and its errors.
+//! The functions and errors of AMD's HIP runtime.
 //!
 //! Names, types and numbers are as in `hip/hip_runtime_api.h` (HIP 5.2 to 7); comments note the
 //! differences between the versions.
@@ -10,9 +10,8 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The names of the runtime's library. The development files contain the library under the name
-/// without a version, for which bindings search. An installation of the runtime alone has only the
-/// names with a version.
+/// The names of the runtime's library. Bindings use the name without a version, which only the
+/// development files contain. An installation without them has only the names with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
@@ -33,8 +32,7 @@ pub(super) const HOST_TO_DEVICE: c_int = 1;
 pub(super) const DEVICE_TO_HOST: c_int = 2;
 
 functions! {
-    /// The runtime's functions that this crate calls. Handles are pointers to data that only the
-    /// runtime knows.
+    /// The runtime's functions that this crate calls. Handles are opaque pointers.
     struct Hip {
         fn hipInit(c_uint) -> hipError_t;
         fn hipGetErrorName(hipError_t) -> *const c_char;
@@ -59,29 +57,28 @@ functions! {
         ) -> hipError_t;
         optional
         // Each version of the runtime has at least one of these two functions. HIP 6 changed the
-        // structure; the function with the old name still fills in the old structure.
+        // structure, but the function with the old name still writes the old one.
         fn hipGetDevicePropertiesR0600(*mut c_void, c_int) -> hipError_t;
         fn hipGetDeviceProperties(*mut c_void, c_int) -> hipError_t;
     }
 }
 
-/// Room for a `hipDeviceProp_t` of any version: 1472 bytes in the headers of HIP 6.2 to 7.2, 792 in
-/// those of 5.2.
+/// Space for a `hipDeviceProp_t` of any version: it has 1472 bytes in HIP 6.2 to 7.2, and 792 in
+/// 5.2.
 #[repr(C, align(16))]
 pub(super) struct Properties {
     bytes: [u8; 4096],
     pub(super) places: &'static Places,
 }
 
-/// The offsets of the structure's fields in one version, in bytes. Both versions of the structure
-/// begin with `char name[256]`.
+/// The offsets in bytes of one version's fields. Both versions begin with `char name[256]`.
 pub(super) struct Places {
     pub(super) total_global_mem: usize,
     pub(super) shared_mem_per_block: usize,
     pub(super) max_threads_per_block: usize,
-    /// The offset of three numbers, for x, y and z.
+    /// The offset of the numbers for x, y and z.
     pub(super) max_threads_dim: usize,
-    /// The offset of three numbers, for x, y and z.
+    /// The offset of the numbers for x, y and z.
     pub(super) max_grid_size: usize,
     pub(super) gcn_arch_name: usize,
 }
@@ -105,7 +102,7 @@ const R0000: Places = Places {
 };
 
 impl Properties {
-    /// Returns the numbers for x, y and z from this offset on.
+    /// Returns the numbers for x, y and z at this offset.
     pub(super) fn three(&self, at: usize) -> [u64; 3] {
         [0, 4, 8].map(|of| self.u32(at + of))
     }
@@ -127,13 +124,13 @@ impl Properties {
     }
 }
 
-/// The runtime or the error: the result of the first call of `get`.
+/// The result of the first call of `get`.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
-    /// Returns the initialized runtime, which the first call loads.
+    /// Returns the initialized runtime. The first call loads it.
     ///
-    /// Returns an error in words if there is no runtime, or if it finds no GPU.
+    /// Returns an error message if there is no runtime, or if the runtime finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         HIP.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -180,15 +177,14 @@ impl Hip {
                 }
             };
         let mut properties = Properties { bytes: [0; 4096], places };
-        // SAFETY: the room is larger than the structure of any version, and aligned for it.
+        // SAFETY: the space is larger than the structure of any version, and aligned for it.
         let code = unsafe { function(properties.bytes.as_mut_ptr().cast(), ordinal) };
         self.check(name, code, attempted).map(|()| properties)
     }
 }
 
 impl DriverErrors for Hip {
-    /// Returns the error's name, and its description if that differs: HIP 5 uses the name as the
-    /// description.
+    /// Returns the error's name, and its description unless it is the same, as in HIP 5.
     fn text_of(&self, code: hipError_t) -> String {
         // SAFETY: both functions return a constant string for any number, known or not.
         let (name, description) = unsafe {

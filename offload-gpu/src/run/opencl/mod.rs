@@ -1,8 +1,8 @@
 //! GPUs whose drivers compile SPIR-V, through OpenCL: Intel's above all.
 //!
-//! OpenCL and not Level Zero: Intel has both for its GPUs, and for CPUs OpenCL alone. Memory has
-//! addresses, as in CUDA and HIP, by Intel's extension `cl_intel_unified_shared_memory`. Drivers of
-//! others have it, too; a device without it is absent.
+//! OpenCL is used instead of Level Zero because Intel supports both for its GPUs, but only OpenCL
+//! for CPUs. Intel's extension `cl_intel_unified_shared_memory` gives memory addresses, as in CUDA
+//! and HIP. Drivers of other vendors have it, too; devices without it cannot be used.
 
 mod program;
 mod runtime;
@@ -25,10 +25,11 @@ use offload_format::select::DeviceInfo;
 use offload_format::target::{SpirvFeatures, SpirvVersion, Vendor};
 use std::sync::{Mutex, PoisonError};
 
-/// Returns the devices, in the order of the platforms, GPUs first; or only the one of this number.
-/// A CPU is a device only by its number: packs have images for the CPU that need no driver.
+/// Returns the devices in the order of the platforms, GPUs first, or only the device with the
+/// number `only`. CPUs are returned only by number, since packs have images for the CPU that need
+/// no driver.
 ///
-/// Also returns in words why others cannot be used, or why there are none.
+/// Also returns a message why other devices cannot be used, or why there are none.
 pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) {
     let (mut contexts, mut unusable, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let opencl = match OpenCl::get() {
@@ -77,7 +78,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
         .max()
         .ok_or_else(|| refused("compiles no SPIR-V"))?;
-    // A device that does not report its sizes may have this one.
+    // A device that does not report its sizes may support this one.
     let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
     if sizes[0] != 0 && !sizes.contains(&32) {
         return Err(refused("has no sub-groups of 32 lanes"));
@@ -89,13 +90,13 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
     let memory =
         memory.ok_or_else(|| refused("lacks the extension cl_intel_unified_shared_memory"))?;
     let mut code = 0;
-    // SAFETY: the device is one of its platform's, and the call writes one number.
+    // SAFETY: the device handle is valid, and the call writes one number.
     let context = unsafe {
         let (none, nobody) = (ptr::null(), ptr::null_mut());
         (opencl.clCreateContext)(none, 1, &id.device, ptr::null(), nobody, &mut code)
     };
     opencl.check("clCreateContext", code, attempted)?;
-    // SAFETY: context and device belong together. Without properties, the queue keeps the order.
+    // SAFETY: context and device belong together. Without properties, the queue is in order.
     let queue = unsafe {
         (opencl.clCreateCommandQueueWithProperties)(context, id.device, ptr::null(), &mut code)
     };
@@ -132,7 +133,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
     })
 }
 
-/// A device with its context and a queue that keeps the order.
+/// A device with its context and an in-order queue.
 struct Gpu {
     opencl: &'static OpenCl,
     memory: Memory,
@@ -140,7 +141,8 @@ struct Gpu {
     is_cpu: bool,
     context: Handle,
     queue: Handle,
-    /// Held from a kernel's first argument to its launch: the arguments belong to the kernel.
+    /// Held from a kernel's first argument to its launch, since the kernel object stores the
+    /// arguments.
     launching: Mutex<()>,
 }
 
@@ -155,7 +157,7 @@ impl Drop for Gpu {
     }
 }
 
-/// Advice for a driver that refuses an image that was selected for it.
+/// Advice if the driver refuses the image that was selected for it.
 const REFUSED: &str = "The driver may be too old for this compiler's SPIR-V: update it.";
 
 /// Advice for a buffer that is larger than the device's largest allocation.
@@ -163,7 +165,7 @@ const TOO_LARGE: &str = "Divide the data among several buffers.";
 
 impl Gpu {
     /// # Safety
-    /// The handle is a result of [`Backend::load`] on this device, and not unloaded.
+    /// The handle comes from [`Backend::load`] on this device, and is not unloaded.
     unsafe fn program(&self, module: Handle) -> &Program {
         // SAFETY: `load` made the handle from a box, which lives until `unload`.
         unsafe { &*module.0.cast::<Program>() }
@@ -238,7 +240,7 @@ impl Backend for Gpu {
                 format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
             return Err(RunError::refused(attempted(), why));
         }
-        // The kernel header expects a block in this form: `offload/spirv.h`.
+        // The kernel header `offload/spirv.h` expects the block in this form.
         let size = launch.block.0.map(|threads| threads as usize);
         let block = [size.iter().product(), 1, 1];
         if block[0] > kernel.threads {
@@ -292,7 +294,7 @@ impl Backend for Gpu {
 
     fn allocate(&self, size: usize) -> Result<Handle> {
         let mut code = 0;
-        // SAFETY: context and device are alive. The alignment 0 is the largest that a type has.
+        // SAFETY: context and device are alive. The alignment 0 means the largest of any type.
         let address = unsafe {
             (self.memory.allocate)(self.context.0, self.device.0, ptr::null(), size, 0, &mut code)
         };

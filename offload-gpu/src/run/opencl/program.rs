@@ -1,13 +1,13 @@
 //! Modules that a driver has compiled, and their kernels.
 //!
-//! OpenCL has no dynamic shared memory whose size a launch sets. A module for `extern __shared__`
-//! has an array instead, and is compiled once for each size that launches ask for. Each compiled
-//! form has its own variables. A module with variables is thus compiled once, for the largest
-//! size.
+//! In OpenCL, a launch cannot set the size of `extern __shared__` arrays. The module has an array
+//! of fixed size instead, and is compiled for each size that launches request. Each compiled form
+//! has its own variables, so a module with variables is compiled only once, for the largest size.
 //!
-//! As with CUDA, a launch may give none to a kernel that uses such an array under a condition. It
-//! also gets the largest size: only the kernel knows whether it uses the array, and code by Intel's
-//! compiler for CPUs checks no bounds, so a wrong access may end the process.
+//! As in CUDA, a kernel that uses such an array only conditionally may be launched without dynamic
+//! shared memory. It gets the largest size, too: only the kernel knows whether it uses the array,
+//! and code from Intel's compiler for CPUs checks no bounds, so an invalid access may end the
+//! process.
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
@@ -24,24 +24,24 @@ use core::ptr;
 use offload_format::spirv::{SpirvModule, with_volatile_stores};
 use std::sync::{Mutex, PoisonError};
 
-/// The local memory in bytes that each GPU has at least (OpenCL 3.0, `clGetDeviceInfo`,
-/// `CL_DEVICE_LOCAL_MEM_SIZE`), for a driver that does not report its size.
+/// The minimum local memory of a GPU in bytes (OpenCL 3.0, `clGetDeviceInfo`,
+/// `CL_DEVICE_LOCAL_MEM_SIZE`), used if the driver does not report the size.
 const LEAST_LOCAL_MEMORY: u64 = 32 << 10;
 
-/// The bytes of an element of the array for `extern __shared__`.
+/// The element size in bytes of the array for `extern __shared__`.
 const ELEMENT: u64 = 16;
 
 /// A module on a device.
 pub(super) struct Program {
     compiler: Arc<Compiler>,
-    /// The only form, or the one for launches without dynamic shared memory: the largest.
+    /// The only form, or the largest one, for launches without dynamic shared memory.
     compiled: Compiled,
-    /// The kernels that were asked for.
+    /// The kernels that were requested.
     #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
     kernels: Mutex<Vec<Box<Kernel>>>,
 }
 
-/// A module with its device: it is compiled again for each size of dynamic shared memory.
+/// Compiles a module for its device, again for each size of dynamic shared memory.
 struct Compiler {
     opencl: &'static OpenCl,
     driver: Driver,
@@ -49,24 +49,25 @@ struct Compiler {
     has_variables: bool,
     dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
-    /// The forms for launches with dynamic shared memory, by its bytes. All kernels share them.
+    /// The forms for launches with dynamic shared memory, by its size in bytes; shared by all
+    /// kernels.
     forms: Mutex<Vec<(u64, Compiled)>>,
 }
 
-/// The device that a driver compiles for, and what is particular about the driver.
+/// The device that a driver compiles for, and the driver's peculiarities.
 #[derive(Clone, Copy)]
 pub(super) struct Driver {
     pub(super) context: Handle,
     pub(super) device: Handle,
     pub(super) is_cpu: bool,
-    /// Whether an option lets programs ask for the addresses of variables.
+    /// Whether the driver accepts the option that makes addresses of variables available.
     pub(super) may_export: bool,
 }
 
-/// The forms of a module that launches with dynamic shared memory need.
+/// The forms that a module needs for launches with dynamic shared memory.
 #[derive(Clone, Copy)]
 enum Dynamic {
-    /// No kernel uses any: there is one form.
+    /// No kernel uses it: there is only one form.
     None,
     /// One form, for at most this many bytes.
     AtMost(u64),
@@ -80,7 +81,7 @@ struct Compiled {
     program: Handle,
 }
 
-/// A kernel of a compiled module, which it keeps alive.
+/// A kernel, which keeps its compiled module alive.
 struct RawKernel {
     opencl: &'static OpenCl,
     kernel: Handle,
@@ -90,11 +91,11 @@ struct RawKernel {
 pub(super) struct Kernel {
     pub(super) parameters: Vec<Parameter>,
     name: CString,
-    /// The most threads of a block.
+    /// The maximum number of threads in a block.
     pub(super) threads: usize,
     raw: RawKernel,
     compiler: Arc<Compiler>,
-    /// Forms of the same kernel, by their bytes of dynamic shared memory.
+    /// The kernel's forms, by their bytes of dynamic shared memory.
     larger: Mutex<Vec<(u64, RawKernel)>>,
 }
 
@@ -103,7 +104,7 @@ pub(super) struct Kernel {
 pub(super) struct Parameter {
     /// Its size in bytes.
     pub(super) size: usize,
-    /// Whether it is an address in the device's memory.
+    /// Whether it is an address in device memory.
     pub(super) is_address: bool,
 }
 
@@ -149,7 +150,7 @@ impl Program {
         self.compiled.program
     }
 
-    /// Returns the kernel of this name. Its address stays valid as long as the module.
+    /// Returns the kernel with this name. Its address is valid as long as the module.
     pub(super) fn kernel(&self, name: &CStr) -> Result<&Kernel> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kernels.iter().position(|kernel| kernel.name.as_c_str() == name);
@@ -194,7 +195,7 @@ impl Kernel {
             Dynamic::Any if bytes > 0 => {}
             Dynamic::None | Dynamic::AtMost(_) | Dynamic::Any => return Ok(self.raw()),
         }
-        // The module has whole elements.
+        // The array has whole elements.
         let bytes = bytes.next_multiple_of(ELEMENT);
         let mut larger = self.larger.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = larger.iter().find(|(size, _)| *size == bytes) {
@@ -233,9 +234,9 @@ impl Compiler {
             |error: offload_format::Error| RunError::refused(attempted(), error.to_string());
         let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
-            // Intel's compiler for CPUs (2026.2) loses stores to shared memory in loops with a
-            // number of rounds that all threads share, if the size of the block is not a multiple
-            // of 32. It keeps those that are volatile.
+            // Intel's compiler for CPUs (2026.2) drops stores to shared memory in loops whose trip
+            // count is the same for all threads, if the block size is not a multiple of 32. It
+            // keeps volatile stores.
             sized = Some(with_volatile_stores(sized.as_deref().unwrap_or(&self.spirv)));
         }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
@@ -253,7 +254,7 @@ impl Compiled {
         let kernel = unsafe { (opencl.clCreateKernel)(self.program.0, name.as_ptr(), &mut code) };
         opencl.check("clCreateKernel", code, attempted)?;
         let raw = RawKernel { opencl, kernel: Handle(kernel) };
-        // Structs may have addresses.
+        // Structs may contain addresses.
         let yes: c_uint = 1;
         // SAFETY: the kernel is alive, and the driver reads one number.
         let code = unsafe {

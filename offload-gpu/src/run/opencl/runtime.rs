@@ -1,4 +1,4 @@
-//! The OpenCL loader's functions, those of Intel's extension for memory, and their errors.
+//! The functions of the OpenCL loader and of Intel's memory extension, and their errors.
 //!
 //! Names, types and numbers are as in Khronos' `CL/cl.h` and `CL/cl_ext.h` (OpenCL 3.0); the
 //! extension is `cl_intel_unified_shared_memory`, version 1.0.
@@ -25,7 +25,7 @@ const CL_DEVICE_NOT_FOUND: c_int = -1;
 const CL_BUILD_PROGRAM_FAILURE: c_int = -11;
 const CL_PLATFORM_NOT_FOUND_KHR: c_int = -1001;
 
-// What to ask of platforms, devices and programs.
+// Parameters of queries to platforms, devices and programs.
 pub(super) const CL_PLATFORM_VENDOR: c_uint = 0x0903;
 const CL_DEVICE_TYPE_CPU: u64 = 2;
 const CL_DEVICE_TYPE_GPU: u64 = 4;
@@ -42,12 +42,11 @@ pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
 pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
 const CL_KERNEL_WORK_GROUP_SIZE: c_uint = 0x11b0;
-/// Kernels may use the device's memory through addresses in memory.
+/// Kernels may use device memory through addresses stored in memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
 
 functions! {
-    /// The loader's functions that this crate calls. Handles are pointers to data that only the
-    /// driver knows.
+    /// The loader's functions that this crate calls. Handles are opaque pointers.
     struct OpenCl {
         fn clGetPlatformIDs(c_uint, *mut *mut c_void, *mut c_uint) -> c_int;
         fn clGetPlatformInfo(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int;
@@ -128,13 +127,13 @@ pub(super) type FindVariable = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
-/// The option with which Intel's compiler for GPUs gives variables addresses that programs can ask
-/// for. Intel's compiler for CPUs does so without it, and refuses it.
+/// The option with which Intel's compiler for GPUs makes the addresses of variables available to
+/// programs. Intel's compiler for CPUs always does this, and refuses the option.
 ///
 /// Source: LLVM's offloading runtime (22), its plugin for Intel's GPUs.
 const EXPORT_VARIABLES: &str = "-cl-take-global-address";
 
-/// The functions of Intel's extension for memory, which a platform has: memory at addresses.
+/// A platform's functions of Intel's memory extension, which gives memory addresses.
 pub(super) struct Memory {
     pub(super) allocate: Allocate,
     pub(super) free: Free,
@@ -152,17 +151,16 @@ pub(super) struct DeviceId {
     pub(super) is_cpu: bool,
 }
 
-/// The loader or the error: the result of the first call of `get`.
+/// The result of the first call of `get`.
 static OPENCL: OnceLock<core::result::Result<OpenCl, String>> = OnceLock::new();
 
 impl OpenCl {
-    /// Returns the loader, which the first call loads.
+    /// Returns the loader. The first call loads it.
     ///
-    /// Returns an error in words if there is none.
+    /// Returns an error message if there is none.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         let load = || {
-            // On other systems the functions have another calling convention, and `size_t` another
-            // size.
+            // On other systems, the calling convention and the size of `size_t` differ.
             if cfg!(not(target_pointer_width = "64")) {
                 return Err("no OpenCL: only programs for 64-bit systems use it".to_string());
             }
@@ -173,8 +171,8 @@ impl OpenCl {
         OPENCL.get_or_init(load).as_ref().map_err(String::clone)
     }
 
-    /// Returns the GPUs of all platforms, and after them the CPUs. Platforms of NVIDIA and AMD are
-    /// left out: CUDA and HIP have these GPUs.
+    /// Returns the GPUs of all platforms, followed by the CPUs. Omits platforms of NVIDIA and AMD,
+    /// whose GPUs CUDA and HIP serve.
     pub(super) fn devices(&self) -> Result<Vec<DeviceId>> {
         let (mut gpus, mut cpus) = (Vec::new(), Vec::new());
         for platform in self.platforms()? {
@@ -184,7 +182,7 @@ impl OpenCl {
             }
             for (list, kind) in [(&mut gpus, CL_DEVICE_TYPE_GPU), (&mut cpus, CL_DEVICE_TYPE_CPU)] {
                 let is_cpu = kind == CL_DEVICE_TYPE_CPU;
-                // The other platforms serve if one is broken.
+                // Ignore a broken platform: the others may work.
                 let found = self.devices_of(platform, kind).unwrap_or_default();
                 list.extend(found.into_iter().map(|device| DeviceId { platform, device, is_cpu }));
             }
@@ -199,8 +197,8 @@ impl OpenCl {
             "platforms",
             CL_PLATFORM_NOT_FOUND_KHR,
             &|room, all, count| {
-                // SAFETY: there is room for `room` handles, and for the number where it is not
-                // null.
+                // SAFETY: there is space for `room` handles, and for the number unless its pointer
+                // is null.
                 unsafe { (self.clGetPlatformIDs)(room, all, count) }
             },
         )
@@ -208,13 +206,13 @@ impl OpenCl {
 
     fn devices_of(&self, platform: *mut c_void, kind: u64) -> Result<Vec<*mut c_void>> {
         self.list("clGetDeviceIDs", "devices", CL_DEVICE_NOT_FOUND, &|room, all, count| {
-            // SAFETY: the platform is one of `platforms`. There is room for `room` handles, and for
-            // the number where it is not null.
+            // SAFETY: the platform is one of `platforms`. There is space for `room` handles, and
+            // for the number unless its pointer is null.
             unsafe { (self.clGetDeviceIDs)(platform, kind, room, all, count) }
         })
     }
 
-    /// Returns a text that a platform or a device has; empty if it has none.
+    /// Returns a text from a platform or a device; empty if there is none.
     pub(super) fn text(
         &self,
         of: *mut c_void,
@@ -222,12 +220,12 @@ impl OpenCl {
         ask: unsafe extern "C" fn(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int,
     ) -> String {
         text(&|room, bytes, size| {
-            // SAFETY: there is room for `room` bytes, and for the size where it is not null.
+            // SAFETY: there is space for `room` bytes, and for the size unless its pointer is null.
             unsafe { ask(of, what, room, bytes, size) }
         })
     }
 
-    /// Returns numbers that a device has; zeros if it does not report them.
+    /// Returns numbers that a device reports; zeros if it does not.
     pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut numbers = [0_u64; N];
         let size = size_of_val(&numbers);
@@ -239,8 +237,8 @@ impl OpenCl {
         numbers
     }
 
-    /// Returns limits of a device; the largest numbers if it does not report them. What is beyond
-    /// such a limit has the driver's error.
+    /// Returns limits of a device; the largest numbers if it does not report them. The driver then
+    /// returns the error for a request beyond its limit.
     pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut limits = self.numbers(device, what);
         for limit in &mut limits {
@@ -251,18 +249,18 @@ impl OpenCl {
         limits
     }
 
-    /// Returns the most threads that a block of this kernel may have on the device.
+    /// Returns the maximum number of threads in a block of this kernel on the device.
     pub(super) fn most_threads(&self, kernel: *mut c_void, device: *mut c_void) -> usize {
         let mut most = usize::MAX;
         let (what, size) = (CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&most));
         let to = ptr::from_mut(&mut most).cast();
         // SAFETY: kernel and device are alive, and the call writes one number. If it fails, the
-        // launch has the driver's error.
+        // launch returns the driver's error.
         unsafe { (self.clGetKernelWorkGroupInfo)(kernel, device, what, size, to, ptr::null_mut()) };
         most
     }
 
-    /// Returns the functions of the extension for memory; `None` if the platform lacks them.
+    /// Returns the functions of the memory extension; `None` if the platform lacks them.
     pub(super) fn memory(&self, platform: *mut c_void) -> Option<Memory> {
         let find = |name: &CStr| {
             // SAFETY: the platform is one of `platforms`, and the name ends with a NUL.
@@ -277,8 +275,8 @@ impl OpenCl {
             find(c"clSetKernelArgMemPointerINTEL")?,
         ];
         let find_variable = find(c"clGetDeviceGlobalVariablePointerINTEL");
-        // SAFETY: the functions of these names have the types of the extension's specification, and
-        // the last one that of Intel's drivers.
+        // SAFETY: the functions have the types in the extension's specification, and the last one
+        // has the type in Intel's drivers.
         Some(unsafe {
             Memory {
                 allocate: transmute::<NonNull<c_void>, Allocate>(allocate),
@@ -291,7 +289,7 @@ impl OpenCl {
         })
     }
 
-    /// Compiles a module for a device. The error has the compiler's log.
+    /// Compiles a module for a device. The error contains the compiler's log.
     pub(super) fn program(
         &self,
         context: *mut c_void,
@@ -306,7 +304,8 @@ impl OpenCl {
             (self.clCreateProgramWithIL)(context, spirv.as_ptr().cast(), spirv.len(), &mut code)
         };
         self.check("clCreateProgramWithIL", code, attempted)?;
-        // Without the option, quotients and square roots of floats may be off by some units.
+        // Without the option, quotients and square roots of floats may be off by a few units in the
+        // last place.
         let [floats] = self.numbers(device, CL_DEVICE_SINGLE_FP_CONFIG);
         let mut options = String::new();
         if floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0 {
@@ -316,7 +315,7 @@ impl OpenCl {
             options.push_str(EXPORT_VARIABLES);
         }
         let options = CString::new(options).unwrap_or_default();
-        // SAFETY: the program is alive. Without a function to call at the end, the call waits.
+        // SAFETY: the program is alive. Without a callback, the call waits.
         let code = unsafe {
             let (options, nothing) = (options.as_ptr(), ptr::null());
             (self.clBuildProgram)(program, 1, &device, options, nothing, ptr::null_mut())
@@ -337,8 +336,8 @@ impl OpenCl {
 
     fn log(&self, program: *mut c_void, device: *mut c_void) -> String {
         let log = text(&|room, bytes, size| {
-            // SAFETY: program and device are alive. There is room for `room` bytes, and for the
-            // size where it is not null.
+            // SAFETY: program and device are alive. There is space for `room` bytes, and for the
+            // size unless its pointer is null.
             unsafe {
                 let what = CL_PROGRAM_BUILD_LOG;
                 (self.clGetProgramBuildInfo)(program, device, what, room, bytes, size)
@@ -351,8 +350,8 @@ impl OpenCl {
         format!("OpenCL ({}) has no GPU, except those of CUDA and HIP", self.library.name)
     }
 
-    /// Asks for the number of handles, and then for the handles. The code `none` stands for an
-    /// empty list. The arguments of `ask`: the room in handles; the handles; their number.
+    /// Queries the number of handles, and then the handles. The code `none` means an empty list.
+    /// The arguments of `ask`: the space in handles; the handles; their number.
     fn list(
         &self,
         function: &'static str,
@@ -379,8 +378,8 @@ impl DriverErrors for OpenCl {
     }
 }
 
-/// Asks for the size of a text, and then for the text, up to its NUL; empty if there is none. The
-/// arguments of `ask`: the room in bytes; the bytes; their number.
+/// Queries the size of a text, and then the text up to its NUL; empty if there is none. The
+/// arguments of `ask`: the space in bytes; the bytes; their number.
 fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
     let mut size = 0;
     ask(0, ptr::null_mut(), &mut size);
