@@ -1,7 +1,7 @@
-//! Types and functions for the expansion of `include_offload!`.
+//! Types and functions for macro expansions.
 //!
-//! Programs must not use them: they may change in any version. The macro and this crate have the
-//! same version, which the macro checks.
+//! Programs must not use them: they may change in any version. The macros check that they have the
+//! same version as this crate.
 
 pub use crate::call::{Alike, AnyConst, AnyMut, Argument, Call, DeclaredArgument, Passed, Stored};
 pub use crate::call::{
@@ -33,23 +33,23 @@ pub use bytemuck;
 #[cfg(feature = "cudarc")]
 pub use cudarc::driver as cudarc;
 
-/// `size_t` of a device, where pointers have 64 bits.
+/// `size_t` on devices, which have 64-bit pointers.
 #[cfg(target_pointer_width = "64")]
 pub type Usize = usize;
-/// `size_t` of a device, where pointers have 64 bits.
+/// `size_t` on devices, which have 64-bit pointers.
 #[cfg(not(target_pointer_width = "64"))]
 pub type Usize = u64;
-/// `ptrdiff_t` of a device, where pointers have 64 bits.
+/// `ptrdiff_t` on devices, which have 64-bit pointers.
 #[cfg(target_pointer_width = "64")]
 pub type Isize = isize;
-/// `ptrdiff_t` of a device, where pointers have 64 bits.
+/// `ptrdiff_t` on devices, which have 64-bit pointers.
 #[cfg(not(target_pointer_width = "64"))]
 pub type Isize = i64;
 
 #[cfg(feature = "half")]
 pub use half;
 
-/// Macros use this name, because a program may use the name `core` for something else.
+/// For macros, since a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
 pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};

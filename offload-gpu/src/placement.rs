@@ -1,55 +1,52 @@
-//! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections,
-//! registration with HIP's runtime, and trust in a file. Here are also those of
-//! `include_kernels!`'s expansion: calls on the CPU, and values of structs.
+//! The unsafe parts of macro expansions: library symbols, sections, registration with HIP's
+//! runtime, and trust in a file for `include_offload!`; calls on the CPU and values of structs for
+//! `include_kernels!`.
 //!
-//! These parts are macros of this crate, not code of the expansion. Each therefore names this
-//! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
-//! own `u8`, `core` or `offload_gpu`. The user's crate compiles under `#![forbid(unsafe_code)]`,
-//! because the unsafe code is in a macro of another crate.
+//! These parts are macros of this crate, not code in the expansion. They name types of this crate
+//! and of `core` through `$crate`, even if the program has its own `u8`, `core` or `offload_gpu`.
+//! The user's crate compiles under `#![forbid(unsafe_code)]`, because the unsafe code is in a macro
+//! of a different crate.
 //!
-//! Only expansions call these macros. They pass values that the build script or the procedural
-//! macro has checked: symbols and libraries of a pack, and names of sections that contain plain
-//! bytes.
+//! Only expansions call these macros, with values that the build script or the procedural macro has
+//! checked: symbols and libraries of a pack, and names of sections that contain plain bytes.
 
 use crate::pack::{Form, KernelPack};
 
-/// Returns the pack with images for the CPU that may be loaded. The call is in the user's own
-/// `unsafe` block, which the macro's option `unsafe(cpu)` makes.
+/// Allows a pack's images for the CPU to be loaded. The macro's option `unsafe(cpu)` expands to
+/// this call in the user's `unsafe` block.
 ///
-/// Only a file that is embedded by its path needs the option. A pack of build.rs has no images for
-/// the CPU but those that this build compiled, and build.rs can link any code into the program.
+/// Only files that are embedded by their paths need the option. In a pack of build.rs, this build
+/// compiled all images for the CPU, and build.rs can link any code into the program anyway.
 ///
 /// # Safety
 /// The code of these images may run in this process. It runs when the safe functions of `run` load
-/// the images, and when they unload them.
+/// and unload the images.
 #[allow(unsafe_code)] // There is no unsafe operation: `run` relies on the condition.
 pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
     pack.with_trust()
 }
 
-/// Declares a static reference to a pack's bytes, which the pack's static library defines under a
-/// symbol.
+/// Declares a static reference to a pack's bytes, which a static library defines under a symbol.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
-        // SAFETY: the symbol's name contains the hash of the pack's content. The build script wrote
-        // the library with as many bytes as its index records. The linked bytes therefore have this
-        // type; otherwise the program does not link.
+        // SAFETY: the symbol's name contains a hash of the pack's content, and the build script
+        // wrote as many bytes as the index records. If the program links, the bytes therefore have
+        // this type.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Code refers to the pack through this static, which rustc exports, because other shared
-        // objects do not see the library's symbol. Code in another shared object refers to the pack
-        // if that object links this crate as a `dylib`, and a function with the expansion is
-        // inlined there.
+        // Code refers to the pack through this static, which rustc exports, because the library's
+        // symbol is invisible to other shared objects. These refer to the pack if they link this
+        // crate as a `dylib` and inline a function that contains the expansion.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
 
-/// Makes Cargo build the crate again when `OFFLOAD_FROM_DISK` changes.
+/// Makes Cargo rebuild the crate when `OFFLOAD_FROM_DISK` changes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! track_from_disk {
@@ -60,9 +57,9 @@ macro_rules! track_from_disk {
     };
 }
 
-/// Puts a file's bytes into an aligned static, in the named section: the first name is for ELF and
-/// COFF, the second for Mach-O. If no sections are given, the static is in no section of its own.
-/// With `used`, the program contains the static even if no code refers to it.
+/// Puts a file's bytes into an aligned static, in the named section if one is given: the first name
+/// is for ELF and COFF, the second for Mach-O. With `used`, the program contains the static even if
+/// no code refers to it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! placed_file {
@@ -70,8 +67,8 @@ macro_rules! placed_file {
         #[repr(C, align($align))]
         struct Aligned([$crate::__expansion::core::primitive::u8; $size]);
         $(
-            // SAFETY: in this section, bytes are only bytes: the procedural macro has checked its
-            // name.
+            // SAFETY: the bytes have no special meaning in this section: the procedural macro has
+            // checked its name.
             #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = $section))]
             #[cfg_attr(target_vendor = "apple", unsafe(link_section = $macho))]
         )?
@@ -80,14 +77,14 @@ macro_rules! placed_file {
     };
 }
 
-/// Adds a pack to the program's list. The entry refers to the pack and so keeps it in the program:
-/// the macro is only for packs with `retain`.
+/// Adds a pack to the program's list. The entry keeps the pack in the program, so this is only for
+/// packs with `retain`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
     ($room:literal, $pack:expr, $name:literal) => {
         $crate::if_packs_are_linked! {
-            // SAFETY: the section is a list of entries, and this static is an entry.
+            // SAFETY: the section contains entries, and this static is one.
             #[used]
             #[unsafe(link_section = "offload_packs_1")]
             static LISTED: $crate::__expansion::Entry<$room> = $crate::__expansion::Entry::new(&$pack, $name);
@@ -95,9 +92,9 @@ macro_rules! list_pack {
     };
 }
 
-/// Defines the data with which HIP's runtime registers a pack's bundles before `main`, as objects
-/// from clang do. The section `.hipFatBinSegment` contains a wrapper for each bundle, and a
-/// constructor passes the wrappers and the names of the kernels to the runtime.
+/// Registers a pack's bundles with HIP's runtime before `main`, as objects from clang do: the
+/// section `.hipFatBinSegment` contains a wrapper for each bundle, and a constructor passes the
+/// wrappers and the names of the kernels to the runtime.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {
@@ -107,20 +104,20 @@ macro_rules! register_bundles {
         #[cfg(not(target_os = "linux"))]
         $crate::__expansion::core::compile_error!("include_offload!: `register` exists only for Linux");
         $(
-            // SAFETY: the runtime reads wrappers in this section. This static is the wrapper of a
-            // complete bundle.
+            // SAFETY: the runtime reads wrappers in this section, and this static is the wrapper of
+            // a complete bundle.
             #[used]
             #[unsafe(link_section = $segment)]
             static $wrapper: $crate::__expansion::Wrapper = $crate::__expansion::Wrapper::new(&$pack[$bundle]);
             static $handle: $crate::__expansion::core::sync::atomic::AtomicPtr<*mut $crate::__expansion::core::ffi::c_void> =
                 $crate::__expansion::core::sync::atomic::AtomicPtr::new($crate::__expansion::core::ptr::null_mut());
             static $registered: $crate::__expansion::Kernels = {
-                // The address of each byte identifies a kernel; the byte's value is not used.
+                // The address of each byte identifies a kernel; its value is not used.
                 static ADDRESSES: [$crate::__expansion::core::primitive::u8; $count] = [0; $count];
                 $crate::__expansion::Kernels { names: &[$($name),*], addresses: &ADDRESSES }
             };
         )*
-        // SAFETY: these are the functions of HIP's runtime and of C, as their headers declare them.
+        // SAFETY: the declarations match the headers of HIP's runtime and of the C library.
         #[link(name = "amdhip64")]
         unsafe extern "C" {
             fn __hipRegisterFatBinary(
@@ -142,10 +139,10 @@ macro_rules! register_bundles {
             fn atexit(function: extern "C" fn()) -> $crate::__expansion::core::ffi::c_int;
         }
         // SAFETY of both functions: clang 22 puts these calls, with these arguments, into every HIP
-        // program. The wrappers, names and addresses are statics, so that they stay as long as the
-        // program. Constructors run before `main`, or inside `dlopen`. There the runtime serializes
-        // registration, as it must for hipcc's own shared objects. `atexit` is called in the same
-        // way as by clang's constructors.
+        // program. The wrappers, names and addresses are statics, so they live as long as the
+        // program. Constructors run before `main` or inside `dlopen`, where the runtime serializes
+        // registration, as it must for hipcc's own shared objects. clang's constructors call
+        // `atexit` in the same way.
         extern "C" fn register() {
             unsafe {
                 $(
@@ -157,8 +154,8 @@ macro_rules! register_bundles {
                             (&raw const $registered.addresses[$at]).cast(),
                             $c_name.as_ptr().cast(),
                             $c_name.as_ptr().cast(),
-                            // `MAX` means no limit on the threads of a block; null pointers mean
-                            // that no result is requested.
+                            // `MAX` means no limit on the threads of a block; null pointers request
+                            // no results.
                             $crate::__expansion::core::primitive::u32::MAX,
                             $crate::__expansion::core::ptr::null_mut(),
                             $crate::__expansion::core::ptr::null_mut(),
@@ -190,21 +187,21 @@ macro_rules! register_bundles {
     };
 }
 
-/// Evaluates to the `Variable` with this symbol in a module. Expansions give it a type of which the
-/// items are the last part.
+/// Evaluates to the `Variable` with this symbol in a module. The expansion sets the types of the
+/// variable and of its items.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! new_variable {
     ($module:expr, $symbol:expr) => {
-        // SAFETY: the code for a pack writes both types from one type of the source: the second is
-        // that of the items in the first.
+        // SAFETY: the expansion derives both types from one type in the source: the second is the
+        // item type of the first.
         unsafe { $crate::__expansion::Variable::new($module, $symbol) }
     };
 }
 
-/// Implements the traits of a struct that an expansion declares: those of an argument, `Default`,
-/// and those of values in buffers. `plain` is the word for a struct without padding and addresses;
-/// other structs have the word `bytes`.
+/// Implements the traits of a struct that an expansion declares: those of arguments, `Default`, and
+/// those of values in buffers. `plain` marks a struct without padding and addresses, `bytes` any
+/// other.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! impl_record {
@@ -215,7 +212,7 @@ macro_rules! impl_record {
         impl $crate::__expansion::core::default::Default for $record {
             fn default() -> Self {
                 // SAFETY: the fields are numbers, addresses, bytes, and arrays and structs of
-                // these. Zeros are valid values of all.
+                // these, for which zeros are valid values.
                 unsafe { $crate::__expansion::core::mem::zeroed() }
             }
         }
@@ -224,15 +221,15 @@ macro_rules! impl_record {
     };
 }
 
-/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if it is
-/// known. The macro names the field once, so that a type without this field is one error.
+/// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if known. The
+/// macro names the field only once, so that a missing field causes a single error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! override_field {
     ($ty:ident, $field:ident) => {{
         let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
         let start = value.as_ptr();
-        // SAFETY: the address of the field is in the value, and the value is not read.
+        // SAFETY: the field's address is inside the value, which is not read.
         let (field, offset) = unsafe {
             let field = &raw const (*start).$field;
             (field, field.byte_offset_from(start))
@@ -248,8 +245,8 @@ macro_rules! override_field {
 #[macro_export]
 macro_rules! impl_buffer_item {
     (plain $record:ident) => {
-        // SAFETY: the fields are numbers, and arrays and structs of these, without any padding
-        // between or after them. The fields are at the offsets of C.
+        // SAFETY: the fields are numbers, and arrays and structs of these, without padding. The
+        // fields are at the offsets of C.
         unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}

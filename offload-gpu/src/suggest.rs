@@ -1,10 +1,10 @@
-//! Suggestions for a misspelt name of a kernel. The macro's crate has its own function for names in
-//! macros: without the feature `macros`, it shares no crate with this one.
+//! Suggestions for a misspelt kernel name. The macro's crate has a separate function for names in
+//! macros, since the two crates share no code without the feature `macros`.
 
 use alloc::vec::Vec;
 
-/// Returns the names of which at most a third differs, the closest first, at most `most` of them.
-/// Names that are as close are in the order of `names`, each once.
+/// Returns at most `most` names that differ in at most a third of their characters, the closest
+/// first. Equally close names are in the order of `names`; each name occurs once.
 pub(crate) fn nearest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -24,12 +24,12 @@ pub(crate) fn nearest<'a>(
     near
 }
 
-/// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
+/// Returns the number of characters to insert, remove or replace to turn `from` into `to`.
 #[inline]
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each prefix of `to`, the number of changes that turn the characters of `from` so far into
-    // this prefix.
+    // For each prefix of `to`, the number of changes that turn the characters of `from` read so far
+    // into the prefix.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -7,10 +7,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use offload_format::select::DeviceInfo;
 
-/// Asserts that a pack runs on these devices: by the rules of [`mod@crate::select`], each module
-/// has an image for each device. Use it in a program's own tests, to find a missing target before
-/// the first user with that GPU does. Device names have the forms of [`DeviceInfo::parse`]: `"RTX
-/// 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
+/// Asserts that each module of a pack has an image for each of these devices, by the rules of
+/// [`mod@crate::select`]. Use it in a program's own tests to find missing targets before users do.
+/// Device names have the forms of [`DeviceInfo::parse`]: `"RTX 4090"`, `"gfx1151"`,
+/// `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
 /// # use offload_gpu::KernelPack;
@@ -23,9 +23,9 @@ use offload_format::select::DeviceInfo;
 /// ```
 ///
 /// # Panics
-/// Panics if an image is missing. The message lists every image of the module with the reason why
-/// it does not fit, and the lines to add to build.rs. Also panics if the pack was not built, if its
-/// images are not known, or if [`DeviceInfo::parse`] does not know the name of a device.
+/// Panics if an image is missing. The message lists the reason why each image of the module does
+/// not fit, and the lines to add to build.rs. Also panics if the pack was not built, if its images
+/// are unknown, or if [`DeviceInfo::parse`] does not know a device's name.
 #[track_caller]
 pub fn assert_supports<F: Form, D: AsRef<str>>(
     pack: &KernelPack<F>,
@@ -40,7 +40,7 @@ pub fn assert_supports<F: Form, D: AsRef<str>>(
     }
 }
 
-/// Returns the message for devices that the pack does not support, or `None` if it supports all.
+/// Returns the message about unsupported devices, or `None` if the pack supports all.
 fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<String> {
     if let Some(why) = pack.unsupported() {
         return Some(why);
@@ -78,8 +78,7 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
 }
 
-/// Whether the pack has only this module, with the pack's own name: messages then need not name the
-/// module.
+/// Whether the pack has only this module, with the pack's name, so that messages need not name it.
 fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }

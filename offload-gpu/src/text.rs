@@ -1,5 +1,5 @@
-//! Texts in messages. The standard library has these functions, but rustc would compile much more
-//! code for them in each program.
+//! Replacements for functions of the standard library, for which rustc would compile much more code
+//! in each program.
 
 use alloc::string::String;
 
@@ -15,7 +15,7 @@ pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
     list
 }
 
-/// Returns whether a part is in the text, like `str::contains`. The part is not empty.
+/// Returns whether a text contains a non-empty part, like `str::contains`.
 #[cfg(feature = "run")]
 pub(crate) fn contains(text: &str, part: &str) -> bool {
     text.as_bytes().windows(part.len()).any(|bytes| bytes == part.as_bytes())

@@ -1,4 +1,4 @@
-//! Variables of kernels: `__constant__` and `__device__` variables of a module.
+//! The `__constant__` and `__device__` variables of a module.
 
 use crate::pack::{Form, Module, Plain};
 use core::fmt;
@@ -9,8 +9,8 @@ use core::marker::PhantomData;
 /// `__constant__` and `__device__` variable of the sources. The constant has the variable's name in
 /// upper case.
 ///
-/// `T` is the type of the variable, such as `[f32; 256]`, and `Item` that of its items, `f32`. With
-/// the feature `run`, host code reads and writes the variable:
+/// `T` is the variable's type, such as `[f32; 256]`, and `Item` is the type of its items, `f32`.
+/// With the feature `run`, host code reads and writes the variable:
 ///
 /// ```
 /// # #[cfg(feature = "run")]
@@ -37,7 +37,7 @@ use core::marker::PhantomData;
 pub struct Variable<'pack, T, Item = T, F: Form = Plain> {
     module: Module<'pack, F>,
     symbol: &'pack str,
-    /// The variable is not in this process. Each thread may use it.
+    /// The variable is not in this process, so any thread may use this value.
     of: PhantomData<fn() -> (T, Item)>,
 }
 
@@ -45,7 +45,7 @@ impl<'pack, T, Item, F: Form> Variable<'pack, T, Item, F> {
     /// Returns the variable with this symbol in the module's images.
     ///
     /// # Safety
-    /// `T` is `Item`, or an array of items, of any number of dimensions.
+    /// `T` is `Item`, or an array of `Item`s with any number of dimensions.
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "copies rely on the types")]
     pub const unsafe fn new(module: Module<'pack, F>, symbol: &'pack str) -> Self {
@@ -80,7 +80,7 @@ impl<T, Item, F: Form> fmt::Debug for Variable<'_, T, Item, F> {
     }
 }
 
-/// A variable `Name` that host code cannot access, for the reason `Why`. A call of a method does
+/// A variable `Name` that host code cannot access, for the reason `Why`: calls of its methods do
 /// not compile. Only macro expansions use it.
 ///
 /// Source: the C++ standard, [basic.link], for variables with internal linkage.
@@ -98,7 +98,7 @@ impl<Name, Why> fmt::Debug for HiddenVariable<Name, Why> {
 }
 
 /// Declares a reason, a trait without implementations that has the message, and the methods of
-/// [`Variable`], whose calls need the trait.
+/// [`Variable`], which require the trait.
 macro_rules! hidden {
     ($(#[$doc:meta])* $why:ident, $trait:ident: $message:literal, $label:literal, $note:literal) => {
         $(#[$doc])*
@@ -120,7 +120,7 @@ macro_rules! hidden {
     };
 }
 
-/// The result of methods that no program calls. `?` accepts it in any function that returns errors.
+/// The result of methods that cannot be called. `?` accepts it in any function that returns errors.
 type Never = Result<(), core::convert::Infallible>;
 
 hidden! {
@@ -132,7 +132,7 @@ hidden! {
 }
 
 hidden! {
-    /// Targets have other types of this variable.
+    /// Targets have different types for this variable.
     Differs, HasOneType:
     "host code cannot access the variable `{Self}`: its type differs between targets",
     "no type is right for all images",

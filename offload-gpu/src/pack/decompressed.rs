@@ -1,4 +1,4 @@
-//! Images of compressed packs. Each module is compressed as a separate stream, so a program can
+//! Images of compressed packs. Each module is compressed separately, so that a program can
 //! decompress one module without the others.
 
 use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
@@ -21,19 +21,19 @@ pub struct StreamRecord {
     pub is_zstd: bool,
 }
 
-/// The bytes of an image, from a compressed or a plain pack. The caller of
-/// [`PackImage::decompress`] keeps this value as long as the bytes are needed.
+/// The bytes of an image from [`PackImage::decompress`], for compressed and plain packs. Keep this
+/// value as long as the bytes are needed.
 pub struct Decompressed(Bytes);
 
 enum Bytes {
-    /// The pack was not compressed: the image is `size` bytes of the pack from `start` on.
+    /// The pack is plain: the image is `size` bytes of the pack from `start` on.
     InPack { pack: &'static [u8], start: usize, size: usize },
-    /// The pack was compressed: the buffer contains the image, `size` bytes from `start` on, and
+    /// The pack is compressed: the buffer contains the image, `size` bytes from `start` on, and
     /// then a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
-/// The minimum alignment of decompressed images in bytes: more than any driver needs.
+/// The minimum alignment in bytes of decompressed images, which is more than any driver needs.
 const ALIGN: usize = 64;
 
 impl Decompressed {
@@ -45,8 +45,9 @@ impl Decompressed {
         }
     }
 
-    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`, valid as
-    /// long as this value lives. The image is aligned to at least 8 bytes, and a NUL follows it.
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. The pointer
+    /// is valid as long as this value. The image is aligned to at least 8 bytes, and a NUL follows
+    /// it.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
@@ -123,18 +124,18 @@ pub(super) const fn problem_of_streams(
 }
 
 impl<F: Form> PackImage<F> {
-    /// Whether [`PackImage::decompress`] has to decompress anything.
+    /// Whether the image is compressed.
     pub fn is_compressed(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// Returns the image's bytes, for compressed and plain packs. If the pack is compressed, the
-    /// call also decompresses the bytes before the image in its module, and drops them. It does not
-    /// read the bytes after the image, nor other modules. The result is not cached: each call
-    /// decompresses again.
+    /// Returns the image's bytes, for compressed and plain packs. In a compressed pack, the call
+    /// also decompresses and discards the bytes before the image in its module, but neither the
+    /// bytes after the image nor other modules. The result is not cached: each call decompresses
+    /// again.
     ///
-    /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack
-    /// needs, if there is no memory for the image, or if the stream is damaged.
+    /// Returns an error if the crate lacks the feature `zstd` or `zlib` that the pack needs, if
+    /// there is not enough memory, or if the stream is damaged.
     pub fn decompress(&self) -> Result<Decompressed> {
         let Some(stream) = self.stream else {
             let (pack, start, size) = (self.pack, self.record.offset, self.record.size);
@@ -143,8 +144,7 @@ impl<F: Form> PackImage<F> {
         let mut buffer: Vec<u8> = Vec::new();
         let room = self.record.size.saturating_add(ALIGN);
         buffer.try_reserve_exact(room).map_err(|_| self.too_much(stream))?;
-        // The buffer already has enough capacity, so it does not move later, and `start` stays
-        // aligned.
+        // The buffer has enough capacity, so it does not move later, and `start` stays aligned.
         let start = buffer.as_ptr().addr().next_multiple_of(ALIGN) - buffer.as_ptr().addr();
         buffer.resize(start, 0);
         self.append(stream, &mut buffer)?;
@@ -153,8 +153,8 @@ impl<F: Form> PackImage<F> {
         Ok(Decompressed(Bytes::Own { buffer, start, size }))
     }
 
-    /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. If
-    /// the image is PTX, a NUL follows its bytes.
+    /// Replaces the contents of `out` with the image's bytes, so that callers can reuse a buffer.
+    /// PTX is followed by a NUL.
     ///
     /// Returns an error in the same cases as [`PackImage::decompress`].
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {
@@ -176,7 +176,7 @@ impl<F: Form> PackImage<F> {
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
         // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
-        // offload-build wrote the pack, so the size that the pack records is the decoder's limit.
+        // Use the recorded size as the decoder's limit, since offload-build wrote the pack.
         let limit = (stream.inflated_size as u64).max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;

@@ -1,13 +1,13 @@
-//! Packs that the program reads from disk when it runs, if it was compiled with
-//! `OFFLOAD_FROM_DISK=1`; such packs are not linked. The macro's expansion reads the files, since
-//! this crate needs no `std`; this module interprets their contents.
+//! Packs that the program reads from disk at run time instead of linking them, if it was compiled
+//! with `OFFLOAD_FROM_DISK=1`. The macro's expansion reads the files, since this crate works
+//! without `std`; this module interprets their contents.
 //!
-//! The name of a pack's library contains a hash of its content, and the index contains this name.
-//! Index and bytes therefore belong to one build. The program also contains the index at its
-//! compilation, and compares the types that programs use. `cargo check` runs the build script in
-//! another folder, so only `cargo build` changes the pack that programs read.
+//! The index contains the library's name, which includes a hash of the pack's content. Index and
+//! bytes therefore always belong to the same build. The program also contains the index from its
+//! compilation, and compares the types that programs use. `cargo check` runs the build script in a
+//! different folder, so only `cargo build` changes the pack that programs read.
 //!
-//! All functions are `#[inline]` or generic: rustc then compiles them only for the few programs
+//! All functions are `#[inline]` or generic, so that rustc compiles them only for the few programs
 //! that call them.
 
 use super::decompressed::problem_of_streams;
@@ -23,11 +23,11 @@ use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
 
-/// Advice for a pack that another build makes.
+/// Advice for a pack that a new build will make.
 const BUILD: &str = "; `cargo build --lib` of its package makes it";
 
-/// Returns the reason why a pack could not be read, with advice and the variable that made the
-/// program read it.
+/// Returns the message that a pack could not be read: the reason, advice, and the variable that
+/// causes reading.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
@@ -35,14 +35,14 @@ fn unread(why: &str, advice: &str) -> String {
     )
 }
 
-/// A function that reads a file, or returns the reason for a failure.
+/// A function that reads a file, or returns the reason why it cannot.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
-/// Loads the pack of this name that is in `folder` now. The bytes stay in memory until the program
+/// Loads the current pack with this name from `folder`. The bytes stay in memory until the program
 /// ends.
 ///
-/// `compiled` is the index at the program's compilation. The program has the types of kernels and
-/// variables of that time, so the pack is refused if they differ now.
+/// `compiled` is the index from the program's compilation. The program uses its types of kernels
+/// and variables, so the pack is refused if they have changed.
 pub fn load<F: Form>(
     name: &'static str,
     folder: &str,

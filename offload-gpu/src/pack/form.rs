@@ -1,6 +1,6 @@
-//! Types for plain and compressed packs: with them, the compiler refuses `bytes` for images that
-//! must be decompressed first. If a build.rs begins to compress a pack, each `static` that embeds
-//! the pack has the wrong type, and the compiler reports an error there.
+//! Types for plain and compressed packs, with which the compiler refuses `bytes` for images that
+//! must be decompressed first. If build.rs starts to compress a pack, the compiler reports a type
+//! error at each `static` that embeds the pack.
 
 use core::fmt::Debug;
 

@@ -37,28 +37,27 @@ impl<F: Form> PackImage<F> {
         self.record.origin
     }
 
-    /// Returns the names of the image's kernels in alphabetical order; C++ kernels have mangled
-    /// names. Returns `None` if the names are unknown: for an image for the CPU, and for an image
-    /// whose list the build could not read.
+    /// Returns the names of the image's kernels in alphabetical order; names of C++ kernels are
+    /// mangled. Returns `None` for an image for the CPU, or if the build could not read the names.
     pub fn kernels(&self) -> Option<&'static [&'static str]> {
         self.record.kernels
     }
 
-    /// Returns whether the image has this kernel, or `None` if its kernels are not known.
+    /// Returns whether the image has this kernel, or `None` if its kernels are unknown.
     pub fn has_kernel(&self, name: &str) -> Option<bool> {
         self.record.kernels.map(|kernels| place(kernels, name).is_some())
     }
 
-    /// Returns the symbol of a kernel in this image, if it lists its kernels. That of a `static`
-    /// kernel differs between kinds of targets.
+    /// Returns the symbol of a kernel in this image, if its kernels are known. The symbol of a
+    /// `static` kernel depends on the kind of target.
     #[cfg(feature = "run")]
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
         let kernels = self.record.kernels.unwrap_or_default();
         place(kernels, kernel).map_or(kernel, |at| kernels[at])
     }
 
-    /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
-    /// the image has no such kernel or no such records. An image for the CPU has no records.
+    /// Returns the limits that the image records for launches of this kernel. Returns `None` if the
+    /// image has no such kernel or records no limits, as images for the CPU.
     ///
     #[cfg_attr(feature = "files", doc = "```")]
     #[cfg_attr(not(feature = "files"), doc = "```ignore")]
@@ -75,36 +74,34 @@ impl<F: Form> PackImage<F> {
         self.record.limits.get(place(self.record.kernels?, kernel)?).copied()
     }
 
-    /// Returns the offset in bytes from the start of the pack. In a compressed pack, it is relative
-    /// to the start of the module's decompressed stream.
+    /// Returns the offset in bytes from the start of the pack, or, in a compressed pack, from the
+    /// start of the module's decompressed stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
 
-    /// Returns this image with a type that does not depend on the form of its pack:
-    /// [`PackImage::decompress`] returns the bytes for every form.
+    /// Returns this image with a type that does not depend on the pack's form.
+    /// [`PackImage::decompress`] works for every form.
     #[cfg(feature = "run")]
     pub(crate) fn as_compressed(self) -> PackImage<Compressed> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 
-    /// Returns the image's bytes in the pack. Call this function only if the pack is not
-    /// compressed.
+    /// Returns the image's bytes in the pack, which must not be compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
     }
 }
 
-/// Methods for images of plain packs; images of a compressed pack have [`PackImage::decompress`]
-/// instead.
+/// Methods for images of plain packs. For compressed packs, use [`PackImage::decompress`].
 impl PackImage<Plain> {
     /// Returns the image's bytes.
     pub fn bytes(&self) -> &'static [u8] {
         self.in_pack()
     }
 
-    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`: a NUL
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. A NUL
     /// follows PTX, and code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         // The pointer is into the pack, not into the image's slice, because the NUL after PTX is
@@ -113,8 +110,8 @@ impl PackImage<Plain> {
     }
 }
 
-/// Returns the place of a kernel among those of an image. This function has no type parameters, so
-/// it is compiled once.
+/// Returns the index of a kernel. This function has no type parameters, so that it is compiled only
+/// once.
 fn place(kernels: &[&str], kernel: &str) -> Option<usize> {
     place_of(kernels, |it| it, kernel)
 }

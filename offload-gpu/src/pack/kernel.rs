@@ -4,24 +4,22 @@ use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A kernel of a module, which [`KernelPack::kernel`](super::KernelPack::kernel) returns for its
-/// name. The compiler has checked that some image of the module has the kernel.
-/// [`PackImage::has_kernel`](super::PackImage::has_kernel) returns whether the image of a device
-/// has it.
+/// A kernel of a module, from [`KernelPack::kernel`](super::KernelPack::kernel). At least one image
+/// of the module has the kernel; [`PackImage::has_kernel`](super::PackImage::has_kernel) returns
+/// whether a device's image has it.
 #[derive(Clone, Copy)]
 pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) module: Module<'pack, F>,
     pub(super) name: &'pack str,
 }
 
-/// Returns the kernel of this name, which the index of the pack contains. Only macro expansions use
-/// it.
+/// Returns the kernel with this name, which is in the pack's index. Only macro expansions use it.
 pub const fn kernel<F: Form>(module: Module<'static, F>, name: &'static str) -> Kernel<'static, F> {
     Kernel { module, name }
 }
 
 impl<'pack, F: Form> Kernel<'pack, F> {
-    /// Returns the kernel's name, as in the images.
+    /// Returns the kernel's name in the images.
     pub const fn name(&self) -> &'pack str {
         self.name
     }
@@ -31,8 +29,8 @@ impl<'pack, F: Form> Kernel<'pack, F> {
         self.module
     }
 
-    /// If the pack is embedded with `register`, returns the kernel's address for calls of HIP's
-    /// runtime such as `hipLaunchKernel`.
+    /// Returns the kernel's address for calls of HIP's runtime such as `hipLaunchKernel`, if the
+    /// pack is embedded with `register`.
     pub fn host_function(&self) -> Option<*const c_void> {
         self.module.record.registered?.address(self.name)
     }

@@ -1,15 +1,13 @@
-//! The list of the packs that this program retains. The linker builds the list in the section
-//! `offload_packs_1`: the entries of all crates one after another. The size of an entry is its
-//! first field, and a multiple of 8. If the name of a section is a C identifier, the linker defines
-//! symbols for the section's start and end. The number in the section's name is the version of the
-//! entries' layout, because a program may contain several versions of this crate.
+//! The list of the packs that this program retains. The linker joins the entries of all crates in
+//! the section `offload_packs_1`. The first field of an entry is its size, a multiple of 8. Since
+//! the section's name is a C identifier, the linker defines symbols for its start and end. The
+//! number in the name is the version of the entries' layout, because a program may contain several
+//! versions of this crate.
 //!
-//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program.
-//! GNU ld keeps the listed packs as soon as any code reads the list; mold 1.10 keeps them even if
-//! no code does.
+//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program:
+//! GNU ld as soon as any code reads the list, and mold 1.10 always.
 //!
-//! This module contains unsafe code, because it reads the memory between two symbols that the
-//! linker defines.
+//! This module contains unsafe code to read the memory between two symbols that the linker defines.
 
 use core::fmt;
 use core::slice;
@@ -22,14 +20,13 @@ pub struct LinkedPack {
 }
 
 impl LinkedPack {
-    /// Returns the pack's name: the name from the build script, or from the name of the embedded
-    /// file.
+    /// Returns the pack's name, from the build script or from the name of the embedded file.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the whole pack, as [`KernelPack::bytes`](super::KernelPack::bytes): its first bytes
-    /// identify the container.
+    /// Returns the whole pack, like [`KernelPack::bytes`](super::KernelPack::bytes). Its first
+    /// bytes identify the container.
     pub fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
@@ -44,26 +41,25 @@ impl fmt::Debug for LinkedPack {
     }
 }
 
-/// Offset in bytes of the name in an entry.
+/// The offset in bytes of the name in an entry.
 const NAME_OFFSET: usize = 32;
 
-/// An entry of the list, for the macro's expansion. `NAME` is the number of bytes for the name, a
+/// An entry of the list, for the macro's expansion. `NAME` is the space for the name in bytes, a
 /// multiple of 8; zeros follow a shorter name.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C)]
 pub struct Entry<const NAME: usize> {
     size: u64,
-    // This is a pointer because a reference to the first byte would not give access to the other
-    // bytes.
+    // A pointer, because a reference to the first byte would not give access to the other bytes.
     pack: *const u8,
     pack_size: u64,
     name_size: u64,
     name: [u8; NAME],
 }
 
-// SAFETY: the pointer comes from a `&'static [u8]`, which all threads may read and which never
-// changes.
+// SAFETY: the pointer comes from a `&'static [u8]`, which never changes and which all threads may
+// read.
 unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
@@ -94,20 +90,19 @@ if_packs_are_linked! {
             static STOP: u64;
         }
 
-        /// An empty static in the section: without it, a program without packs would lack the
-        /// section and the symbols of its ends.
+        /// An empty static that creates the section and its symbols in programs without packs.
         #[unsafe(link_section = "offload_packs_1")]
         static NO_PACK: [u64; 0] = [];
 
-        /// Returns the entries of the list, as words of 8 bytes.
+        /// Returns the entries of the list as 8-byte words.
         fn list() -> &'static [u64] {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);
-            // SAFETY: the linker defines both symbols, at the ends of the one section
-            // `offload_packs_1` of this program. The section has only `Entry` values, since the
-            // macro lets no user choose the name. They are aligned to 8 and initialized, their
-            // sizes are multiples of 8, and nothing is between them. The loader writes addresses to
-            // the section before any code runs, and nothing writes to it later.
+            // SAFETY: the linker defines both symbols, at the ends of this program's only section
+            // `offload_packs_1`. The section contains only `Entry` values, since the macro lets no
+            // user choose this name. The entries are aligned to 8 and initialized, their sizes are
+            // multiples of 8, and there are no gaps. The loader writes addresses to the section
+            // before any code runs, and nothing writes to it later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {
@@ -118,12 +113,12 @@ if_packs_are_linked! {
     }
 }
 
-/// Returns the packs of this program, or of this shared library, that any crate embeds with
-/// `retain`. Equal packs may have several names; their bytes are then the same memory. Nothing is
-/// read from disk, and nothing runs when the program starts.
+/// Returns the packs that any crate of this program, or of this shared library, embeds with
+/// `retain`. Equal packs may have several names, but share the same bytes. Nothing is read from
+/// disk, and nothing runs when the program starts.
 ///
-/// Such a list exists only in 64-bit ELF programs: on Linux, Android, the BSDs and illumos. On
-/// other systems the iterator is empty.
+/// The list exists only in 64-bit ELF programs (Linux, Android, the BSDs and illumos). On other
+/// systems, the iterator is empty.
 ///
 /// ```
 /// use offload_gpu::linked_packs;
@@ -141,12 +136,11 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let name = entry.get(NAME_OFFSET / 8..)?;
         let name_size =
             usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
-        // SAFETY: the name is inside the entry, which was just checked, and its bytes are
-        // initialized.
+        // SAFETY: the name is inside the entry, as just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
-        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just
-        // checked. The pointer and the size come from a `&'static [u8]`: the pack is in memory as
-        // long as the list, and nothing writes to it.
+        // SAFETY: the second word of an entry is a pointer, and the entry is large enough, as just
+        // checked. The pointer and the size come from a `&'static [u8]`, so the bytes stay valid
+        // and never change.
         let bytes = unsafe {
             let pack = entry.as_ptr().add(1).cast::<*const u8>().read();
             slice::from_raw_parts(pack, usize::try_from(pack_size).ok()?)

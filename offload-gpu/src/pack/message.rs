@@ -1,15 +1,15 @@
-//! Messages that are built at compile time, where code can neither allocate nor use `format!`.
+//! Messages that are built at compile time, without allocation and `format!`.
 //!
-//! The functions are `#[inline]`: only constants call them, so no program compiles them.
+//! The functions are `#[inline]`, so that no program compiles them: only constants call them.
 
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
 
-/// The greatest size of a message in bytes: a few lines of a terminal.
+/// The maximum size of a message in bytes: a few lines in a terminal.
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
-/// A text of limited length. Text that does not fit is omitted, and `...` at the end shows this.
+/// A text of limited length. Text that does not fit is replaced by `...` at the end.
 pub(crate) struct Message {
     bytes: [u8; ROOM],
     size: usize,
@@ -28,7 +28,7 @@ impl Message {
         if self.full {
             return self;
         }
-        // Text is added whole or not at all, so that no character is cut and the mark has room.
+        // Add text entirely or not at all, so that no character is cut and `...` still fits.
         self.full = text.len() > ROOM - ELLIPSIS.len() - self.size;
         let text = if self.full { ELLIPSIS.as_bytes() } else { text.as_bytes() };
         let mut i = 0;
@@ -42,7 +42,7 @@ impl Message {
 
     #[inline]
     pub(crate) const fn add_number(self, number: usize) -> Self {
-        // Write the digits from the last to the first.
+        // Write the digits in reverse order.
         let (mut digits, mut start, mut rest) = ([0; 20], 20, number);
         loop {
             start -= 1;
@@ -63,7 +63,7 @@ impl Message {
         self.add_number(number).add(if number == 1 { " byte" } else { " bytes" })
     }
 
-    /// Adds a name in quotation marks to a list.
+    /// Adds a quoted name to a list.
     #[inline]
     pub(crate) const fn list(mut self, name: &str) -> Self {
         let separator = if self.listed == 0 { "\"" } else { ", \"" };
@@ -81,8 +81,8 @@ impl Message {
         self
     }
 
-    /// Lists the kernels of a module's images, each once, without those that the images in `before`
-    /// have. The compiler stops long evaluations, so the loop ends as soon as the text is full. The
+    /// Lists each kernel of a module's images once, without the kernels of the images in `before`.
+    /// The loop ends as soon as the text is full, since the compiler stops long evaluations. The
     /// module's own images are searched first, since they have most of the names.
     #[inline]
     pub(crate) const fn list_kernels(

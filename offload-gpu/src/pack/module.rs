@@ -1,5 +1,5 @@
-//! A module of a pack. It borrows the pack, so a `const` with a module refers to a `static` of the
-//! program, and not to the linked bytes.
+//! A module of a pack. It borrows the pack, so that a `const` with a module refers to a `static` of
+//! the program instead of the linked bytes.
 
 use super::message::Message;
 use super::names::position;
@@ -10,8 +10,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
-/// A module of a pack: one device program, with an image for each of its targets. Programs load
-/// each module separately.
+/// A module of a pack: a device program with an image for each of its targets. Each module is
+/// loaded separately.
 ///
 /// `cuModuleLoadData` and `hipModuleLoadData` load a module from one image.
 #[derive(Clone, Copy)]
@@ -25,12 +25,11 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
     Module { pack, record: &pack.modules[number] }
 }
 
-/// The message for a module that is missing in the pack that was read from disk.
+/// The message if the pack that was read from disk no longer has the module.
 const GONE: &str = "the pack on disk no longer has a module of this name: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Returns the module's name from the build script, or the pack's name if the module has no
-    /// name there.
+    /// Returns the module's name from the build script, or the pack's name if the module has none.
     pub const fn name(&self) -> &'static str {
         self.record.name
     }
@@ -54,8 +53,8 @@ impl<'pack, F: Form> Module<'pack, F> {
         })
     }
 
-    /// Returns the module whose images are used: for a pack that is read from disk, the module of
-    /// this name there; otherwise this module.
+    /// Returns the module with this name in the pack that was read from disk, or this module if the
+    /// pack is in the program.
     fn now(&self) -> Option<Self> {
         let pack = self.pack.now();
         match self.pack.content {
@@ -65,8 +64,8 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     /// Returns a key that is unique in the program: the address of the module's pack, and the
-    /// number of the module's first image there. Returns `None` for a module without images: the
-    /// number belongs to the next module, and the address of an empty pack to anything.
+    /// number of the module's first image. Returns `None` for a module without images, since the
+    /// next module has the same number, and an empty pack has no unique address.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> Option<(usize, usize)> {
         match self.now() {
@@ -82,21 +81,20 @@ impl<'pack, F: Form> Module<'pack, F> {
         if self.pack.streams().is_empty() {
             return None;
         }
-        // Search by name, not by address: a constant that contains a module may refer to a copy of
-        // the record.
+        // Search by name, not by address, since a constant with a module may refer to a copy of the
+        // record.
         let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
         self.pack.streams().get(at)
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `linked` and `compressed` have checked that the module's images are in the table; in a
-        // pack without images, the modules have none. For a pack on disk, the macro counts images
-        // and modules from the pack's index.
+        // The range is valid: `linked` and `compressed` have checked it, in a pack without images
+        // it is empty, and for a pack on disk, the macro takes both from the pack's index.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
-    /// Returns the kernel of this name, by the rules of [`KernelPack::kernel`]. Some image of the
-    /// module must have the kernel.
+    /// Returns the kernel with this name, by the rules of [`KernelPack::kernel`]. At least one
+    /// image of the module must have the kernel.
     ///
     /// # Panics
     /// Panics if there is no such kernel; the message lists the kernels.
@@ -118,7 +116,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         )
     }
 
-    /// Whether some image records its kernels.
+    /// Whether any image records its kernels.
     pub(super) const fn knows_kernels(&self) -> bool {
         let images = self.records();
         let mut i = 0;
@@ -135,13 +133,14 @@ impl<'pack, F: Form> Module<'pack, F> {
         self.pack.name()
     }
 
-    /// Returns the name of another module of the pack, if an image of that has this kernel.
+    /// Returns the name of a different module in the pack whose images have this kernel, if there
+    /// is one.
     pub(crate) fn other_with(&self, kernel: &str) -> Option<&'static str> {
         let other = self.pack.modules().find(|module| module.find(kernel).is_some());
         other.map(|module| module.name())
     }
 
-    /// Returns the name of a kernel, if some image has it.
+    /// Returns the name of a kernel if any image has it.
     pub(crate) const fn find(&self, name: &str) -> Option<&'static str> {
         let images = self.records();
         let mut i = 0;

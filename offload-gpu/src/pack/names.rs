@@ -1,11 +1,11 @@
-//! Compares names at compile time, where trait methods cannot be called.
+//! Comparisons of names at compile time, without trait methods.
 //!
 //! The functions are `#[inline]`, as in `message`.
 
 use core::cmp::Ordering;
 
-/// Returns the position of a name in an alphabetical list, at compile time. Uses binary search,
-/// since the compiler stops long evaluations: a pack may have thousands of names.
+/// Returns the position of a name in an alphabetical list, by binary search: a pack may have
+/// thousands of names, and the compiler stops long evaluations.
 #[inline]
 pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     let (mut from, mut to) = (0, names.len());
@@ -20,7 +20,7 @@ pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     None
 }
 
-/// Compares two strings at compile time.
+/// Compares two strings.
 #[inline]
 const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
@@ -39,7 +39,7 @@ const fn order(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Whether two strings are equal, at compile time.
+/// Whether two strings are equal.
 #[inline]
 pub(crate) const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());

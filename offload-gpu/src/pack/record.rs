@@ -1,5 +1,5 @@
-//! Tables of modules and images, which the macro writes at compile time. The record of an image has
-//! everything that the rules of selection compare, so a selection parses nothing.
+//! Tables of modules and images, which the macro writes at compile time. An image's record contains
+//! everything that the rules of selection compare, so that selection parses nothing.
 
 use super::registered;
 use offload_format::target::ImageCode;
@@ -27,25 +27,24 @@ pub struct ImageRecord {
     pub target: &'static str,
     /// The kind of the image.
     pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
+    /// The offset in bytes from the start of the pack; in a compressed pack, from the start of the
     /// module's decompressed stream.
     pub offset: usize,
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: usize,
     /// The origin of the image: compiled, prebuilt, or supplied.
     pub origin: Origin,
-    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
-    /// they were not read, as for an image for the CPU.
+    /// The names of its kernels in alphabetical order; names of C++ kernels are mangled. `None` if
+    /// they are unknown, as in images for the CPU.
     pub kernels: Option<&'static [&'static str]>,
-    /// The launch limits of the kernels, in the order of `kernels`; empty if the image records
-    /// none.
+    /// The launch limits of the kernels, in the order of `kernels`; empty if not recorded.
     pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: ImageCode<'static>,
 }
 
 impl ImageRecord {
-    /// Returns the code that the rules of selection compare, at compile time.
+    /// Returns the code that the rules of selection compare.
     ///
     /// # Panics
     /// Panics if the target is malformed, which ends the compilation.
@@ -57,7 +56,8 @@ impl ImageRecord {
         }
     }
 
-    /// Returns the fault in the image's offset or size in a pack of `size` bytes, if there is one.
+    /// Returns what is wrong with the image's offset or size in a pack of `size` bytes, if
+    /// anything.
     #[inline]
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
@@ -66,7 +66,7 @@ impl ImageRecord {
         if self.size > size - self.offset {
             return Some("an image ends past the end of its pack");
         }
-        // Check the guarantees that `PackImage::as_ptr` gives for drivers.
+        // Check what `PackImage::as_ptr` guarantees to drivers.
         match self.kind.is_ptx() {
             true if self.size == size - self.offset => {
                 Some("no NUL can follow PTX at the end of its pack")

@@ -21,18 +21,18 @@ impl Wrapper {
     }
 }
 
-/// The kernels of a module for HIP's runtime, which identifies each kernel by the address of a byte
-/// in this program.
+/// A module's kernels for HIP's runtime, which identifies each kernel by the address of a byte in
+/// this program.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
     /// The names of the kernels.
     pub names: &'static [&'static str],
-    /// A byte for each kernel; its address identifies the kernel.
+    /// A byte for each kernel, whose address identifies the kernel.
     pub addresses: &'static [u8],
 }
 
 impl Kernels {
-    /// Returns the address that identifies the kernel of this name.
+    /// Returns the address that identifies the kernel with this name.
     #[inline]
     pub(super) fn address(&self, name: &str) -> Option<*const c_void> {
         let at = self.names.iter().position(|known| *known == name)?;

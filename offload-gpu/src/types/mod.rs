@@ -1,6 +1,7 @@
-//! Types of kernels that Rust lacks: halves, numbers of 8 bits, `bool` in memory, and vectors.
+//! Types of kernels that Rust lacks: 16-bit and 8-bit floating-point numbers, `bool` in memory, and
+//! vectors.
 //!
-//! | in CUDA, HIP or OpenCL | here |
+//! | CUDA, HIP or OpenCL | this module |
 //! |---|---|
 //! | `__half`, `_Float16` | [`F16`] |
 //! | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`] |
@@ -12,9 +13,9 @@
 //! | `float4`, `uchar2` … | [`float4`], [`uchar2`] … |
 //! | `__half2`, `__nv_bfloat162`, `__hip_bfloat162` | [`half2`], [`bfloat162`] |
 //!
-//! All modules of [`include_kernels!`](crate::include_kernels) share these types. Each value is
-//! plain data without padding: `bytemuck::Pod`, with the feature `run`. The buffers of `run` may
-//! contain it.
+//! All modules of [`include_kernels!`](crate::include_kernels) share these types. Values are plain
+//! data without padding: with the feature `run`, the types are `bytemuck::Pod`, and buffers may
+//! contain them.
 //!
 //! ```
 //! use offload_gpu::types::{F16, float4};
@@ -24,8 +25,8 @@
 //! assert_eq!(F16::from_bits(0x3c00).to_bits(), 0x3c00);
 //! ```
 //!
-//! This crate does not compute with halves. With the feature `half`, `f16` and `bf16` of the crate
-//! `half` may be passed in place of [`F16`] and [`Bf16`], and `into()` converts them.
+//! This crate has no arithmetic for [`F16`] and [`Bf16`]. With the feature `half`, `f16` and `bf16`
+//! from the crate `half` may be passed in their place, and `into()` converts them.
 
 #[cfg(feature = "half")]
 mod half;

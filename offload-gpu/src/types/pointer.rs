@@ -3,13 +3,13 @@
 use crate::impl_buffer_item;
 use core::fmt;
 
-/// An address in the memory of a device, as a value in memory: a variable `__device__ float *data`
-/// is a `Pointer<f32>`.
+/// An address in device memory, as the value of a variable: `__device__ float *data` is a
+/// `Pointer<f32>`.
 ///
 /// [`DeviceBuffer::device_address`](crate::DeviceBuffer::device_address) returns the address of a
 /// buffer.
 ///
-/// Source: pointers of device code, which have 64 bits, in the CUDA and HIP programming guides.
+/// Source: the CUDA and HIP programming guides, for the 64-bit pointers of device code.
 #[repr(transparent)]
 pub struct Pointer<T>(pub *mut T);
 

@@ -1,4 +1,4 @@
-//! Numbers of 8 and 16 bits by their bits, and truth values in memory.
+//! Numbers of 8 and 16 bits, represented by their bits, and `bool` in device memory.
 
 use crate::impl_buffer_item;
 use core::fmt;
@@ -53,7 +53,7 @@ bits! {
     F8E5M2Fnuz: u8, 4;
 }
 
-/// A `bool` in the memory of a device, where it may be any byte. Each byte but 0 is true.
+/// A `bool` in device memory, where it may be any byte. All bytes except 0 are true.
 ///
 /// Buffers of `u8` and pointers to `u8` and `bool` may also be passed for a `bool *`.
 ///

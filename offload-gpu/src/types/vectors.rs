@@ -1,7 +1,7 @@
-//! Vectors as CUDA and HIP have them, with one to four numbers.
+//! The vectors of CUDA and HIP, with one to four numbers.
 //!
-//! Source: the CUDA C++ Programming Guide, "Built-in Vector Types"; HIP has the same names and,
-//! but for `long4`, `double4` and their kin, the same alignments.
+//! Source: the CUDA C++ Programming Guide, "Built-in Vector Types". HIP has the same names and the
+//! same alignments, except for `long4`, `double4` and similar types.
 
 use super::{Bf16, F16};
 use crate::impl_buffer_item;
@@ -19,7 +19,7 @@ macro_rules! vector {
 
         const _: () = assert!(size_of::<$name>() == $count * size_of::<$element>());
 
-        // Programs use few of these types: no code is made for the others.
+        // `#[inline]`, since programs use few of these types: no code is generated for the others.
         impl fmt::Debug for $name {
             #[inline]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,8 +47,7 @@ macro_rules! vector {
 
 macro_rules! vectors {
     ($($element:ty, $one:ident $a1:literal, $two:ident $a2:literal, $three:ident, $four:ident $a4:literal;)*) => {$(
-        // Rust has no packed struct with a field that names its alignment. One or three numbers
-        // have that of a number.
+        // Vectors of one or three numbers have the alignment of a number.
         vector!($one: $element, $a1, 1 [x]);
         vector!($two: $element, $a2, 2 [x y] , align($a2));
         vector!($three: $element, $a1, 3 [x y z]);
