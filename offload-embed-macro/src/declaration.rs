@@ -86,7 +86,7 @@ impl Parse for Declarations {
     }
 }
 
-/// Reads attributes. Returns the value of `link_name`, which is the kernel's symbol, apart from the
+/// Reads attributes. Returns the value of `link_name`, the kernel's symbol, separately from the
 /// other attributes.
 fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     let (mut others, mut symbol) = (TokenStream::new(), None);
@@ -128,8 +128,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // Like a function in an `extern` block, a declaration may have `safe` or `unsafe`. Neither word
-    // has an effect: the declared function is safe, and its launch is unsafe.
+    // As in `extern` blocks, a declaration may have `safe` or `unsafe`. Neither has an effect: the
+    // declared function is safe, and its launch is unsafe.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {
@@ -159,7 +159,7 @@ fn kernel(
     Ok(Declaration { attributes, name, symbol, parameters })
 }
 
-/// Parses `n: i32`, with the comma after it.
+/// Parses `n: i32` and the comma after it.
 fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
     let name = if input.peek(Token![_]) {
         Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0])
@@ -195,7 +195,7 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens with this span, so that messages point there. Names in these tokens are still
+/// Returns the tokens with this span, so that messages point there. Names in the tokens are
 /// resolved as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let mut moved = TokenStream::new();

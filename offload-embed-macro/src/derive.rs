@@ -10,11 +10,11 @@ use syn::{Error, Result, Token, braced, parenthesized};
 /// The properties of a struct, a union or an enum that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// The parameters of a generic type, which are types, with their bounds: `Pod +`, or nothing.
+    /// The type parameters of a generic type, with their bounds: `Pod +`, or nothing.
     parameters: Vec<(Ident, TokenStream)>,
     /// The `where` clause, or nothing.
     clause: TokenStream,
-    /// The name of each field, or its number in a tuple, and its type; `None` for an enum.
+    /// The name of each field (its number in a tuple struct) and its type; `None` for an enum.
     fields: Option<Vec<(TokenStream, TokenStream)>>,
     /// The path of the crate `offload-gpu`.
     krate: TokenStream,
@@ -74,7 +74,7 @@ impl Parse for Record {
 
 const EMPTY: &str = "a struct without fields has no bytes in Rust, and one in C++";
 
-/// The layout that `#[repr(...)]` of a type asks for.
+/// The layout in the `#[repr(...)]` of a type.
 #[derive(Default)]
 struct Repr {
     /// `C` or `transparent`.
@@ -83,7 +83,7 @@ struct Repr {
     is_integer: bool,
 }
 
-/// Reads the parameters of a generic type. Their defaults are skipped.
+/// Reads the parameters of a generic type, without their defaults.
 fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     let mut parameters = Vec::new();
     if input.parse::<Option<Token![<]>>()?.is_none() {
@@ -115,7 +115,7 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     Ok(parameters)
 }
 
-/// Reads a `where` clause. It comes before the fields, or after those of a tuple struct.
+/// Reads a `where` clause, which precedes the fields, or follows those of a tuple struct.
 fn where_clause(input: ParseStream) -> Result<TokenStream> {
     let mut clause = TokenStream::new();
     if input.peek(Token![where]) {
@@ -201,7 +201,7 @@ fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Re
         }
         input.parse::<TokenStream>().map(drop)
     };
-    // Other attributes may start with any token, so only `repr` and `offload` are parsed.
+    // Parse only `repr` and `offload`, since other attributes may start with any token.
     let is_ours = group.stream().into_iter().next().is_some_and(|token| {
         let word = token.to_string();
         word == "repr" || word == "offload"

@@ -1,4 +1,4 @@
-//! The macros with all that they take: options, files, and declared kernels.
+//! The macros with all their inputs: options, files, and declared kernels.
 
 use crate::declaration::Declarations;
 use crate::expand::{self, Embedded, Pack};

@@ -1,5 +1,5 @@
-//! Errors that the compiler shows at the user's literal. Each message has the attempt, the fact and
-//! help.
+//! Errors that the compiler shows at the user's literal. Each message contains the attempt, the
+//! fact and advice.
 
 use crate::suggest;
 use std::fmt;
@@ -15,7 +15,7 @@ pub(crate) enum Error {
     NoName,
     /// A file name is given in place of a pack's name.
     FileName(String),
-    /// No pack has this name; the error lists the existing packs.
+    /// No pack has this name. The error lists the existing packs.
     NoPack { name: String, folder: PathBuf, others: Vec<String> },
     /// The index file cannot be read as an index.
     Index(PathBuf, String),
@@ -25,7 +25,7 @@ pub(crate) enum Error {
     Size { path: PathBuf, expected: u64, found: u64 },
     /// The first bytes of the pack are wrong.
     Magic { path: PathBuf, offset: u64, section: String },
-    /// A variable that switches something on or off has an invalid value.
+    /// An on-off variable has an invalid value.
     Switch { variable: &'static str, value: String },
 }
 
@@ -72,7 +72,7 @@ write!(f, "; it has made \"{}\"", others.join("\", \""))
     }
 }
 
-/// Writes the error for a file name in place of a pack's name, with help if the file can be
+/// Writes the error for a file name in place of a pack's name, with advice if the file can be
 /// embedded.
 fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     const FILES: [&str; 10] =

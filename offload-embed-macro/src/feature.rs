@@ -1,6 +1,6 @@
 //! The line of a manifest that enables a feature, for messages.
 
-/// The version that a user's manifest has.
+/// The version to write in a manifest.
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 

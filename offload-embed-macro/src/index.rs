@@ -1,5 +1,5 @@
-//! Reads the index of a pack, and checks that the library with the pack is complete. The check
-//! reads the index and a few bytes of the library, never the pack.
+//! Reads the index of a pack, and checks that the library with the pack is complete. Only a few
+//! bytes of the library are read, never the pack.
 
 use crate::error::Error;
 use crate::resolve::{self, Library};

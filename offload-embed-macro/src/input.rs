@@ -13,14 +13,14 @@ use syn::{LitInt, LitStr, Result, Token};
 pub(crate) struct Input {
     pub(crate) what: What,
     pub(crate) options: Options,
-    /// The declarations in an `extern` block, and the place of the block in the input.
+    /// The declarations in an `extern` block, and the block's position.
     pub(crate) declared: Option<(Span, Declarations)>,
-    /// The types that take the places of kernels' structs.
+    /// The types that replace kernels' structs.
     pub(crate) overrides: Vec<Override>,
 }
 
 pub(crate) enum What {
-    /// The pack of this name, which the build script made.
+    /// The pack with this name, from the build script.
     Pack(LitStr),
     /// The file at this path.
     Path(LitStr),
@@ -30,7 +30,7 @@ pub(crate) enum What {
 pub(crate) struct Options {
     pub(crate) section: Option<LitStr>,
     pub(crate) align: Option<LitInt>,
-    /// The place of the option `retain` in the input, for messages; `None` if it is not set.
+    /// The position of the option `retain`, for messages; `None` if it is not set.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
@@ -40,8 +40,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.
-    /// `caller` is that of the crate whose macro the user calls.
+    /// Returns the path of the hidden module of `offload-gpu` that expansions use. `caller` is the
+    /// path of this module in the crate whose macro the user calls.
     pub(crate) fn expansion(&self, caller: TokenStream) -> TokenStream {
         self.krate.as_ref().map_or(caller, |krate| quote! { #krate::__expansion })
     }
@@ -102,7 +102,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     let error = |message: String| Err(syn::Error::new(name.span(), message));
     if !NAMES.contains(&text.as_str()) {
         if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
-            // In place of a literal, the user wrote a constant or a call of another macro.
+            // The user wrote a constant or a macro call instead of a literal.
             return error(format!(
                 "a string literal is needed here, since a macro sees no values: {USAGE}"
             ));

@@ -10,9 +10,9 @@
 //! | write the code | `embed`, `expand`, `derive` |
 //! | all these steps for a file that is embedded by its path | `file`, with the feature `files` |
 //!
-//! Without the feature `macros`, the crate only passes on the build script's code, and needs no
-//! other crate. The code names all types by full paths. All items that it defines, except `PACK`,
-//! begin with `__offload`.
+//! Without the feature `macros`, the crate only passes on the build script's code, and depends on
+//! no other crate. The code names all types by full paths. All items that it defines, except
+//! `PACK`, begin with `__offload`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "macros")]
@@ -54,23 +54,22 @@ use file_disabled as file;
 use proc_macro::TokenStream;
 use written::Call;
 
-/// Embeds a pack of GPU images. `offload_gpu::include_offload!` calls this macro.
-/// `offload_gpu::include_offload!` passes the version of the interface and the name of the crate
-/// `offload-gpu`, and then the user's tokens.
+/// Embeds a pack of GPU images. `offload_gpu::include_offload!` calls this macro with the version
+/// of the interface, the name of the crate `offload-gpu`, and the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     Call::parse(input).map_or_else(|error| error, |call| embed::value(&call))
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload_gpu::include_kernels!`
-/// calls this macro, and also passes the version and the name of its crate.
+/// calls this macro, also with the version and the name of the crate.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expand = |call: Call| call.written().unwrap_or_else(|| embed::kernels(&call));
     Call::parse(input).map_or_else(|error| error, expand)
 }
 
-/// Derives the trait `Parameter` of the crate `offload-gpu`, which has the documentation.
+/// Derives the trait `Parameter`; the crate `offload-gpu` has the documentation.
 #[cfg(feature = "macros")]
 #[proc_macro_derive(Parameter, attributes(offload))]
 pub fn parameter(input: TokenStream) -> TokenStream {

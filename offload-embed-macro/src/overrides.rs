@@ -1,15 +1,15 @@
-//! Types of a program in the places of kernels' structs: `use crate::Particle as Particle`.
+//! Types of a program that replace kernels' structs: `use crate::Particle as Particle`.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Error, Result, Token};
 
-/// A type of the program, and the struct whose place it takes.
+/// A type of the program, and the struct that it replaces.
 pub(crate) struct Override {
     pub(crate) path: TokenStream,
-    /// The module of the struct, by its name in Rust; `None` if it is in any module.
+    /// The name in Rust of the struct's module; `None` for all modules.
     pub(crate) module: Option<Ident>,
-    /// The name that the struct has in Rust without this type.
+    /// The name of the struct in Rust.
     pub(crate) name: Ident,
 }
 
@@ -28,11 +28,11 @@ impl Override {
                 TokenTree::Punct(punct) if punct.as_char() == '>' => {
                     depth = depth.saturating_sub(1);
                 }
-                // The parameters of a generic type are any types.
+                // The parameters of a generic type may be any types.
                 _ if depth > 0 => {}
                 TokenTree::Ident(ident) => last = Some(ident.clone()),
                 TokenTree::Punct(punct) if [':', '$'].contains(&punct.as_char()) => last = None,
-                // A path that another macro passes on.
+                // A path from a different macro.
                 TokenTree::Group(group) if group.delimiter() == Delimiter::None => last = None,
                 _ => return Err(Error::new(token.span(), FORM)),
             }

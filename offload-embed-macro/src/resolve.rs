@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 /// The variable that makes development builds read packs from disk.
 const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
-/// Finds the index of the pack `name`, which the package's build script left in `OUT_DIR`. The
-/// pack's other files are in the same folder.
+/// Finds the index of the pack `name` in `OUT_DIR`. The pack's other files are in the same folder.
 pub(crate) fn index(name: &str) -> Result<PathBuf, Error> {
     if name.is_empty() {
         return Err(Error::NoName);
@@ -27,7 +26,7 @@ pub(crate) fn index(name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Whether the environment requests that development builds read packs from disk.
+/// Whether the variable for reading packs from disk is set.
 pub(crate) fn from_disk() -> Result<bool, Error> {
     match env::var_os(FROM_DISK) {
         None => Ok(false),
@@ -39,7 +38,7 @@ pub(crate) fn from_disk() -> Result<bool, Error> {
     }
 }
 
-/// The description of the library with a pack, as the build script has written it.
+/// The description of the library with a pack, as the build script wrote it.
 pub(crate) struct Library<'a> {
     pub(crate) path: PathBuf,
     pub(crate) size: u64,

@@ -1,8 +1,7 @@
-//! Suggestions for a misspelt name. The twenty lines of `distance` are here because a crate for
-//! them (strsim) would be one more to compile in each user's build. No crate depends on
-//! offload-tools, so offload-tools uses strsim.
+//! Suggestions for a misspelt name. `distance` avoids a dependency (strsim) that each user's build
+//! would have to compile. offload-tools, on which no crate depends, uses strsim.
 
-/// Returns the closest name, if at most a third of it differs.
+/// Returns the closest name, if it differs in at most a third of its characters.
 pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<&'a str> {
     let mut closest: Option<(usize, &str)> = None;
     for name in names {
@@ -16,11 +15,11 @@ pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
-/// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
+/// Returns the number of characters to insert, remove or replace to turn `from` into `to`.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each prefix of `to`, the number of changes that turn the characters of `from` so far into
-    // this prefix.
+    // For each prefix of `to`, the number of changes that turn the characters of `from` read so far
+    // into the prefix.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -1,13 +1,13 @@
-//! `include_kernels!` with the name of a pack alone: the build script has written the code. This
-//! module needs no other crate, because most programs need nothing else of the macros.
+//! `include_kernels!` with only the name of a pack: the build script has written the code. This
+//! module depends on no other crate, because most programs need only this part of the macros.
 
 use crate::error::Error;
 use crate::resolve::{self, Library};
 use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
 
-/// The version of the interface between expansions and the crate `offload-gpu`, which passes the
-/// version of its own interface, `__expansion`, and the macro compares the two.
+/// The version of the interface between expansions and `__expansion` of `offload-gpu`. That crate
+/// passes its version to the macro, which compares the two.
 pub(crate) const EXPANSION: u32 = 4;
 
 /// A call of a macro of the crate `offload-gpu`.
@@ -19,9 +19,9 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Reads `@ <version> <crate>;`, which the crate puts before the user's tokens.
+    /// Reads `@ <version> <crate>;`, which the crate's macro puts before the user's tokens.
     ///
-    /// Returns an error, as tokens, if the crate has another version of the interface.
+    /// Returns an error as tokens if the crate has a different version of the interface.
     pub(crate) fn parse(input: TokenStream) -> Result<Self, TokenStream> {
         let mut tokens = input.clone().into_iter();
         if tokens.next().is_none_or(|token| token.to_string() != "@") {
@@ -42,7 +42,7 @@ impl Call {
         Ok(Self { expansion, tokens: tokens.collect() })
     }
 
-    /// Returns the code for a call with the name of a pack alone, or an error that points at the
+    /// Returns the code for a call with only the name of a pack, or an error that points at the
     /// name. Returns `None` for all other calls, and if packs are to be read from disk.
     pub(crate) fn written(&self) -> Option<TokenStream> {
         let mut tokens = self.tokens.clone().into_iter();
@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// Returns a string literal without escapes, which may be a fragment that another macro passes on.
+/// Returns a string literal without escapes, also inside a fragment from a different macro.
 fn literal(token: TokenTree) -> Option<Literal> {
     match token {
         TokenTree::Literal(literal) => {
@@ -81,9 +81,9 @@ fn literal(token: TokenTree) -> Option<Literal> {
     }
 }
 
-/// Returns the code that the build script has written. Its first line has the version of the crate
-/// that wrote it. If the pack was built, that line also describes its library: the name, the size,
-/// the offset of the pack, the section, and the first bytes of the pack in hexadecimal digits.
+/// Returns the code that the build script wrote. Its first line contains the version of the crate
+/// that wrote it and, if the pack was built, describes the library: the name, the size, the offset
+/// of the pack, the section, and the first bytes of the pack in hexadecimal digits.
 fn code(name: &str) -> Result<TokenStream, Error> {
     let path = resolve::index(name)?.with_extension("rs");
     let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;
@@ -118,7 +118,7 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     Ok(parsed(items))
 }
 
-/// Returns an error with its place. `tokens` are the path of the module that has `core`.
+/// Returns a compile error at this place. `tokens` are the path of the module that contains `core`.
 fn compile_error(mut tokens: TokenStream, message: &str, place: Span) -> TokenStream {
     tokens.extend(parsed("::core::compile_error!"));
     let message = TokenTree::from(Literal::string(message));

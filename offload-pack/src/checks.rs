@@ -1,7 +1,7 @@
 //! Checks of kernels on the CPU: their names, their variables, and the description in an image.
 //!
-//! A build script with `OFFLOAD_CPU_CHECK` makes an image that checks its kernels with a sanitizer.
-//! offload-gpu loads such an image, and `cargo offload test` starts programs with it.
+//! With `OFFLOAD_CPU_CHECK`, a build script makes an image that checks its kernels with a
+//! sanitizer. offload-gpu loads such images, and `cargo offload test` runs programs with them.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -10,14 +10,14 @@ use core::fmt;
 
 /// The environment variables of checks.
 pub mod variables {
-    /// The check of images for the CPU. Build scripts read it.
+    /// The check in images for the CPU; read by build scripts.
     pub const CHECK: &str = "OFFLOAD_CPU_CHECK";
-    /// The only check to report, of an image that makes two. `offload/check_reports.h` reads it.
+    /// Which check to report if an image makes two; read by `offload/check_reports.h`.
     pub const CHECK_ONLY: &str = "OFFLOAD_CPU_CHECK_ONLY";
-    /// The number of lanes in a warp of images for the CPU, 32 or 64. Build scripts read it.
+    /// The number of lanes in a warp in images for the CPU, 32 or 64; read by build scripts.
     pub const LANES: &str = "OFFLOAD_CPU_LANES";
-    /// The file that gets a line for each launch. If it is set, checked images also write records
-    /// of findings (`offload/check_reports.h`).
+    /// The file that gets a line for each launch. Checked images also write records of findings to
+    /// it (`offload/check_reports.h`).
     pub const LOG: &str = "OFFLOAD_CPU_LOG";
     /// The [`Order`](super::Order) of blocks and threads.
     pub const ORDER: &str = "OFFLOAD_CPU_ORDER";
@@ -45,8 +45,8 @@ impl Check {
     const EACH: &'static [Self] =
         &[Self::Memory, Self::Races, Self::Undefined, Self::MemoryAndUndefined];
 
-    /// The checks of the two images that `all` means. ThreadSanitizer cannot be in one image with
-    /// AddressSanitizer.
+    /// The checks of the two images for `all`: ThreadSanitizer and AddressSanitizer cannot be in
+    /// the same image.
     const ALL: &'static [Self] = &[Self::MemoryAndUndefined, Self::Races];
 
     /// Returns the check's name in variables and arguments.
@@ -65,8 +65,7 @@ impl Check {
         Self::EACH.iter().copied().find(|check| check.name() == name)
     }
 
-    /// Returns the checks that a word requests: the one of this name, or those of `all`. Each needs
-    /// a separate image.
+    /// Returns the checks with this name, or those for `all`. Each needs a separate image.
     #[inline]
     pub fn requested(word: &str) -> Option<&'static [Self]> {
         match word {
@@ -85,7 +84,7 @@ impl Check {
         }
     }
 
-    /// Returns the check of the image, among those of `all`, that makes this check.
+    /// Returns the check of the image for `all` that includes this check.
     pub fn of_image(self) -> Self {
         if self == Self::Races { Self::Races } else { Self::MemoryAndUndefined }
     }
@@ -93,10 +92,10 @@ impl Check {
     /// Returns the variable with the sanitizer's options, and the options that kernels need.
     pub fn sanitizer_options(self) -> (&'static str, &'static str) {
         match self {
-            // Leaks do not come from kernels.
+            // Kernels cause no leaks.
             Self::Memory | Self::MemoryAndUndefined => ("ASAN_OPTIONS", "detect_leaks=0"),
-            // The shared memory of a block reuses addresses of earlier blocks. By default,
-            // ThreadSanitizer would report only one race for each address.
+            // By default, ThreadSanitizer reports only one race for each address, but the shared
+            // memory of blocks reuses addresses.
             Self::Races => {
                 ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0")
             }
@@ -105,14 +104,14 @@ impl Check {
     }
 }
 
-/// The description of a sanitizer, in a text among the bytes of a checked image.
+/// The description of a sanitizer, a text in a checked image.
 ///
 /// Source: `offload_cpu_check` in `offload/checks.cpp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedImage {
     /// The check that the image makes.
     pub check: Check,
-    /// The libraries that must be loaded into a program before all others, with colons between.
+    /// The libraries that must be loaded before all others, separated by colons.
     pub libraries: String,
     /// The program with which the sanitizer finds source lines; empty if it uses none.
     pub symbolizer: String,
@@ -131,7 +130,7 @@ impl fmt::Display for CheckedImage {
 }
 
 impl CheckedImage {
-    /// Returns the descriptions in an image with the images that they describe: this image, and
+    /// Returns the descriptions in an image, each with the image that it describes: this image, and
     /// then images inside it.
     #[inline]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
@@ -167,7 +166,7 @@ impl CheckedImage {
     }
 }
 
-/// Returns the bytes after their size, which is a 64-bit number.
+/// Returns the bytes that follow their size, a 64-bit number.
 #[inline]
 fn sized(bytes: &[u8]) -> Option<&[u8]> {
     let (size, bytes) = bytes.split_first_chunk::<{ size_of::<u64>() }>()?;
@@ -251,7 +250,7 @@ mod tests {
             let expected = [(checked.clone(), &*image), (other_checked.clone(), &*other)];
             assert_eq!(CheckedImage::all(&image), expected);
         }
-        // The size is more than there is.
+        // The size exceeds the remaining bytes.
         inside.truncate(inside.len() - 1);
         assert_eq!(CheckedImage::all(&inside).len(), 1);
     }

@@ -12,10 +12,10 @@
 //! | feature | adds |
 //! |---|---|
 //! | `expansion` | [`expansion`], writing of a [`pack_index`], sizes of types: for build scripts and macros |
-//! | `images` | the index's kernels from those that an image records; enables `expansion` |
+//! | `images` | conversion of the kernels that an image records to kernels of the index; enables `expansion` |
 //!
 //! No feature is on by default. Functions that read an index are `#[inline]`, so that only the few
-//! programs that read one compile them.
+//! programs that call them compile them.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The index of a pack: the build script's facts about it, for the macro that embeds it. The index
-//! is a text file in `OUT_DIR`:
+//! The index of a pack, which describes the pack to the macro that embeds it. The build script
+//! writes the index to `OUT_DIR` as a text file:
 //!
 //! ```text
 //! offload-pack 10
@@ -26,20 +26,18 @@
 //! kernels unknown
 //! ```
 //!
-//! The images of a module follow its `module` line. In a pack of bundles, `bundle` and the bundle's
-//! offset in bytes come before the images. In a compressed pack, `stream` also comes before the
-//! images. After this word are the offset and size in bytes of the module's stream, its
-//! decompressed size, and `zstd` or `zlib`. In such a pack, the offsets of images count from the
-//! start of the decompressed stream. An `image` line has the target, offset and size in bytes in
-//! the pack, the origin, the kind and its details. The names of its kernels follow, or the line
-//! `kernels unknown`. In a kernel's name, a backslash, TAB and line ends are `\\`, `\t`, `\n` and
-//! `\r`. A kernel's name is followed by the limits of its launches, then by the offset and size in
-//! bytes of each argument with its type. Limits and arguments are present only if the image records
-//! them. A module's images are followed by its kernels' signatures, in the lines of the module
-//! `signature`. If the build could not read the signatures, `signatures-unknown` and the reason
-//! replace them. A
-//! pack that was not built has `absent` and the reason after `name`. After the reason, the index
-//! has `compressed` if the pack would be compressed, and then the pack's modules without images.
+//! The images of a module follow its `module` line. In a pack of bundles, `bundle` with the
+//! bundle's offset in bytes precedes the images. In a compressed pack, `stream` precedes them, with
+//! the offset and size in bytes of the module's stream, its decompressed size, and `zstd` or
+//! `zlib`; offsets of images then count from the start of the decompressed stream. An `image` line
+//! contains the target, the offset and size in bytes in the pack, the origin, and the kind with its
+//! details. The image's kernels follow, or the line `kernels unknown`. In names of kernels, a
+//! backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. After a kernel's name come
+//! the limits of its launches, and the offset and size in bytes of each argument with its type, if
+//! the image records them. The signatures of a module's kernels follow its images, in the lines of
+//! the module `signature`. If the build could not read them, `signatures-unknown` and the reason
+//! replace them. If the pack was not built, `absent` and the reason follow `name`, then
+//! `compressed` if the pack would be compressed, and then the pack's modules without images.
 
 mod interface;
 mod kernel;
@@ -68,26 +66,27 @@ use offload_format::section::DeviceSection;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
-/// The version of the index's format: build script, macro and `offload-gpu` have to agree on it.
+/// The version of the index's format, which must be the same in build script, macro and
+/// `offload-gpu`.
 const VERSION: u32 = 10;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
-    /// Name of the pack.
+    /// The name of the pack.
     pub name: String,
     /// The name of the static library that contains the pack, without `lib` and `.a`.
     pub library: String,
-    /// Size of the library in bytes.
+    /// The size of the library in bytes.
     pub library_size: u64,
-    /// Offset in bytes of the pack from the start of the library.
+    /// The offset in bytes of the pack from the start of the library.
     pub library_offset: u64,
     /// The symbol whose bytes are the pack.
     pub symbol: String,
     /// The section that the pack is linked into.
     pub section: DeviceSection,
-    /// Size of the pack in bytes.
+    /// The size of the pack in bytes.
     pub size: u64,
     /// The modules, in file order.
     pub modules: Vec<IndexModule>,
@@ -117,17 +116,17 @@ impl PackIndex {
 pub struct IndexModule {
     /// The module's name.
     pub name: String,
-    /// Offset in bytes of the module's bundle from the start of the pack; `None` if the pack has no
-    /// bundles or this module has no images.
+    /// The offset in bytes of the module's bundle from the start of the pack; `None` if the pack
+    /// has no bundles or the module has no images.
     pub bundle: Option<u64>,
     /// The place of the module's stream, if the pack is compressed.
     pub stream: Option<IndexStream>,
     /// The module's images, in file order.
     pub images: Vec<IndexImage>,
-    /// The signatures of its kernels, as far as a source has them.
+    /// The signatures of its kernels, as far as sources contain them.
     pub signatures: Signatures,
-    /// The reason why the build could not read the signatures; `None` if it read them
-    /// or if no source has any.
+    /// The reason why the build could not read the signatures; `None` if it read them or if there
+    /// are none.
     pub signatures_unknown: Option<String>,
 }
 
@@ -140,8 +139,7 @@ impl IndexModule {
     }
 }
 
-/// The place of a module's compressed content in a pack, and its sizes. Sizes and offset are in
-/// bytes.
+/// The place of a module's compressed content in a pack. Sizes and offset are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -157,9 +155,9 @@ pub struct IndexStream {
 /// One image of a pack, as the index describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
-    /// Canonical name of the target.
+    /// The canonical name of the target.
     pub target: String,
-    /// Offset in bytes from the start of the pack; in a compressed pack, in the module's
+    /// The offset in bytes from the start of the pack or, in a compressed pack, of the module's
     /// decompressed stream.
     pub offset: u64,
     /// Size in bytes.
@@ -168,7 +166,7 @@ pub struct IndexImage {
     pub origin: Origin,
     /// The kind of the image.
     pub kind: PackImageKind<String>,
-    /// The image's kernels in alphabetical order; `None` if they are not known.
+    /// The image's kernels in alphabetical order; `None` if unknown.
     pub kernels: Option<Vec<IndexKernel>>,
 }
 
@@ -177,8 +175,7 @@ pub struct IndexImage {
 pub enum Origin {
     /// Compiled by this build.
     Compiled,
-    /// Taken from the package's prebuilt set, because the inputs that the set records match the
-    /// inputs of this build.
+    /// Taken from the package's prebuilt set, whose recorded inputs match the inputs of this build.
     Prebuilt,
     /// Taken from a file that build.rs lists, or that the program embeds by its path.
     Supplied,
@@ -195,7 +192,7 @@ impl fmt::Display for Origin {
 }
 
 impl IndexImage {
-    /// Returns the kernel of this name, if the image is known to have it.
+    /// Returns the kernel with this name, if the image is known to have it.
     #[inline]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
@@ -210,7 +207,7 @@ pub enum Index {
     Built(PackIndex),
     /// The pack was not built.
     Absent {
-        /// Name of the pack.
+        /// The name of the pack.
         name: String,
         /// The reason why the pack was not built.
         why: String,
@@ -232,9 +229,9 @@ pub enum IndexError {
         /// The line.
         text: String,
     },
-    /// The index is of another version than this crate reads.
+    /// The index has a version that this crate does not read.
     Version {
-        /// The version, as the index has it.
+        /// The version in the index.
         found: String,
     },
 }
@@ -257,7 +254,7 @@ impl fmt::Display for IndexError {
 
 impl core::error::Error for IndexError {}
 
-/// Reads an index as [`Index::parse`] does, compiled once for build script and macro.
+/// Reads an index like [`Index::parse`], but is compiled only once for build script and macro.
 #[cfg(feature = "expansion")]
 impl FromStr for Index {
     type Err = IndexError;
@@ -284,7 +281,7 @@ impl Index {
         }
     }
 
-    /// Whether the pack is compressed, or would be.
+    /// Whether the pack is, or would be, compressed.
     #[inline]
     pub fn is_compressed(&self) -> bool {
         match self {

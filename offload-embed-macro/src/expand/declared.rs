@@ -1,5 +1,5 @@
-//! Kernels that the program declares: signatures with names of the program's types, and checks of
-//! the declarations against the records of each image.
+//! Kernels that the program declares: signatures with the program's types, and checks of the
+//! declarations against each image's records.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
@@ -13,10 +13,10 @@ use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
-/// Returns the kernels that the program declares in a module, and the items of the program's scope
-/// to which their code refers.
+/// Returns the kernels that the program declares in a module, and the items in the program's scope
+/// that their code uses.
 ///
-/// Returns an error if no image has a kernel, or if an image has another number of arguments.
+/// Returns an error if no image has a kernel, or if an image has a different number of arguments.
 pub(super) fn of(
     expansion: &TokenStream,
     module: &IndexModule,
@@ -40,7 +40,7 @@ pub(super) fn of(
     Ok((all, items))
 }
 
-/// Returns the kernel with types that are names of the program's scope.
+/// Returns the kernel with types that are names in the program's scope.
 fn declared(kernel: &Declaration) -> Declared {
     let Declaration { attributes, name, parameters, .. } = kernel;
     let types = parameters.iter().enumerate().map(|(at, parameter)| {
@@ -64,13 +64,12 @@ fn declared(kernel: &Declaration) -> Declared {
     Declared { signature, attributes: attributes.to_string() }
 }
 
-/// Returns the name of the type of a parameter, counted from 0.
+/// Returns the name for the type of a parameter, counted from 0.
 fn alias(kernel: &Declaration, at: usize) -> Ident {
     format_ident!("__offload_type_{}_of_{}", at + 1, kernel.name.unraw())
 }
 
-/// Returns types with the names of kernels and parameters: the compiler shows these types in
-/// messages.
+/// Returns types with the names of kernels and parameters, which the compiler shows in messages.
 fn markers(kernels: &[&Declaration]) -> TokenStream {
     let names = kernels.iter().map(|kernel| marker(&kernel.name));
     let mut parameters: Vec<Ident> = Vec::new();
@@ -97,7 +96,7 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Returns the types of a kernel's parameters, their layout, and checks of them.
+    /// Returns the types of a kernel's parameters, their layout, and their checks.
     fn items(&self, kernel: &Declaration, declared: &Declared) -> Result<TokenStream> {
         self.check_name(kernel)?;
         let symbol = &declared.signature.symbol;
@@ -133,7 +132,7 @@ impl Program<'_> {
         let checks = parameters.iter().enumerate().map(|(at, parameter)| {
             let (number, at) = (Literal::usize_unsuffixed(at + 1), Literal::usize_unsuffixed(at));
             let text = parameter.name.unraw().to_string();
-            // A message about a failed check points at the parameter's type.
+            // Messages about failed checks point at the parameter's type.
             let (start, end) = ends(&parameter.ty);
             let arguments = quote! {
                 &#expansion::Declaration {
@@ -157,7 +156,7 @@ impl Program<'_> {
         })
     }
 
-    /// Returns an error if images are known, and none has the kernel.
+    /// Returns an error if the images are known, but none has the kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
         let (mut is_known, mut names) = (false, Vec::new());
@@ -187,8 +186,8 @@ impl Program<'_> {
     }
 }
 
-/// Returns whether a type is mutable if it is a pointer to `c_void`; `None` for all other types.
-/// For such a pointer, a pointer to any type may be passed.
+/// For a pointer to `c_void`, which accepts pointers to any type, returns whether it is mutable;
+/// `None` for all other types.
 fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
     let is =
@@ -205,8 +204,8 @@ fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     is_void.then(|| is(mutability, "mut"))
 }
 
-/// Returns a call of a function that checks something at compile time. The compiler's message about
-/// a failed check points from the first span to the second one.
+/// Returns a call of a function that runs a check at compile time. If it fails, the compiler's
+/// message points at the code from the first span to the second.
 pub(super) fn checked(
     expansion: &TokenStream,
     function: &str,
@@ -221,15 +220,15 @@ pub(super) fn checked(
     quote! { const _: () = #call #group; }
 }
 
-/// Returns an identifier for an item that represents a name in messages. The identifier has the
-/// span of the macro's call, not that of a name in the user's source.
+/// Returns an identifier for an item that represents a name in messages. Its span is the macro
+/// call, not the name in the user's source.
 fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());
     marker
 }
 
-/// Returns an error if the image has another number of arguments than is declared.
+/// Returns an error if the image's number of arguments differs from the declaration.
 fn check_count(
     kernel: &Declaration,
     symbol: &str,

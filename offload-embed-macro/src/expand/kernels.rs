@@ -1,5 +1,5 @@
-//! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters
-//! are known.
+//! The expansion of `include_kernels!`: the pack, and a function for each kernel with known
+//! parameters.
 
 use super::overrides::{self, Module};
 use super::{declared, form, parsed};
@@ -26,8 +26,8 @@ pub(crate) struct Pack<'a> {
 /// Returns the items for a pack. Kernels that the program declares replace their known signatures.
 /// `hidden` is the path of the hidden module of the crate `offload-gpu`.
 ///
-/// Returns an error if a declared kernel is not in the pack, or has another number of parameters
-/// there.
+/// Returns an error if a declared kernel is not in the pack, or has a different number of
+/// parameters there.
 pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,

@@ -1,8 +1,9 @@
-//! The expansion: from the facts about a pack to tokens.
+//! Generates the tokens of the expansion.
 //!
 //! offload-pack's module `expansion` writes most of the code as text, in which `__offload` is the
-//! hidden module of the crate `offload-gpu`. The code contains no unsafe code, except the block of
-//! the user's option `unsafe(cpu)`. Macros of the crate `offload-gpu` (`placement`) contain it.
+//! hidden module of the crate `offload-gpu`. The expansion contains no unsafe code, except the
+//! block of the user's option `unsafe(cpu)`: all other unsafe code is in macros of `offload-gpu`
+//! (`placement`).
 
 mod declared;
 mod kernels;
@@ -26,8 +27,8 @@ pub(crate) struct Embedded {
     pub(crate) value: TokenStream,
 }
 
-/// Returns an expression of type `KernelPack`, for a pack that the build script made or left out.
-/// If `from_disk` is a folder, development builds read the pack from it.
+/// Returns an expression of type `KernelPack` for a pack of the build script, built or not. If
+/// `from_disk` is a folder, development builds read the pack from it.
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> String {
     let form = form(options, index.is_compressed());
     let (mut more, is_registered) = (String::new(), options.register.is_some());
@@ -44,8 +45,8 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }
     let linked = expansion::pack(index, form, &more, is_registered);
     match (index, from_disk) {
-        // With the option `register`, HIP's runtime registers the bundles in the program, so the
-        // pack cannot be read from disk.
+        // With the option `register`, the bundles have to be in the program, so the pack cannot be
+        // read from disk.
         (Index::Built(pack), Some(folder)) if !is_registered => {
             let on_disk = on_disk(pack, form, folder);
             format!(
@@ -58,16 +59,16 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }
 }
 
-/// Returns the type parameter of `KernelPack`: `Compressed` for a pack that is compressed or must
-/// be treated as compressed, otherwise `Plain`.
+/// Returns the type parameter of `KernelPack`: `Compressed` if the pack is compressed or the option
+/// is set, otherwise `Plain`.
 fn form(options: &Options, is_compressed: bool) -> &'static str {
     if is_compressed || options.compressed.is_some() { "Compressed" } else { "Plain" }
 }
 
-/// Returns a pack that is read when the program first uses it.
+/// Returns a pack that is read on first use.
 fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
-    // The program compares this index with the files that it reads.
+    // The program compares this index with the one that it reads.
     let index = Index::Built(pack.clone()).to_string();
     let tables = expansion::tables(&pack.modules, false);
     format!(
@@ -80,15 +81,15 @@ fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     )
 }
 
-/// Returns the entry of a pack in the program's list of packs. The entry refers to the pack. The
-/// list therefore has only packs that are in the program anyway.
+/// Returns the entry of a pack in the program's list. The entry keeps the pack in the program, so
+/// only packs with `retain` are listed.
 pub(crate) fn listed(name: &str, pack: &str) -> String {
     let room = name.len().next_multiple_of(8);
     format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
 }
 
-/// Parses the text with rustc's own parser: the parser of proc-macro2 is not optimized in
-/// development builds. Passing tokens one by one takes several times as long there.
+/// Parses the text with rustc's own parser. In development builds, proc-macro2's parser is not
+/// optimized, and passing tokens one by one takes several times as long.
 pub(crate) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     if proc_macro::is_available() {

@@ -1,5 +1,5 @@
-//! Types of the program in the places of kernels' structs: names for them, and checks that they
-//! have the layouts of the structs.
+//! Types of the program that replace kernels' structs: names for the types, and checks that they
+//! have the structs' layouts.
 
 use super::declared::{checked, list};
 use crate::declaration::ends;
@@ -23,19 +23,19 @@ pub(super) struct Module<'a> {
 }
 
 impl Override {
-    /// Returns the name of the struct, and its module if the program names one.
+    /// Returns the name of the struct, with its module if the program names one.
     fn meant(&self) -> String {
         self.module.as_ref().map_or_else(String::new, |module| format!("{module}::"))
             + &self.name.unraw().to_string()
     }
 
-    /// Whether another type takes the place of this type's struct in some module.
+    /// Whether both types replace the same struct in some module.
     fn overlaps(&self, other: &Self) -> bool {
         let is_one = self.module.is_none() || other.module.is_none() || self.module == other.module;
         is_one && self.name.unraw() == other.name.unraw()
     }
 
-    /// Returns the struct in a module whose place this type takes.
+    /// Returns the struct that this type replaces in a module.
     fn record<'a>(&self, module: &'a Module<'_>) -> Option<&'a Record> {
         let is_possible = self.module.as_ref().is_none_or(|name| name == module.name);
         let mut records = module.of_index.signatures.records.iter().filter(|_| is_possible);
@@ -45,7 +45,8 @@ impl Override {
 
 /// Returns a name for each type of the program, and checks of the types.
 ///
-/// Returns an error if no kernel of the pack has such a struct, or if two types replace one.
+/// Returns an error if no kernel of the pack uses such a struct, or if two types replace the same
+/// struct.
 pub(super) fn items(
     pack: &str,
     overrides: &[Override],
@@ -65,7 +66,7 @@ pub(super) fn items(
             let Some(record) = ty.record(module) else { continue };
             let checks =
                 checks(ty, &alias, (record, &module.of_index.signatures.records), expansion);
-            // Most modules with this struct share a header.
+            // Most modules with this struct share a header, and so have equal checks.
             let text = checks.to_string();
             if !checked.contains(&text) {
                 checked.push(text);
@@ -79,11 +80,11 @@ pub(super) fn items(
     Ok(items)
 }
 
-/// Returns the types that take the places of structs in a module.
+/// Returns the types that replace structs in a module.
 pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<expansion::Override> {
     let replaced = overrides.iter().enumerate().filter_map(|(number, ty)| {
         let record = ty.record(module)?;
-        // The scope has the name already, by an import or a definition of the program's.
+        // The program has already imported or defined the name in this scope.
         let is_there = !module.is_nested && ty.path.to_string() == record.name;
         let ty = (!is_there).then(|| alias(number).to_string());
         Some(expansion::Override { record: record.name.clone(), ty })
@@ -91,12 +92,13 @@ pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<expa
     replaced.collect()
 }
 
-/// Returns the name of the type with this number, in the scope of the pack.
+/// Returns the name of the type with this number in the pack's scope.
 fn alias(number: usize) -> Ident {
     format_ident!("__offload_override_{number}")
 }
 
-/// Returns an error that lists structs, unless the parameters of the pack's kernels are not known.
+/// Returns an error that lists the structs, unless the parameters of the pack's kernels are
+/// unknown.
 fn check_name(pack: &str, ty: &Override, modules: &[Module<'_>]) -> Result<()> {
     if let Some(name) = &ty.module
         && !modules.iter().any(|module| name == module.name)
@@ -130,7 +132,7 @@ fn check_name(pack: &str, ty: &Override, modules: &[Module<'_>]) -> Result<()> {
     Err(Error::new(ty.name.span(), message))
 }
 
-/// Returns the checks of a type that takes the place of a struct.
+/// Returns the checks of a type that replaces a struct.
 fn checks(
     ty: &Override,
     alias: &Ident,
@@ -151,7 +153,7 @@ fn checks(
     let text: String = ty.path.to_string().split_whitespace().collect();
     let source_name = &record.source_name;
     let replaced = quote! { &#expansion::Override { path: #text, record: #source_name } };
-    // The compiler's message about a failed check points at the program's type.
+    // Messages about failed checks point at the program's type.
     let check = |function: &str, arguments: TokenStream| {
         checked(expansion, function, arguments, (start, end))
     };
@@ -168,7 +170,7 @@ fn checks(
     };
     let mut all = TokenStream::new();
     for field in record.content.fields().unwrap_or_default() {
-        // If the type has no field of this name, the compiler's message points at the type.
+        // If the type lacks this field, the compiler's message points at the type.
         let span = Span::call_site().located_at(start);
         let (name, place) = match field.name.strip_prefix("r#") {
             Some(keyword) => (keyword, Ident::new_raw(keyword, span)),
@@ -217,7 +219,7 @@ fn layout(ty: &Type, records: &[Record], expansion: &TokenStream) -> TokenStream
             }
             let bytes = record.and_then(|record| record.size).map_or(0, |size| size.bytes);
             let bytes = Literal::u64_unsuffixed(bytes);
-            // The content of other records is not known.
+            // The content of other records is unknown.
             let mut fields = TokenStream::new();
             for field in record.and_then(|it| it.content.fields()).unwrap_or_default() {
                 let offset = Literal::u64_unsuffixed(field.offset);
@@ -237,7 +239,7 @@ mod tests {
     use offload_pack::pack_index::Index;
     use syn::parse::Parser;
 
-    /// Returns the items of these types, for a pack with the modules `a` and `b`. In `b`, the
+    /// Returns the items for these types and a pack with the modules `a` and `b`. In `b`, the
     /// struct `Inner` in `P` is larger.
     fn items(overrides: &[&str]) -> Result<String> {
         let of_module = |name: &str, bytes: u32| {

@@ -1,5 +1,5 @@
-//! `register`: the data with which HIP's runtime registers the bundles before `main`, as in clang's
-//! objects.
+//! The option `register`: data that registers the bundles with HIP's runtime before `main`, as in
+//! clang's objects.
 
 use crate::sorted;
 use offload_format::section::SectionNames;
@@ -25,8 +25,8 @@ pub(crate) fn text(modules: &[IndexModule], pack: &str) -> String {
     format!("__offload::register_bundles! {{ {segment:?}, {pack}; {bundles} }}\n")
 }
 
-/// Returns the kernels of a module's images, each once. A name with a NUL is left out: HIP's
-/// runtime has no such kernels.
+/// Returns the kernels of a module's images, each once. Omits names with a NUL, which HIP's runtime
+/// cannot have.
 fn kernels(module: &IndexModule) -> Vec<&str> {
     let mut names = Vec::new();
     for image in &module.images {

@@ -1,4 +1,5 @@
-//! Errors of files that are given by their paths. Each message has the attempt, the fact and help.
+//! Errors of files that are given by their paths. Each message contains the attempt, the fact and
+//! advice.
 
 use crate::suggest;
 use std::fmt;
@@ -16,13 +17,12 @@ pub(super) enum Error {
     Variable(String),
     /// The compiler does not report where the macro is called.
     NoSourceFile,
-    /// The file cannot be read. The error has the other files in the folder, and advice for a path
-    /// of this form.
+    /// The file cannot be read. The error contains the other files in the folder, and advice for
+    /// this form of path.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file cannot be embedded; the error names the file's kind, or what is wrong with the
-    /// file.
+    /// The file cannot be embedded. The error contains the file's kind or its fault.
     Content { path: PathBuf, what: String },
-    /// The file has no image that a driver can load; the error lists its contents.
+    /// The file has no image that a driver can load. The error lists its contents.
     NoImage { path: PathBuf, left_out: Vec<String> },
 }
 

@@ -19,7 +19,7 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     // Drivers read PTX up to a NUL, so the expansion adds one.
     let is_text = file.is_ptx;
     let whole = size + u64::from(is_text);
-    // The section's names: for ELF and COFF, and for Mach-O.
+    // The section's name for ELF and COFF, and its name for Mach-O.
     let (placed, section) = match (&options.section, section_of(file.kind)) {
         (Some(name), _) => (format!("{0:?}, {0:?}", name.value()), name.value()),
         (None, Some(SectionNames { name, macho: (segment, section) })) => {
@@ -39,7 +39,7 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     let registered =
         options.register.map(|_| register::text(modules, "FILE.0")).unwrap_or_default();
     let tables = expansion::tables(modules, options.register.is_some());
-    // `include_bytes!` makes Cargo build the crate again when the file changes.
+    // `include_bytes!` makes Cargo rebuild the crate when the file changes.
     let items = parsed(&format!(
         "const BYTES: &[__offload::core::primitive::u8; {size}] = __offload::core::include_bytes!({path:?});\n\
          __offload::placed_file! {{ [{placed}] [{used}] FILE: {whole}, {align}, {content} }}\n\
@@ -53,7 +53,8 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     });
     let value = match &options.trusts_cpu {
         None => value,
-        // The block is the user's own, so the compiler refuses it under `forbid(unsafe_code)`.
+        // The block has the user's span, so that the compiler refuses it under
+        // `forbid(unsafe_code)`.
         Some(word) => {
             let mut block = Group::new(Delimiter::Brace, quote! { __offload::trusted(#value) });
             block.set_span(word.span());

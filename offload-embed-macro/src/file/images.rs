@@ -1,4 +1,4 @@
-//! The images of a file that is embedded as it is.
+//! The images of an embedded file.
 
 use offload_format::fat_file::FileKind;
 use offload_format::image::{ImageHeader, ImageKind, Kernels, unique_symbol};
@@ -14,8 +14,7 @@ const COMPRESSED: &str = "the file is compressed, and nothing of it is read when
 const FATBIN: &str =
     "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
 
-/// The maximum number of bytes that may be decompressed while a program is compiled: nothing is
-/// decompressed.
+/// The maximum number of bytes to decompress at compile time: none.
 const LIMIT: u64 = 0;
 
 /// The images in a file.
@@ -23,17 +22,17 @@ pub(super) struct Images<'a> {
     /// The file's name.
     name: &'a str,
     pub(super) modules: Vec<IndexModule>,
-    /// Images that no driver loads, in words.
+    /// Descriptions of images that no driver loads.
     pub(super) left_out: Vec<String>,
-    /// The reason why the images in the file are not known; `None` if they are known.
+    /// The reason why the file's images are unknown; `None` if they are known.
     pub(super) closed: Option<&'static str>,
-    /// The name of a unique symbol in an image for the CPU.
+    /// The name of a unique symbol (`STB_GNU_UNIQUE`) in an image for the CPU.
     pub(super) unique_symbol: Option<String>,
 }
 
 impl<'a> Images<'a> {
-    /// Reads the images of the file with this name. An error describes what is wrong with the file,
-    /// in words that follow its path.
+    /// Reads the images of the file with this name. The error describes the problem in words that
+    /// follow the file's path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(ContainerKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
@@ -46,8 +45,8 @@ impl<'a> Images<'a> {
         };
         for problem in &inventory.problems {
             match problem.error.kind() {
-                // A compressed bundle of version 1 does not record its size, so its end is known
-                // only after decompression.
+                // A compressed bundle of version 1 does not record its size, so its end is unknown
+                // without decompression.
                 ErrorKind::LimitExceeded { .. }
                 | ErrorKind::NotBuiltIn { .. }
                 | ErrorKind::UnsupportedCompression { .. } => images.closed = Some(COMPRESSED),
@@ -81,7 +80,7 @@ impl<'a> Images<'a> {
         Ok((kind, images))
     }
 
-    /// Returns the number of the module of this name.
+    /// Returns the number of the module with this name.
     fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
         let found = self.modules.iter().position(|module| module.name == name);
         found.unwrap_or_else(|| {
@@ -108,7 +107,7 @@ impl<'a> Images<'a> {
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
         let is_ptx = kind.is_ptx();
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
-        // The expansion adds the NUL after a PTX file, so the file needs none.
+        // A PTX file needs no NUL, since the expansion adds one.
         let ends =
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
@@ -128,8 +127,7 @@ impl<'a> Images<'a> {
             ));
         }
         let kernels = if kind.vendor().is_gpu() { kernels(data) } else { None };
-        // The NUL after PTX may be in the file, but is not part of the image: a pack may end with
-        // it.
+        // The file may contain the NUL after PTX, which is not part of the image.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
         let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
         self.modules[module].images.push(image);
@@ -144,8 +142,8 @@ impl<'a> Images<'a> {
         data: &[u8],
     ) -> Option<(String, PackImageKind<String>)> {
         let named = image.target_id.as_deref();
-        // In bundles, the host's code is only for compilers. In an offload binary, the host's code
-        // is a shared object, the image for the CPU.
+        // In bundles, host code is only for compilers; in an offload binary, it is a shared object,
+        // the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
         let whom = named.unwrap_or("a target that is not named");
         let header = match ImageHeader::parse(data) {
@@ -163,7 +161,7 @@ impl<'a> Images<'a> {
             }
             (Some(kind @ PackImageKind::SpirV { .. }), target) => {
                 let own = IntelArch::Spirv64.name();
-                // A bare file names no target.
+                // A file without a container names no target.
                 match (target, SpirvModule::why_not_launched(data)) {
                     (Some(target), _) if target != own => format!("SPIR-V for {target}"),
                     (_, Some(why)) => format!("a file that {why}"),
@@ -175,7 +173,7 @@ impl<'a> Images<'a> {
                 "a code object for a processor that is not known".to_owned()
             }
             (Some(kind), _) if triple.is_some() => {
-                // Files that cannot be read are left to the system's loader.
+                // Leave unreadable files to the system's loader.
                 if let Ok(Some(symbol)) = unique_symbol(data) {
                     let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
                     self.unique_symbol = Some(symbol);
@@ -221,7 +219,7 @@ fn image(file: &[u8]) -> Result<ContainerKind, String> {
             return SpirvModule::why_not_launched(file).map_or(Ok(ContainerKind::Raw), Err);
         }
         Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(ContainerKind::Raw),
-        // Each kind that drivers do not load has its own message.
+        // Each kind that drivers do not load has a separate message.
         Ok(ImageKind::Bitcode) => {
             "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
         }

@@ -1,9 +1,9 @@
-//! A file that is embedded by its path: its place and its images.
+//! Embeds a file by its path.
 //!
-//! | module | has |
+//! | module | contents |
 //! |---|---|
-//! | this one | the path of the file; the section and the alignment of each kind of file |
-//! | `images` | which contents are embedded: containers, and images without one, as cubins and PTX |
+//! | this module | the path of the file; the section and the alignment of each kind of file |
+//! | `images` | which contents can be embedded: containers, and images without a container, such as cubins and PTX |
 //! | `section` | names of sections that a user chooses |
 //! | `options` | which options fit the file |
 //! | `expand` | the expansion |
@@ -32,8 +32,8 @@ use syn::LitStr;
 
 /// Reads the file at the path that the user wrote, and returns the expression that embeds it.
 pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded> {
-    // A path is relative to the source file of its literal. The call of this macro is in another
-    // file, of the crate `offload-gpu`.
+    // A path is relative to the source file with its literal. The macro call itself is in a file of
+    // the crate `offload-gpu`.
     let source = path.span().unwrap().local_file();
     let file = read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
@@ -48,13 +48,13 @@ struct File {
     /// The file's name without its extension.
     name: String,
     size: u64,
-    /// The kind of the file; `Bundle` of compressed bundles, too.
+    /// The kind of the file; `Bundle` also for compressed bundles.
     kind: ContainerKind,
     is_ptx: bool,
     modules: Vec<IndexModule>,
-    /// The reason why the images are not known; `None` if they are known.
+    /// The reason why the images are unknown; `None` if they are known.
     closed: Option<&'static str>,
-    /// The name of a symbol in an image for the CPU that other images would share.
+    /// The name of a symbol in an image for the CPU that all loaded images would share.
     unique_symbol: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl File {
     fn align(&self) -> u64 {
         match self.kind {
             ContainerKind::Bundle => DeviceSection::HipFatbin.align(),
-            // Some runtimes map AMD's code objects in pages.
+            // Some runtimes map AMD's code objects by pages.
             ContainerKind::Raw if !self.is_ptx => bundle::HIP_ALIGN,
             _ => offload_binary::ALIGN,
         }
@@ -127,8 +127,8 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 
-/// Resolves a path, and returns the advice for such a path if the file is missing. The path is
-/// relative to the source file that calls the macro, absolute, or in a folder that Cargo names.
+/// Resolves a path, and returns advice in case the file is missing. The path is relative to the
+/// source file that calls the macro, absolute, or in a folder from a variable of Cargo.
 fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -147,7 +147,7 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     let source =
         source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
-    // Compilers report source paths relative to their working folder.
+    // The compiler reports source paths relative to its working folder.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
     Ok((path, "; paths are relative to the source file that this stands in"))
 }

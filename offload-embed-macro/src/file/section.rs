@@ -1,16 +1,16 @@
-//! Names of sections that users may choose.
+//! Checks the names of sections that users choose.
 //!
-//! The expansion puts a file into a section that the user chooses, even in a crate with
-//! `forbid(unsafe_code)`. So it must be a section whose bytes no linker, loader or runtime
-//! interprets. Functions in `.init_array` are called before `main`, and the unwinder trusts
-//! `.eh_frame`. Linkers define symbols for the ends of a section whose name is an identifier in C.
-//! So any crate can read the section as its own list.
+//! The expansion puts a file into the user's section even in a crate with `forbid(unsafe_code)`, so
+//! no linker, loader or runtime may interpret the section. For example, functions in `.init_array`
+//! are called before `main`, and the unwinder trusts `.eh_frame`. If a section's name is a C
+//! identifier, linkers define symbols for its ends, by which any crate may read the section as its
+//! own list.
 
 use super::section_of;
 use offload_format::inventory::ContainerKind;
 
-/// First words of the section names that ELF and COFF linkers, loaders, unwinders, debuggers and
-/// the runtimes of languages and vendors know. For example, `.init_array` starts with `init`.
+/// The first words of section names that have a meaning to ELF and COFF linkers, loaders,
+/// unwinders, debuggers, and the runtimes of languages and vendors: `init` for `.init_array`.
 /// [`device`] finds the vendors' sections that programs may choose.
 const TAKEN: [&str; 72] = [
     "00cfg",
@@ -87,7 +87,7 @@ const TAKEN: [&str; 72] = [
     "xdata",
 ];
 
-/// Segments of Mach-O programs that Apple's linker and loader know, and the vendors' segments.
+/// Mach-O segments that have a meaning to Apple's linker and loader, and the vendors' segments.
 const TAKEN_SEGMENTS: [&str; 11] = [
     "__AUTH",
     "__DATA",
@@ -102,8 +102,8 @@ const TAKEN_SEGMENTS: [&str; 11] = [
     "__TEXT",
 ];
 
-/// Returns the kind of file that tools expect in the section of this name; `None` if tools do not
-/// know the section.
+/// Returns the kind of file that tools expect in this section; `None` if tools do not know the
+/// section.
 pub(super) fn device(name: &str) -> Option<ContainerKind> {
     let kinds = [ContainerKind::Bundle, ContainerKind::OffloadBinary, ContainerKind::Fatbin];
     kinds.into_iter().find(|kind| {
@@ -114,8 +114,7 @@ pub(super) fn device(name: &str) -> Option<ContainerKind> {
     })
 }
 
-/// Checks that no linker, loader or runtime interprets the bytes in the section of this name; the
-/// error says what to do.
+/// Checks that no linker, loader or runtime interprets this section. The error contains advice.
 pub(super) fn check(name: &str) -> Result<(), String> {
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -126,8 +125,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     } else if let Some((segment, section)) =
         name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
     {
-        // A second comma is refused: the section's type, such as a list of functions to call, would
-        // follow it.
+        // Refuse a second comma: the section's type would follow it, such as a list of functions to
+        // call.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
                 "\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"
@@ -138,7 +137,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         let rest = name
             .strip_prefix('.')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        // A `$` is refused: for Windows linkers, the place within the section would follow it.
+        // Refuse a `$`: for Windows linkers, the position within the section would follow it.
         let rest = rest
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {

@@ -14,15 +14,15 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// The maximum number of parameters, in all kernels of sources together, up to which each kernel
-/// has separate traits. With separate traits, the compiler's messages can name the kernel.
+/// The maximum number of parameters of all kernels from sources for which each kernel has separate
+/// traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
-/// A note for packs with types of the program in the places of structs.
+/// A note for packs in which types of the program replace structs.
 const OF_OVERRIDE: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
                       `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
 
-/// The functions of kernels as Rust code, and the data for the code that these functions share.
+/// The functions of kernels as Rust code, and the data for their shared code.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
     images: &'a [IndexImage],
@@ -32,20 +32,20 @@ pub(super) struct Calls<'a> {
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
-    /// The layouts of arguments, each with the number of the function that stores its arguments.
+    /// The layouts of arguments, each with the number of the function that stores them.
     shapes: Vec<(Shape, usize)>,
     /// The lines of kernels for the function `named`, by the number of their layout.
     groups: Vec<String>,
-    /// The functions that store the arguments of instances of templates, in the order of kernels.
+    /// The functions that store the arguments of template instances, in the order of kernels.
     stored: Vec<Stored<'a>>,
     /// The types that generic functions return.
     wide: Vec<String>,
-    /// The traits of templates with the generic functions, and the implementations.
+    /// The traits of templates with the generic functions, and the traits' implementations.
     templates: (String, String),
 }
 
-/// A layout of kernel arguments. For each layout, one generated function stores all arguments. The
-/// texts are Rust code: numbers, or constants that the compiler computes.
+/// A layout of kernel arguments, for which one generated function stores all arguments. The texts
+/// are Rust code: numbers, or constants that the compiler computes.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// The name of the type that functions return.
@@ -57,9 +57,8 @@ struct Shape {
     has_buffer: String,
 }
 
-/// A trait for arguments of parameters with this number, name and size in bytes, whatever their
-/// type is. Instances of a template may have several sizes. The last text is a note for errors, or
-/// empty.
+/// A trait for arguments of parameters with this number, name and size in bytes, of any type. The
+/// size is `None` if instances of a template differ. The last text is a note for errors, or empty.
 type Trait<'a> = (usize, &'a str, Option<u64>, String);
 
 fn ident((number, name, bytes, _): &Trait<'_>) -> String {
@@ -67,8 +66,8 @@ fn ident((number, name, bytes, _): &Trait<'_>) -> String {
     format!("{name}_{number}_{bytes}")
 }
 
-/// Returns a note with the cast that a pointer to a vector such as `float4` needs if the program's
-/// buffer has numbers. rustc reads the note as a format string.
+/// Returns a note with the cast from a pointer to numbers, for a parameter that is a pointer to a
+/// vector such as `float4`. rustc reads the note as a format string.
 fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String> {
     let Type::Pointer { is_mutable, to } = ty else { return None };
     let Shared { name: vector, fields } = shared(to.record(records)?, records)?;
@@ -122,7 +121,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Adds the function of a kernel of a source. Returns false if it has none, because the size of
+    /// Adds the function of a kernel from a source. Returns false without a function if the size of
     /// a parameter is unknown.
     pub(super) fn add(&mut self, kernel: &'a Signature) -> bool {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
@@ -130,7 +129,7 @@ impl<'a> Calls<'a> {
         let Some(layout) = kernel.layout(records) else { return false };
         let mut all = Vec::new();
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
-            // A trait that several kernels share has parameters of different types.
+            // Shared traits have parameters of different types, so they have no such note.
             let note = if self.has_own_traits { cast(parameter, records) } else { None };
             let note = note.unwrap_or_default();
             let of_parameter = (at + 1, &*parameter.name, Some(size.bytes), note);
@@ -157,7 +156,7 @@ impl<'a> Calls<'a> {
         true
     }
 
-    /// Returns the bounds of parameters, each with its type, and adds their traits.
+    /// Returns the bounds of parameters, and adds their traits.
     fn bounds(&mut self, kernel: &'a str, parameters: Vec<(Trait<'a>, String)>) -> Vec<String> {
         let module = if self.has_own_traits { kernel } else { "any" };
         if self.has_own_traits || self.traits.is_empty() {
@@ -175,7 +174,7 @@ impl<'a> Calls<'a> {
         bounds
     }
 
-    /// Adds the generic function of a template, whose instances have functions.
+    /// Adds the generic function of a template, whose instances already have functions.
     pub(super) fn add_generic(&mut self, generic: &'a Generic<'a>) {
         let parameters = generic.parameters(&self.signatures.records);
         let (mut all, mut names) = (Vec::new(), Vec::new());
@@ -222,7 +221,8 @@ impl<'a> Calls<'a> {
         generic.write(text, instances, &parts);
     }
 
-    /// Adds the function of a kernel that the program declares. The compiler knows its types.
+    /// Adds the function of a kernel that the program declares, whose types only the compiler
+    /// knows.
     pub(super) fn add_declared(&mut self, kernel: &'a Declared) {
         let Declared { signature, attributes } = kernel;
         let Signature { symbol, name, place, parameters, .. } = signature;
@@ -308,7 +308,7 @@ impl<'a> Calls<'a> {
     /// functions, for errors of `named`.
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
-        // Modules of kernels are apart from types, since a kernel may have any name.
+        // Modules of kernels are separate from types, since a kernel may have any name.
         text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
         text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
@@ -383,7 +383,8 @@ impl<'a> Calls<'a> {
                 (String::new(), String::new(), String::new());
             let mut offsets = String::new();
             for (at, (offset, _)) in arguments.iter().enumerate() {
-                // Records may have any other name, and a generic parameter would hide them.
+                // Records may have any other name, and would be hidden by a generic parameter with
+                // that name.
                 let _ = write!(generics, "__offload_{at}: __offload::Passed,");
                 let _ = write!(parameters, ", a{at}: __offload_{at}");
                 let _ = write!(stores, "call.set({at}, a{at});");
@@ -443,9 +444,8 @@ fn is_ptx(image: &IndexImage) -> bool {
     image.kind.is_ptx()
 }
 
-/// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record the
-/// arguments. For PTX, the offsets must also be right in all machine code that drivers make from
-/// it.
+/// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record them.
+/// For PTX, this must hold for all machine code that drivers make from it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = arguments(image, symbol) else { return true };
     if layout.len() != recorded.len() {

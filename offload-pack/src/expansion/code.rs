@@ -6,11 +6,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The maximum number of arguments for which clippy does not warn.
+/// The maximum number of arguments without a warning by clippy.
 const FEW_ARGUMENTS: usize = 7;
 
-/// Returns the type that arguments of a parameter have. A pointer to any type may be passed for a
-/// pointer to `void`.
+/// Returns the type of arguments for a parameter. A pointer to any type may be passed for a `void`
+/// pointer.
 pub(super) fn argument_type(ty: &Type) -> String {
     match ty {
         Type::Pointer { is_mutable, to } if **to == Type::Void => {
@@ -20,8 +20,8 @@ pub(super) fn argument_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the Rust type of a parameter. Only there is `bool` Rust's type: in memory, it may be any
-/// byte.
+/// Returns the Rust type of a parameter. `bool` is Rust's type only by value: in memory, it may be
+/// any byte.
 pub(super) fn value_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::Bool) => "__offload::core::primitive::bool".to_owned(),
@@ -29,13 +29,13 @@ pub(super) fn value_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the type of an integer or a `bool`, or of another number that Rust has.
+/// Returns the Rust type of a scalar that Rust has.
 pub(super) fn value_name(scalar: Scalar) -> String {
     format!("__offload::core::primitive::{}", scalar.name())
 }
 
-/// Returns the attributes of a function with these parameters. They are only where they are needed:
-/// rustc takes some time for each attribute.
+/// Returns the attributes of a function with these parameters. Unneeded attributes are omitted,
+/// since each takes rustc some time.
 pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
     let mut has_uppercase = name.contains(char::is_uppercase);
     for parameter in &parameters {
@@ -47,7 +47,7 @@ pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
     format!("{many}{uppercase}")
 }
 
-/// Returns the attributes for the documentation of a function of a kernel with this comment.
+/// Returns the documentation attributes for the function of a kernel with this comment.
 pub(super) fn attributes(doc: &str, comment: &[String]) -> String {
     let has_links = comment.iter().any(|line| line.contains(['[', '<']));
     let links = if has_links {
@@ -58,7 +58,7 @@ pub(super) fn attributes(doc: &str, comment: &[String]) -> String {
     format!("#[doc = {doc:?}]{links}")
 }
 
-/// Returns the Rust type for a record's field or the target of a pointer. `__offload` is the hidden
+/// Returns the Rust type of a record's field or of a pointer's target. `__offload` is the hidden
 /// module of the crate `offload-gpu`.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
@@ -77,7 +77,7 @@ pub(super) fn memory_type(ty: &Type) -> String {
 }
 
 /// Returns the lines of a comment as documentation, followed by an empty line. Code blocks are
-/// marked as text, so that they are no Rust examples.
+/// marked as text, so that rustdoc does not test them.
 pub(super) fn documentation(comment: &[String]) -> String {
     let mut doc = String::new();
     let mut is_code = false;

@@ -1,7 +1,8 @@
-//! Rust code for a pack: the pack itself, a function for each kernel, and structs for the records
-//! among the parameters. `include_kernels!` and `include_offload!` put the code into a program.
+//! Generates Rust code for a pack: the pack itself, a function for each kernel, and structs for the
+//! records among the parameters. `include_kernels!` and `include_offload!` put the code into a
+//! program.
 //!
-//! [`of`] returns text such as this, which is shortened here:
+//! [`of`] returns text such as this (shortened):
 //!
 //! ```text
 //! pub static PACK: __offload::KernelPack<__offload::Plain> = { … };
@@ -20,19 +21,19 @@
 //! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = …;
 //! ```
 //!
-//! All other items of `__offload_items` are hidden from rustdoc, which documents private items of
-//! programs, too. rustdoc shows imports in public modules as if the functions were there.
+//! All other items of `__offload_items` are hidden from rustdoc, which also documents private items
+//! of programs. rustdoc shows imports in public modules as if the functions were defined there.
 //!
-//! The scope around the text has `__offload`, the hidden module of the crate `offload-gpu`. All
-//! types of the text are paths through this name, because a program may have its own `u8` or
-//! `core`. Functions are imports from a hidden module: a constant of the user's module would be a
-//! pattern in place of a parameter. Records are outside it, because the compiler shows their
-//! paths in messages. All names but those of a source begin with `__offload`, as no name from a
-//! source does.
+//! In the scope around the text, `__offload` is the hidden module of the crate `offload-gpu`. All
+//! types are paths through this name, because a program may define its own `u8` or `core`.
+//! Functions are imported from a hidden module, because a constant of the user's module with a
+//! parameter's name would be a pattern. Records are outside that module, because the compiler shows
+//! their paths in messages. All names that are not from a source begin with `__offload`; names from
+//! sources never do.
 //!
-//! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of
-//! the crate. Each function is small. Traits, the returned type and the code that stores arguments
-//! are shared.
+//! A pack may have thousands of kernels, whose functions rustc compiles in each build of the crate.
+//! The functions are therefore small: they share traits, returned types, and the code that stores
+//! arguments.
 
 mod calls;
 mod code;
@@ -53,31 +54,30 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
-/// The function in each module of kernels that finds a kernel by its name; no kernel's function may
-/// have this name.
+/// The function that finds a kernel by its name. No kernel's function may have this name.
 pub const NAMED: &str = "named";
 
-/// A kernel that a program declares. The code and its references are on the [module's page](self).
+/// A kernel that a program declares. The [module's page](self) describes the code.
 ///
-/// The scope around the code has a type for each name of a `Type::Record` in the signature, the
-/// kernel's [`layout`](Declared::layout), and the modules `__offload_kernels` and
-/// `__offload_parameters` with types for names in messages.
+/// The scope around the code contains a type for each `Type::Record` in the signature, the kernel's
+/// [`layout`](Declared::layout), and the modules `__offload_kernels` and `__offload_parameters`
+/// with types for names in messages.
 #[derive(Debug)]
 pub struct Declared {
-    /// The kernel with its parameters. The names are Rust's, and may be raw.
+    /// The kernel with its parameters. The names are Rust identifiers, and may be raw.
     pub signature: Signature,
     /// The attributes of the function, as Rust code.
     pub attributes: String,
 }
 
-/// A type of the program that takes the place of a record's struct. The code and its references
-/// are on the [module's page](self).
+/// A type of the program that replaces a record's struct. The [module's page](self) describes the
+/// code.
 #[derive(Debug)]
 pub struct Override {
     /// The record's name in Rust.
     pub record: String,
-    /// The name of the program's type in the scope around the code of the pack; `None` if it has
-    /// the record's name in the scope around the code of the module.
+    /// The name of the program's type in the scope around the pack's code; `None` if it has the
+    /// record's name in the scope around the module's code.
     pub ty: Option<String>,
 }
 
@@ -94,11 +94,11 @@ impl Declared {
     }
 }
 
-/// The contents of a program's call of the macro that change the code of a module. The code and its
-/// references are on the [module's page](self).
+/// The parts of a macro call that change the code of a module. The [module's page](self) describes
+/// the code.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Program<'a> {
-    /// The kernels that the program declares. They replace those of the sources.
+    /// The kernels that the program declares, which replace those from sources.
     pub declared: &'a [Declared],
     /// The types that replace structs.
     pub overrides: &'a [Override],
@@ -108,7 +108,7 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// Returns the code of `include_kernels!` with the name of a pack alone.
+/// Returns the code of `include_kernels!` for a call with only the name of a pack.
 pub fn of(index: &Index) -> String {
     let form = if index.is_compressed() { "Compressed" } else { "Plain" };
     let (name, modules, value) = (index.name(), index.modules(), pack(index, form, "", false));
@@ -134,14 +134,14 @@ pub fn of(index: &Index) -> String {
     text
 }
 
-/// Whether the code of a module is in a separate Rust module. The only module of a pack, and the
-/// module with the pack's name, need none.
+/// Whether the code of a module is in a separate Rust module. This is not needed for the only
+/// module of a pack, or for the module with the pack's name.
 pub fn is_nested(pack: &str, count: usize, module: &IndexModule) -> bool {
     count > 1 && module.name != pack
 }
 
-/// Returns an error, as Rust code, for a pack with a module whose kernels are unknown; otherwise an
-/// empty text. Without this error, each call of a kernel would be an error without the reason.
+/// Returns a compile error as Rust code if a module's kernels are unknown; otherwise an empty text.
+/// Without it, calls of kernels would not compile, but the message would lack the reason.
 pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let is_known =
         |module: &&IndexModule| module.images.iter().any(|image| image.kernels.is_some());
@@ -154,7 +154,7 @@ pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
          build; or declare the kernels: include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}). \
          include_offload!(\"{pack}\") embeds the pack without functions"
     );
-    // rustdoc reads no function bodies, so documentation needs no functions.
+    // rustdoc does not check function bodies, so documentation works without the functions.
     format!("#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}\n")
 }
 

@@ -1,5 +1,5 @@
-//! The items of a module: structs, functions, constants for kernels without a signature, and
-//! constants for variables.
+//! Generates the items of a module: structs, functions, and constants for variables and for kernels
+//! without a signature.
 
 use super::calls::Calls;
 use super::overrides::Overrides;
@@ -17,9 +17,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Returns the items of a module, as Rust code. If the module [`is_nested`](super::is_nested), they
-/// are for a Rust module inside the pack's. `form` is the name of the pack's form: `Plain` or
-/// `Compressed`.
+/// Returns the items of a module as Rust code. If the module [`is_nested`](super::is_nested), they
+/// belong in a separate Rust module. `form` is the pack's form: `Plain` or `Compressed`.
 pub fn items(
     module: &IndexModule,
     signatures: &Signatures,
@@ -29,7 +28,7 @@ pub fn items(
     form: &str,
 ) -> String {
     let Signatures { kernels: known, records, enumerations, variables } = signatures;
-    // The name of a kernel of a source may be that of the macro's own function.
+    // A kernel in a source may have the name of the macro's own function.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
         let mut free = function_name(NAMED);
@@ -112,8 +111,8 @@ pub fn items(
         let is_empty = record.is_empty();
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
-            // An import would also import the constant, and a constant is not a name of a
-            // parameter.
+            // An import would also import the constant of this name, and a parameter cannot have a
+            // constant's name.
             let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);
@@ -138,7 +137,7 @@ pub fn items(
              #[doc(hidden)] pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
     );
-    // The checks are in a separate function, since items in a generic function are evaluated
+    // The checks are in a separate function, since constants in a generic function are evaluated
     // for each instance.
     text.push_str(
             "#[doc(hidden)] pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
@@ -176,7 +175,7 @@ pub fn items(
         imports.join(",")
     );
     if !generics.is_empty() {
-        // Like `write_constants`, this gives way to other items of the program.
+        // As in `write_constants`, other items of the program hide these.
         let names: Vec<&str> = generics.iter().map(|it| &*it.name).collect();
         let names = if is_nested { format!("{{{}}}", names.join(",")) } else { "*".to_owned() };
         let _ = writeln!(
@@ -197,14 +196,15 @@ pub fn items(
     text
 }
 
-/// Returns the name of a kernel's function or constant beside the function `named`.
+/// Returns the name of a kernel's function or constant, which must differ from the function
+/// `named`.
 fn function_name(name: &str) -> String {
     if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
-/// Writes a module for each enumeration, with a constant for each of its values. A program may have
-/// another item of such a name: it is used in place of the module, as of any glob import. A Rust
-/// module of the macro's own has no such items, but it may have a glob import of the outer module.
+/// Writes a module for each enumeration, with a constant for each value. The modules are glob
+/// imports, so an item of the program with the same name hides them. A separate Rust module
+/// contains no items of the program, but may have a glob import of the outer module.
 fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: bool) {
     if enumerations.is_empty() {
         return;
@@ -234,7 +234,8 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: b
     );
 }
 
-/// Returns the kernels in the module's images that neither a source nor the program describes.
+/// Returns the kernels in the module's images that are in no source and that the program does not
+/// declare.
 fn without_signature<'a>(
     module: &'a IndexModule,
     known: &'a [Signature],
@@ -256,9 +257,9 @@ fn without_signature<'a>(
     unknown
 }
 
-/// Writes a function for a kernel that differs between images: a call of the function does not
-/// compile. Returns false without a function if the kernel has no parameters: the compiler shows
-/// the error at the first argument.
+/// Writes a function whose calls do not compile, for a kernel that differs between images. Returns
+/// false without a function if the kernel has no parameters, since the compiler shows the error at
+/// the first argument.
 fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let Signature { name, source_name, difference, parameters, .. } = kernel;
     let Some((first, others)) = parameters.split_first() else { return false };
@@ -286,8 +287,7 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     true
 }
 
-/// Returns the records that the types of kernels or variables contain, or the arguments of
-/// templates.
+/// Returns the records in the types of kernels, variables and template arguments.
 fn used<'a>(
     kernels: &[&Signature],
     generics: &[Generic<'_>],

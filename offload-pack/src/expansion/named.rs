@@ -1,20 +1,20 @@
-//! The function `named`, which finds a kernel by a name that the program chooses when it runs.
+//! Generates the function `named`, which finds a kernel by a name chosen at run time.
 //!
-//! The kernels are text, which the program reads when it first calls the function. For 2,000
-//! kernels rustc takes a few milliseconds; for a table of constants it takes a quarter of a second.
-//! Each line is a kernel, with tabs between these parts:
+//! The kernels are text, which the program reads at the first call. For 2,000 kernels, this costs
+//! rustc a few milliseconds; a table of constants would cost a quarter of a second. Each line
+//! describes a kernel in these parts, separated by tabs:
 //!
-//! | part | is |
+//! | part | content |
 //! |---|---|
 //! | name | the name of the kernel's function |
-//! | symbol | empty if it is the same |
-//! | name in the source | empty if it is the same |
+//! | symbol | empty if the same as the name |
+//! | name in the source | empty if the same as the name |
 //! | place | the file and the line of the definition |
-//! | parameters | their names, a part for each; for a kernel without a function, the reason |
+//! | parameters | their names, one part each; for a kernel without a function, the reason |
 //!
-//! Kernels whose arguments have the same layout and types are in one text. The function is
-//! `#[inline]`: programs that never call it contain neither the texts nor the functions that these
-//! refer to.
+//! Kernels whose arguments have the same layout and types share one text. The function is
+//! `#[inline]`, so that programs that never call it contain neither the texts nor the functions
+//! that they use.
 
 use super::unraw;
 use crate::signature::Signature;
@@ -42,8 +42,8 @@ pub(super) fn line<'a>(
     lines.push('\n');
 }
 
-/// Returns the text of a part. No name has tabs or line ends, but backslashes may be in one:
-/// `f<'\\'>`. The program compares the text as it is.
+/// Returns the text of a part. Names contain no tabs or line ends, but may contain backslashes:
+/// `f<'\\'>`. The program compares the text without unescaping it.
 fn in_part(text: &str) -> String {
     text.replace(['\t', '\n', '\r'], " ")
 }

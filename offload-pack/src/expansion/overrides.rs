@@ -4,11 +4,11 @@ use super::Override;
 use crate::signature::Record;
 use alloc::vec::Vec;
 
-/// The records that the program replaces by types of its own.
+/// The records that the program replaces with its own types.
 #[derive(Debug)]
 pub(super) struct Overrides<'a> {
     overrides: &'a [Override],
-    /// The names of these records, and of those that contain one of them.
+    /// The names of these records, and of the records that contain them.
     all: Vec<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! Structs for the records among the parameters of kernels.
+//! Generates structs for the records among the parameters of kernels.
 
 use super::Override;
 use super::code::memory_type;
@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt::Write as _;
 
 /// Writes the struct of a record, with checks that it has the device compiler's layout. `is_free`
-/// is whether a constant may have the record's name.
+/// is set if a constant may have the record's name.
 pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_free: bool) {
     let Record { name, source_name, size, content, .. } = record;
     if let Some(known) = shared(record, records) {
@@ -25,7 +25,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
             }
             _ => ("the source does not define it", "_opaque"),
         };
-        // The compiler's message about a field that is not there lists public fields.
+        // The compiler's message about a missing field lists public fields.
         let visibility = if *content == Content::Differs { "#[doc(hidden)] pub " } else { "" };
         let doc = format!("`{source_name}`, which kernels get by pointers alone: {why}.");
         let _ = writeln!(
@@ -62,8 +62,8 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
     write_checks(text, record);
     let form = if record.is_plain(records) { "plain" } else { "bytes" };
     let _ = writeln!(text, "__offload::impl_record!({form} {name});");
-    // A struct of Rust that has no fields has no bytes, but C++ gives one byte or more to it, also
-    // as a field. This constant gives it the form of a struct without fields.
+    // An empty struct has no bytes in Rust, but at least one in C++, also as a field. With this
+    // constant, programs use it like a struct without fields.
     if record.is_empty() && is_free {
         let doc = format!("The value of `{source_name}`.");
         let _ = writeln!(
@@ -94,7 +94,7 @@ fn write_checks(text: &mut String, record: &Record) {
     write_checks_with(text, record, "");
 }
 
-/// Writes the same checks, with more arguments of `assert!`: a comma and a message.
+/// Writes the same checks, with further arguments of `assert!`: a comma and a message.
 fn write_checks_with(
     text: &mut String,
     Record { name, size, content, .. }: &Record,
@@ -116,8 +116,7 @@ fn write_checks_with(
     );
 }
 
-/// Writes an import of the type that all modules share, with checks that it has the device
-/// compiler's layout.
+/// Writes an import of the shared type, with checks that it has the device compiler's layout.
 fn write_shared(text: &mut String, record: &Record, Shared { name: known, fields }: &Shared) {
     let name = &record.name;
     let alias = if name == known { String::new() } else { format!(" as {name}") };
@@ -131,7 +130,7 @@ fn write_shared(text: &mut String, record: &Record, Shared { name: known, fields
     write_checks(text, &Record { content, ..record.clone() });
 }
 
-/// Writes the name of the program's type, or a struct with such types in it.
+/// Writes the name of the program's type, or a struct that contains such types.
 pub(super) fn write_override(
     text: &mut String,
     record: &Record,
@@ -159,7 +158,8 @@ pub(super) fn write_override(
             );
             write_fields(text, fields);
             text.push_str("}\n");
-            // Sizes of types in it were compared. Only a greater alignment makes a difference.
+            // The sizes of the types in it were compared, so only a greater alignment can change
+            // the layout.
             let message = format!(
                 "`{name}` contains a type of the program that is aligned to more than the kernels' struct"
             );

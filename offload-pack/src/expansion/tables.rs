@@ -1,5 +1,4 @@
-//! The expression for a `KernelPack`, with `IMAGES` and `MODULES`: the facts about a pack at
-//! compile time.
+//! Generates the expression for a `KernelPack`, with the tables `IMAGES` and `MODULES`.
 
 use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
 use alloc::format;
@@ -8,21 +7,21 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::compression::Method;
 
-/// The size in bytes from which a pack is not copied into the crate's library. Linkers then read
-/// the pack from the build script's output.
+/// The size in bytes from which a pack is not copied into the crate's library, so that linkers read
+/// it from the build script's output.
 const LARGE: u64 = 64 << 20;
 
-/// Returns the expression for a pack, as Rust code. `form` is the name of the pack's form: `Plain`
-/// or `Compressed`. `more` are items that refer to the bytes as `PACK`. If `is_registered`, they
-/// have a `REGISTERED_<n>` for each module that has a bundle.
+/// Returns the expression for a pack as Rust code. `form` is the pack's form: `Plain` or
+/// `Compressed`. `more` contains items that refer to the bytes as `PACK`; if `is_registered`, these
+/// include a `REGISTERED_<n>` for each module with a bundle.
 pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> String {
     match index {
         Index::Built(PackIndex { name, library, symbol, section, size, modules, .. }) => {
             let bundle = if *size >= LARGE { ", modifiers = \"-bundle\"" } else { "" };
             let tables = tables(modules, is_registered);
             let section = section.elf_name();
-            // If the size does not fit into a `usize`, the literal fails to compile. Such a pack
-            // could not be linked either.
+            // If the size does not fit into a `usize`, the literal does not compile; such a pack
+            // could not be linked anyway.
             let value = if index.is_compressed() {
                 format!("compressed({name:?}, {section:?}, PACK, IMAGES, MODULES, STREAMS)")
             } else {
@@ -43,7 +42,7 @@ pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> Strin
     }
 }
 
-/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the
+/// Returns the constants `IMAGES` and `MODULES`, also `STREAMS` for a compressed pack, and the
 /// lists to which they refer.
 pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     // Most images of a module have the same kernels, so each list is written once.
@@ -78,7 +77,7 @@ pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     )
 }
 
-/// Returns the constant of a compressed pack with the place of each module's stream.
+/// Returns the constant with the place of each module's stream, for a compressed pack.
 fn streams(modules: &[IndexModule]) -> String {
     if modules.iter().all(|module| module.stream.is_none()) {
         return String::new();
@@ -99,7 +98,7 @@ fn streams(modules: &[IndexModule]) -> String {
     format!("const STREAMS: &[__offload::StreamRecord] = &[{streams}];\n")
 }
 
-/// Lists of one type; each list becomes a constant.
+/// Lists of the same type, each of which becomes a constant.
 struct Lists {
     name: &'static str,
     /// The type of the items.
@@ -144,7 +143,7 @@ fn limits_of(limits: &Limits) -> String {
     text + ","
 }
 
-/// Returns a module's record. `registered` is its number if it has a `REGISTERED_<n>`.
+/// Returns a module's record. `registered` is the number in its `REGISTERED_<n>`, if it has one.
 fn module(name: &str, first: usize, count: usize, registered: Option<usize>) -> String {
     let registered = registered.map(|number| format!("REGISTERED_{number}"));
     let registered = option(registered.map(|it| format!("&{it}")));
@@ -162,7 +161,7 @@ fn option(value: Option<String>) -> String {
 
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
-    // `Debug` of a kind and of an origin is an expression, apart from paths.
+    // The `Debug` output of a kind or an origin is an expression, except for its paths.
     let mut kind = format!("{kind:?}");
     for name in [" PtxVersion ", " SpirvVersion ", " SpirvFeatures("] {
         kind = kind.replacen(name, &format!(" __offload::{}", name.trim_start()), 1);

@@ -1,6 +1,6 @@
-//! Generic functions for templates: `scale::<f32>(…)` beside `scale_float`.
+//! Generates generic functions for templates: `scale::<f32>(…)` in addition to `scale_float`.
 //!
-//! The instances of a template are implementations of a trait with the template's name:
+//! Instances of a template become implementations of a trait with the template's name:
 //!
 //! ```text
 //! pub mod __offload_templates {
@@ -14,13 +14,13 @@
 //! impl self::__offload_templates::scale for f32 { … __offload_call_0("_Z5scaleIfEviPT_", a0, a1) }
 //! ```
 //!
-//! The trait is for the first type among the template's arguments, and has the others as arguments;
-//! without any type, it is for `()`. A parameter has the type of the source as far as all instances
-//! agree on it (`*mut T`). Otherwise its type is a type of the trait. For `bool` and halves, `T` in
-//! parameters is the type in the memory of kernels, so that `*mut bool` may be passed for `*mut
-//! Bool`.
+//! The first type among the template's arguments implements the trait; the other arguments are
+//! parameters of the trait. If there is no type, `()` implements it. A parameter has the type from
+//! the source if all instances agree (`*mut T`), otherwise an associated type of the trait. For
+//! `bool` and halves, `T` in parameters is the type in device memory, so that `*mut bool` may be
+//! passed for `*mut Bool`.
 //!
-//! Programs may have items with the names of templates, since the functions are glob imports.
+//! Since the functions are glob imports, programs may have items with the names of templates.
 
 use super::code::{argument_type, attributes, documentation, memory_type, value_name};
 use crate::signature::{
@@ -38,10 +38,10 @@ pub(super) struct Generic<'a> {
     /// The name of the function and of the trait.
     pub(super) name: String,
     pub(super) instances: Vec<Instance<'a>>,
-    /// The functions of the instances that no generic function can tell apart.
+    /// The functions of the instances that a generic function cannot distinguish.
     alike: Vec<&'a str>,
     arguments: Vec<Argument>,
-    /// The argument that the trait is for.
+    /// The argument that implements the trait.
     of_self: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ struct Argument {
     name: String,
     /// The type of a number; `None` for a type.
     number: Option<Scalar>,
-    /// Whether the type has a different form in the memory of kernels, for some instance.
+    /// Whether the type has a different form in device memory, for any instance.
     has_other_form: bool,
 }
 
@@ -68,24 +68,25 @@ struct Argument {
 #[derive(Debug)]
 pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
-    /// The parameter's size in bytes, if all instances have the same.
+    /// The parameter's size in bytes, if it is the same in all instances.
     pub(super) bytes: Option<u64>,
     /// The parameter's type as Rust code.
     pub(super) ty: String,
-    /// The name of the trait's type for the parameter, if instances have different ones.
+    /// The name of the trait's associated type for the parameter, if instances have different
+    /// types.
     of_trait: Option<String>,
 }
 
 /// The maximum number of instances in a message.
 const MOST_IN_MESSAGES: usize = 12;
 
-/// The types that may have a different form in the memory of kernels.
+/// The types that may have a different form in device memory.
 const OTHER_FORMS: [&str; 3] = [BOOL, F16, BF16];
 const BOOL: &str = "__offload::core::primitive::bool";
 const F16: &str = "__offload::types::F16";
 const BF16: &str = "__offload::types::Bf16";
 
-/// Returns the templates among the kernels, whose names are those of the source.
+/// Returns the templates of the kernels, whose names must be those from the source.
 pub(super) fn find<'a>(
     kernels: &[&'a Signature],
     records: &[Record],
@@ -113,7 +114,7 @@ fn argument_text(value: &TemplateValue, records: &[Record]) -> String {
     match value {
         TemplateValue::Type(Type::Scalar(Scalar::Bool)) => BOOL.to_owned(),
         TemplateValue::Type(ty) => {
-            // Several records may be one type of Rust.
+            // Several records may be the same type in Rust.
             if matches!(ty, Type::Record(_))
                 && let Some(record) = ty.record(records)
                 && let Some(known) = shared(record, records)
@@ -128,7 +129,7 @@ fn argument_text(value: &TemplateValue, records: &[Record]) -> String {
 }
 
 impl Instance<'_> {
-    /// Whether both have the same number of parameters, and arguments of the same kinds.
+    /// Whether both have the same number of parameters and the same kinds of arguments.
     fn is_of_same_form(&self, other: &Self) -> bool {
         let (these, others) = (&self.template.arguments, &other.template.arguments);
         if these.len() != others.len()
@@ -147,7 +148,7 @@ impl Instance<'_> {
     /// Returns the instance's name in Rust: `scale::<f32>`.
     fn turbofish(&self, name: &str) -> String {
         let mut text = format!("{name}::<{}>", self.key.join(", "));
-        // Types as programs write them.
+        // Write types as programs do.
         for path in ["__offload::core::primitive::", "__offload::core::ffi::", "__offload::types::"]
         {
             text = text.replace(path, "");
@@ -165,9 +166,9 @@ fn number(value: &TemplateValue) -> Option<Scalar> {
 
 impl<'a> Generic<'a> {
     /// Makes the generic function of these instances. Returns `None` if they are overloads, or if
-    /// Rust has the same types for all. `name` is the last item that is computed.
+    /// their types are the same in Rust. `name` is called last.
     pub(super) fn new(all: Vec<Instance<'a>>, name: impl FnOnce() -> String) -> Option<Self> {
-        // The arguments of the instances in order, and how many instances have them.
+        // The instances' arguments in order, and whether several instances have them.
         let mut known: Vec<(&[String], bool)> = Vec::new();
         for instance in &all {
             if !instance.is_of_same_form(&all[0]) {
@@ -192,7 +193,7 @@ impl<'a> Generic<'a> {
             }
         }
         let first = instances.first()?;
-        // A constant may not have the name of a parameter.
+        // A constant cannot have the name of a parameter.
         let mut names = Identifiers::default();
         for parameter in &first.kernel.parameters {
             names.give(&parameter.name);
@@ -236,12 +237,12 @@ impl<'a> Generic<'a> {
         format!("self::{}{}", self.name, self.without_self(&self.names()))
     }
 
-    /// Returns the type that the trait is for, in the generic function.
+    /// Returns the name of the type that implements the trait, in the generic function.
     fn self_name(&self) -> &str {
         self.of_self.map_or("()", |at| &self.arguments[at].name)
     }
 
-    /// Returns the type of the memory of kernels for an argument.
+    /// Returns an argument's type in device memory.
     fn in_memory(&self, self_name: &str, at: usize) -> String {
         let Argument { name, has_other_form, .. } = &self.arguments[at];
         if *has_other_form {
@@ -253,8 +254,8 @@ impl<'a> Generic<'a> {
         }
     }
 
-    /// Returns the type of a parameter, if all instances have the same apart from the template's
-    /// arguments. A record's name in it is that of a generic argument, or a path.
+    /// Returns the type of a parameter, if it is the same in all instances except for the
+    /// template's arguments. Record names in the type are names of generic arguments, or paths.
     fn pattern(&self, types: &[&Type]) -> Option<Type> {
         let first = types[0];
         if types.iter().any(|ty| *ty != first)
@@ -289,7 +290,7 @@ impl<'a> Generic<'a> {
         })
     }
 
-    /// Returns the argument that all instances have in place of these types.
+    /// Returns the argument that equals these types in all instances.
     fn argument_of(&self, types: &[&Type]) -> Option<usize> {
         (0..self.arguments.len()).find(|at| {
             self.instances.iter().zip(types).all(|(instance, ty)| {
@@ -331,7 +332,7 @@ impl<'a> Generic<'a> {
     }
 }
 
-/// A function that stores arguments, for the generic function.
+/// A function that stores arguments for the generic function.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) symbol: &'a str,
@@ -342,7 +343,7 @@ pub(super) struct Stored<'a> {
     pub(super) has_buffer: bool,
 }
 
-/// The parts of a generic function that depend on the code of other functions.
+/// The parts of a generic function that depend on other functions' code.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
     pub(super) parameters: &'a [Parameter<'a>],
@@ -350,10 +351,10 @@ pub(super) struct Parts<'a> {
     pub(super) bounds: Vec<String>,
     /// The type that the function returns.
     pub(super) call: &'a str,
-    /// The number of the function for the arguments of each instance, and whether it returns
-    /// a different type.
+    /// The number of the function that stores each instance's arguments, and whether it returns a
+    /// different type.
     pub(super) stored: Vec<(usize, bool)>,
-    /// The attributes of functions with these parameters.
+    /// The attributes of the generic function.
     pub(super) attributes: &'a str,
     /// Whether a program's type may be among the arguments of the template.
     pub(super) has_override: bool,
@@ -477,9 +478,9 @@ impl<'a> Generic<'a> {
         );
     }
 
-    /// Returns the bound of the trait by which values of its type may be passed, if a parameter has
-    /// the type. A type of the program need not be an argument, if the program calls no such
-    /// kernel.
+    /// Returns the trait's bound that allows values of its type as arguments, if a parameter has
+    /// the type. It is omitted for types of the program, which need not be arguments if the program
+    /// calls no such kernel.
     fn super_trait(&self, parts: &Parts<'_>) -> String {
         if let Some(at) = self.of_self
             && !parts.has_override
@@ -514,13 +515,13 @@ impl<'a> Generic<'a> {
         attributes(&doc, &kernel.comment)
     }
 
-    /// Returns a sentence about the instances that the function does not have.
+    /// Returns a sentence about the instances that the function lacks.
     fn without(&self) -> String {
         let names = listed(&self.alike);
         format!("Rust has the same types for these instances; call their functions: {names}")
     }
 
-    /// Returns the attribute with the message for arguments that no instance has.
+    /// Returns the attribute with the message for arguments without an instance.
     fn message(&self) -> String {
         let name = &self.name;
         let mut wanted = Vec::new();

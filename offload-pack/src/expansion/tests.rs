@@ -1,4 +1,4 @@
-//! Tests of the code that programs get.
+//! Tests of the generated code.
 
 use super::*;
 use crate::pack_index::Index;
@@ -155,10 +155,10 @@ fn named_knows_each_kernel() {
     for part in [
         "NamedGroup { kernels: \"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
          arguments: &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
-        // The kernel's function gives way to that of the macro.
+        // The kernel's function is renamed because of the macro's function.
         "pub fn named__(y: ",
         "kernels: \"named__\\tnamed\\tnamed\\ta b.cu:2\\ty\\tz\\n\", ",
-        // A kernel of that name keeps it.
+        // A kernel `named_` keeps its name.
         "kernels: \"named_\\t\\t\\tk.cu:5\\nch_n\\t_Z2chILc10EEvv\\tch<'\\\\n'>\\tk.cu:6\\n\", ",
         ",(8, __offload::wanted::<__offload::AnyConst>),]",
         "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
@@ -264,7 +264,7 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     for part in [
         "call their functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
         "it has `f::<f32>`\"",
-        // Nothing is known of other types.
+        // No other type is known.
         "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",
     ] {
         assert!(text.contains(part), "{part}: {text}");

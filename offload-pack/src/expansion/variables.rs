@@ -1,13 +1,13 @@
-//! Constants for the variables of a module, through which host code reads and writes them.
+//! Generates constants for the variables of a module, through which host code reads and writes
+//! them.
 //!
 //! ```text
 //! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = __offload::new_variable!(…, "table");
 //! pub const HIDDEN: __offload::HiddenVariable<__offload_variables::hidden, __offload::Static> = …;
 //! ```
 //!
-//! A variable that host code cannot access also has a constant: a use of its methods is an error of
-//! the compiler that contains the reason. The compiler's message shows the name of a type, so each
-//! such variable has a type.
+//! A variable that host code cannot access also has a constant, whose methods cause a compile error
+//! with the reason. Each such variable has its own type, because the message shows a type's name.
 
 use super::code::{documentation, memory_type};
 use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};
@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Writes the constants of a module's variables. `given` has the names of the module's other
+/// Writes the constants of a module's variables. `given` contains the names of the module's other
 /// values.
 pub(super) fn write(
     text: &mut String,
@@ -31,7 +31,7 @@ pub(super) fn write(
         let name = given.give(&variable.name);
         let mut doc = format!("{} `{source_name}`, {place}", documentation(comment));
         let obstacle = variable.obstacle.or_else(|| {
-            // Targets have different types of this name.
+            // The type with this name differs between targets.
             ty.size(records).is_none().then_some(Obstacle::Differs)
         });
         let (of_type, value) = match obstacle {
@@ -79,7 +79,7 @@ pub(super) fn types(variables: &[Variable]) -> Vec<&Type> {
     variables.iter().filter(|it| it.obstacle.is_none()).map(|it| &it.ty).collect()
 }
 
-/// Returns the type of the items in an array of any number of dimensions, or the type itself.
+/// Returns the item type of an array with any number of dimensions, or the type itself.
 fn item(ty: &Type) -> &Type {
     match ty {
         Type::Array { of, .. } => item(of),
@@ -87,7 +87,7 @@ fn item(ty: &Type) -> &Type {
     }
 }
 
-/// Returns the Rust type of a variable's value. Pointers have a type that may be in buffers.
+/// Returns the Rust type of a variable's value. Pointers get a type that buffers may contain.
 fn variable_type(ty: &Type) -> String {
     match ty {
         Type::Array { of, count } => format!("[{}; {count}]", variable_type(of)),

@@ -1,7 +1,7 @@
-//! The comparison of two indexes of a pack by the types that programs use. A program that reads a
-//! pack from disk compares the index at its compilation with the files' index.
+//! Compares two indexes of a pack by the types that programs use. A program that reads a pack from
+//! disk compares the index from its compilation with the index on disk.
 //!
-//! All functions are `#[inline]`, so only programs that read packs from disk compile them.
+//! All functions are `#[inline]`, so that only programs that read packs from disk compile them.
 
 use super::{Index, IndexArgument, IndexModule};
 use crate::signature::{
@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 /// A kernel, a variable or an enumeration whose types or values differ between two indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The item and its module: the kernel's name in the images, or the name of the variable or the
-    /// enumeration in the source.
+    /// The item and its module. Kernels have their names in images, variables and enumerations
+    /// those in the source.
     pub item: String,
     /// Its types or values in the first index.
     pub before: String,
@@ -24,19 +24,17 @@ pub struct Change {
     pub after: String,
 }
 
-/// Returns the first kernel, variable or enumeration of the index `before` whose types or values
-/// differ in the index `after`. Ignores new names of parameters and fields, and items that only
-/// one index has.
+/// Returns the first kernel, variable or enumeration in the index `before` whose types or values
+/// differ in `after`. Ignores new names of parameters and fields, and items in only one index.
 ///
-/// The function compares the signatures of sources, and the arguments that images for one target
-/// record.
+/// Compares signatures from sources, and the arguments that images for the same target record.
 #[inline]
 pub fn first_change(before: &Index, after: &Index) -> Option<Change> {
     let modules = || {
         let other = |module: &IndexModule| after.modules().iter().find(|it| it.name == module.name);
         before.modules().iter().filter_map(move |module| Some((module, other(module)?)))
     };
-    // Signatures come first, since their message has types.
+    // Compare signatures first, since their message contains types.
     modules()
         .find_map(|(before, after)| changed_signature(before, after))
         .or_else(|| modules().find_map(|(before, after)| changed_arguments(before, after)))
@@ -85,7 +83,7 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
             return Some(changed("variable", &variable.source_name, before, old, new));
         }
     }
-    // The program has the constants of the old values alone.
+    // The program has constants only for the old values.
     let has_all = |enumeration: &Enumeration, of: &Enumeration| {
         enumeration.source_name == of.source_name
             && enumeration.ty == of.ty
@@ -113,8 +111,8 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
         image.kernels.iter().flatten().find_map(|kernel| {
             let (old, new) =
                 (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
-            // If the types are known, only the places in images are compared: compilers may begin
-            // to record types.
+            // If the types are known, compare only the offsets in images, since newer compilers may
+            // record types.
             let has_types =
                 [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
             let is_same = |one: &IndexArgument, other: &IndexArgument| {
@@ -183,11 +181,11 @@ mod tests {
         assert_eq!(changed.item, "the kernel k of the module \"m\"");
         assert_eq!(changed.before, format!("the parameters (n: i32, p: *mut P){records}"));
         assert_eq!(changed.after, format!("the parameters (n: i64, p: *mut P){records}"));
-        // A record that only a pointer in another record refers to.
+        // A record that only a pointer in a different record refers to.
         let changed = change("field y 0 i32", "field y 0 u32").unwrap();
         let after = records.replace("i32", "u32");
         assert_eq!(changed.after, format!("the parameters (n: i32, p: *mut P){after}"));
-        // Two parameters with each other's name.
+        // Two parameters with swapped names.
         let [two, swapped] = ["n i32\nparameter m i32", "m i32\nparameter n i32"]
             .map(|names| INDEX.replace("n i32", names));
         let changed = compared(&two, &swapped).unwrap();

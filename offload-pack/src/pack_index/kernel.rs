@@ -1,4 +1,4 @@
-//! The index's record of a kernel: its name, and the limits and arguments that the image records.
+//! A kernel in the index: its name, and the limits and arguments that the image records.
 
 use super::Limits;
 use crate::escape::unescape;
@@ -20,9 +20,9 @@ pub struct IndexKernel {
 /// An argument of a kernel, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
-    /// Offset in bytes from the start of the arguments.
+    /// The offset in bytes from the start of the arguments.
     pub offset: u64,
-    /// The argument's size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The kind of its type, as the image records it.
     pub kind: ArgumentKind,
@@ -31,7 +31,7 @@ pub struct IndexArgument {
 /// The kind of an argument's type, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// No recorded kind: the argument may have any type.
+    /// Not recorded: the argument may have any type.
     Any,
     /// A floating-point number: PTX's `.f32`.
     Float,
@@ -40,9 +40,9 @@ pub enum ArgumentKind {
 }
 
 impl IndexKernel {
-    /// Reads a line of the text that [`IndexKernel`] is displayed as, and adds its data to
-    /// `kernels`. `word` is the line's first word, and `rest` is the text after it. Returns `None`
-    /// if the line does not belong to a kernel or is at a wrong place.
+    /// Reads a line of the text form of an [`IndexKernel`], and adds its data to `kernels`. `word`
+    /// is the line's first word, and `rest` the text after it. Returns `None` if the line does not
+    /// belong to a kernel or is misplaced.
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {
@@ -85,7 +85,7 @@ impl IndexArgument {
     }
 }
 
-/// Writes the argument as the index has it: `8+8:pointer`.
+/// Writes the argument as in the index: `8+8:pointer`.
 impl fmt::Display for IndexArgument {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

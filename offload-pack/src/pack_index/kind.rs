@@ -1,4 +1,4 @@
-//! The kind of an image in a line of the index: a word, and the fact after it.
+//! The kind of an image in a line of the index: a word, followed by a detail.
 
 use super::PackImageKind;
 use alloc::string::{String, ToString};

@@ -7,15 +7,15 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most threads that a block may have (`__launch_bounds__`, `.maxntid`).
+    /// The maximum number of threads in a block (`__launch_bounds__`, `.maxntid`).
     pub max_threads: Option<u64>,
     /// The block size that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
     pub required_block: Option<[u64; 3]>,
-    /// Bytes of shared memory of a block (`__shared__`), without the dynamic part that a launch
+    /// The shared memory of a block in bytes (`__shared__`), without the dynamic part that a launch
     /// adds.
     pub shared_memory: Option<u64>,
-    /// The number of threads in a wavefront, for AMD. NVIDIA's warps always have 32 threads, which
-    /// images do not record.
+    /// The number of threads in a wavefront, for AMD. Images for NVIDIA do not record it, since
+    /// warps always have 32 threads.
     pub wavefront_size: Option<u64>,
 }
 

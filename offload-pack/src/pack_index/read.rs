@@ -1,7 +1,7 @@
 //! Reads an index.
 //!
-//! Build scripts and macros read an index, and compile this module once for both. For programs,
-//! all functions are `#[inline]`. Then only crates that call them compile them: few programs do.
+//! This module is compiled once for build scripts and macros. For programs, all functions are
+//! `#[inline]`, so that only the few programs that call them compile them.
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
@@ -16,8 +16,8 @@ use offload_format::section::{DeviceSection, ObjectFormat};
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error that names the first invalid line, or the line after the last one if
-    /// something is missing.
+    /// Returns an error that names the first invalid line, or the line after the last if something
+    /// is missing.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
@@ -79,7 +79,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {
-                    // The line for unknown kernels must be the only line about an image's kernels.
+                    // The line for unknown kernels must be the only one about an image's kernels.
                     Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
                         image.kernels = None;
                         Some(())
@@ -191,7 +191,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
         .into_iter()
         .find(|it| it.to_string() == origin)?;
     let kind = kind::parse(next()?, next())?;
-    // All words of a line have been read here, so another word is an error.
+    // All expected words have been read, so a further word is an error.
     words.next().is_none().then_some(IndexImage {
         target,
         offset,

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use offload_format::image::{Argument, Kernel};
 
 impl IndexKernel {
-    /// Returns the kernels that an image records as kernels of the index, in alphabetical order and
-    /// without duplicates.
+    /// Converts the kernels that an image records to kernels of the index, in alphabetical order
+    /// and without duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all = Vec::new();
         for kernel in kernels {
@@ -18,7 +18,7 @@ impl IndexKernel {
     }
 
     /// Sorts kernels, and removes duplicates. This function is not generic, so that it is compiled
-    /// once.
+    /// only once.
     fn sort(all: &mut Vec<Self>) {
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         all.dedup_by(|one, other| one.name == other.name);
@@ -31,8 +31,8 @@ impl IndexKernel {
                 arguments.push(IndexArgument::of(argument));
             }
         }
-        // Handwritten images may record the size of all arguments, but not the arguments. The
-        // arguments of such an image are unknown.
+        // Handwritten images may record the total size of the arguments, but not the arguments,
+        // which are then unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,

@@ -1,5 +1,4 @@
-//! The comparison of two descriptions of the same kernels: by compilers for two targets, or by two
-//! builds.
+//! Compares two descriptions of the same kernels, by compilers for two targets or by two builds.
 
 use super::{
     Content, Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type, is_same_symbol,
@@ -8,38 +7,38 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// The largest alignment of a number or an address in bytes. Only vectors have greater ones, and
-/// types for which the source asks for more.
+/// The largest alignment of a number or an address in bytes. Only vectors, and types with an
+/// alignment in the source, have greater ones.
 const LARGEST_OF_NUMBERS: u64 = 8;
 
 /// A comparison of two descriptions.
 ///
-/// Types are the same if a program may write the same value for both. Names matter only if they
-/// change places: two fields with swapped names differ, and a field with a new name does not.
+/// Types are the same if a program may write the same value for both. Names matter only if they are
+/// swapped: two fields with swapped names differ, but a renamed field is the same.
 ///
 /// | not compared | reason |
 /// |---|---|
-/// | unions, and other records that are opaque in one description, except for their sizes | the content is not known |
-/// | records that only one description defines | nothing accesses the other |
+/// | unions, and other records that are opaque in one description, except for their sizes | the content is unknown |
+/// | records that only one description defines | the other description does not access them |
 /// | what a `void *` points to | the source does not declare it |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
 ///
-/// Two pointers to records of one name are the same: [`unlike`](Comparison::unlike) lists the
-/// records that differ.
+/// Two pointers to records with the same name are the same; [`unlike`](Comparison::unlike) lists
+/// the records that differ.
 ///
 /// Source: the page of offload-pack's module `signature`.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
     has_bits_of_halves: bool,
-    /// The pairs of records that were compared, and whether they are the same.
+    /// The compared pairs of records, and whether they are the same.
     compared: Vec<([&'a str; 2], bool)>,
-    /// Pairs of records behind pointers, which are not compared yet.
+    /// Pairs of records behind pointers that still have to be compared.
     pointees: Vec<[&'a str; 2]>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Begins a comparison.
+    /// Starts a comparison.
     #[inline]
     pub fn new(one: &'a Signatures, other: &'a Signatures) -> Self {
         let records = [&*one.records, &*other.records];
@@ -47,7 +46,8 @@ impl<'a> Comparison<'a> {
         Self { records, has_bits_of_halves: false, compared, pointees }
     }
 
-    /// Accepts `u16` in the other description for numbers of 16 bits that its compiler may lack.
+    /// Accepts `u16` in the other description for 16-bit floating-point numbers, which its compiler
+    /// may lack.
     #[inline]
     pub fn with_bits_of_halves(self) -> Self {
         Self { has_bits_of_halves: true, ..self }
@@ -77,8 +77,8 @@ impl<'a> Comparison<'a> {
         is_same
     }
 
-    /// Returns the names, in each description, of the records that differ and have one name in the
-    /// source. They are those that the compared types contain or point to.
+    /// Returns the records that differ but have the same name in the source, by their names in each
+    /// description, among those that the compared types contain or point to.
     #[inline]
     pub fn unlike(&self) -> Vec<[&'a str; 2]> {
         let mut unlike = Vec::new();
@@ -110,7 +110,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares the targets of two pointers. Records may point back, so they are compared later.
+    /// Compares the targets of two pointers. Records are compared later, since they may point back.
     #[inline]
     fn is_same_pointee(&mut self, one: &'a Type, other: &'a Type) -> bool {
         match (one, other) {
@@ -146,7 +146,7 @@ impl<'a> Comparison<'a> {
             return *is_same;
         }
         let (one, other) = (self.find(pair, 0), self.find(pair, 1));
-        // A damaged description may have a record that contains itself.
+        // In a damaged description, a record may contain itself.
         let at = self.compared.len();
         self.compared.push((pair, true));
         if let (Some(one), Some(other)) = (one, other) {
@@ -172,7 +172,7 @@ impl<'a> Comparison<'a> {
         {
             return true;
         }
-        // g++ does not record that a record is packed, and then describes a greater alignment.
+        // g++ describes a packed record as unpacked, with a greater alignment.
         let is_aligned = |it: &Record| matches!(it.content, Content::Fields(_));
         if size.align != of_other.align
             && size.align.max(of_other.align) > LARGEST_OF_NUMBERS
@@ -197,7 +197,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns the number type with 64 bits for `isize` and `usize`, and any other type unchanged.
+/// Returns the 64-bit number type for `isize` and `usize`, and any other type unchanged.
 #[inline]
 fn number(scalar: Scalar) -> Scalar {
     match scalar {
@@ -208,16 +208,16 @@ fn number(scalar: Scalar) -> Scalar {
 }
 
 impl Signatures {
-    /// Returns the kernel with this symbol. Most kernels are at the same place `at` in two
-    /// descriptions.
+    /// Returns the kernel with this symbol. `at` is its index in the other description, which is
+    /// usually the same.
     #[inline]
     pub fn kernel(&self, symbol: &str, at: usize) -> Option<&Signature> {
         let is_it = |kernel: &&Signature| is_same_symbol(&kernel.symbol, symbol);
         self.kernels.get(at).filter(is_it).or_else(|| self.kernels.iter().find(is_it))
     }
 
-    /// Returns the enumerations that differ from each enumeration of the same name in `others`, if
-    /// there is one.
+    /// Returns the enumerations whose name exists in `others`, but only with different values or
+    /// types.
     #[inline]
     pub fn unlike_enumerations(&self, others: &Signatures) -> Vec<&Enumeration> {
         let mut unlike = Vec::new();
@@ -338,7 +338,6 @@ mod tests {
         ];
         for (at, one) in types.iter().enumerate() {
             for (place, other) in types.iter().enumerate() {
-                // A pointer to a record is one to any record.
                 let is_same = at == place;
                 assert_eq!(compare(one, (other, RECORDS)).0, is_same, "{one} {other}");
             }
@@ -390,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Text that no compiler writes: a record contains itself.
+    /// Text that no compiler writes, in which a record contains itself.
     #[test]
     fn a_circle_of_records_ends() {
         let records = "record P 8 4 fields P\nfield x 0 P\n";

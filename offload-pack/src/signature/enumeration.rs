@@ -4,17 +4,17 @@ use super::types::Scalar;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// An enumeration of a source that is the type of a parameter, of a field or of a pointee. The type
-/// of such a value is the enumeration's integer.
+/// An enumeration in a source that is the type of a parameter, a field or a pointee. In Rust, such
+/// a value has the enumeration's integer type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumeration {
     /// The enumeration's name in Rust.
     pub name: String,
     /// The enumeration's name in the source.
     pub source_name: String,
-    /// The integer of the enumeration's values.
+    /// The integer type of the values.
     pub ty: Scalar,
-    /// The values that have names, in the order of the source.
+    /// The named values, in the order of the source.
     pub values: Vec<Enumerator>,
 }
 
@@ -28,8 +28,8 @@ pub struct Enumerator {
 }
 
 impl Scalar {
-    /// Whether a number of this type can have the value. Floating-point numbers and booleans are no
-    /// integers, so the result is false.
+    /// Whether an integer of this type can have the value; false for floating-point numbers and
+    /// booleans.
     #[inline]
     pub fn has_value(self, value: i128) -> bool {
         match self {

@@ -1,12 +1,12 @@
-//! Conversion of names to valid Rust identifiers.
+//! Converts names to valid Rust identifiers.
 
 use super::types::{Scalar, VOID};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words of all editions that cannot name a function, field or type. `bool` and other types are not
-/// here, because `Scalar::ALL` and `TYPES` contain them.
+/// Words of all editions that cannot name a function, field or type, except for types, which are in
+/// `Scalar::ALL` and `TYPES`.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -15,7 +15,7 @@ const KEYWORDS: [&str; 53] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Keywords that no identifier can be, not even a raw one.
+/// Keywords that cannot be identifiers, not even raw ones.
 const NEVER_RAW: [&str; 5] = ["Self", "_", "crate", "self", "super"];
 
 /// Primitive types of Rust that are not in [`Scalar::ALL`]; no record may have such a name.
@@ -24,18 +24,19 @@ const TYPES: [&str; 3] = ["char", "f128", "str"];
 /// Signs in template arguments, each with the word that replaces it.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
-/// The pack's static, in the module with its kernels; no kernel may have such a name.
+/// The pack's static, whose name no kernel may have.
 const PACK: &str = "PACK";
 
-/// The start of all other names in the code for a pack.
+/// The prefix of all other names in the code for a pack.
 const OURS: &str = "__offload";
 
 /// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
 ///
 /// `*`, `&` and `-` become the words `ptr`, `ref` and `minus`. Each run of characters other than
-/// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
-/// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end. So do names that the
-/// code for a pack defines itself: `PACK` becomes `PACK_`, and `__offload` becomes `___offload`.
+/// ASCII letters, digits and `_` becomes one `_` between words. A name that starts with a digit
+/// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end. Names that the code
+/// for a pack defines are changed, too: `PACK` becomes `PACK_`, and `__offload` becomes
+/// `___offload`.
 #[inline]
 pub fn identifier(name: &str) -> String {
     let mut out = in_letters(name);
@@ -47,10 +48,10 @@ pub fn identifier(name: &str) -> String {
     out
 }
 
-/// Returns the Rust name for a field, which differs from [`identifier`] for reserved words. So that
-/// a struct of the program can have the same fields, `in` is the raw identifier `r#in`, and `f32`
-/// stays as it is. The keywords `self`, `Self`, `super`, `crate` and `_` get a `_` at their end:
-/// they cannot be raw identifiers.
+/// Returns the Rust name for a field. Reserved words differ from [`identifier`], so that a struct
+/// of the program can have the same field names: `in` becomes the raw identifier `r#in`, and `f32`
+/// is unchanged. `self`, `Self`, `super`, `crate` and `_`, which cannot be raw identifiers, get a
+/// `_` at their end.
 #[inline]
 pub fn field_identifier(name: &str) -> String {
     let mut out = in_letters(name);
@@ -62,10 +63,10 @@ pub fn field_identifier(name: &str) -> String {
     out
 }
 
-/// The start of a raw identifier.
+/// The prefix of raw identifiers.
 pub(super) const RAW: &str = "r#";
 
-/// Returns the name in ASCII's letters, digits and `_`.
+/// Converts the name to ASCII letters, digits and `_`.
 #[inline]
 fn in_letters(name: &str) -> String {
     let mut out = String::new();
@@ -93,13 +94,12 @@ fn in_letters(name: &str) -> String {
     out
 }
 
-/// Names that were already given; no name is given twice.
+/// The names in use. No name is returned twice.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 
 impl Identifiers {
-    /// Returns `name` if it was not given before, otherwise the first of `name_2`, `name_3` … that
-    /// was not given before.
+    /// Returns `name` if it is not in use, otherwise the first unused name of `name_2`, `name_3` ….
     #[inline]
     pub fn give(&mut self, name: &str) -> String {
         let mut given = name.to_string();

@@ -23,7 +23,7 @@ impl Type {
         }
     }
 
-    /// Returns the name of the record that values of this type are, or are arrays of.
+    /// Returns the name of the record that is this type, or the item type of this array.
     pub fn record_name(&self) -> Option<&str> {
         match self {
             Type::Array { of, .. } => of.record_name(),
@@ -32,13 +32,13 @@ impl Type {
         }
     }
 
-    /// Returns the record that values of this type are, or are arrays of.
+    /// Returns the record that is this type, or the item type of this array.
     pub fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
         let name = self.record_name()?;
         records.iter().find(|record| record.name == name)
     }
 
-    /// Whether each byte of a value in memory belongs to a number.
+    /// Whether every byte of a value in memory belongs to a number.
     fn is_plain(&self, records: &[Record]) -> bool {
         match self {
             Type::Scalar(_) => true,
@@ -48,7 +48,7 @@ impl Type {
         }
     }
 
-    /// Whether the content of each part of a value is known.
+    /// Whether the content of every part of a value is known.
     fn is_known(&self, records: &[Record]) -> bool {
         self.record(records).is_none_or(|it| it.is_known(records))
     }
@@ -77,8 +77,8 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
-    /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
-    /// alignment as large as the record's.
+    /// Returns whether the Rust struct needs `repr(align)`, because no field has the record's
+    /// alignment.
     pub(crate) fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
@@ -95,12 +95,12 @@ impl Record {
         natural.is_some_and(|natural| natural < size.align)
     }
 
-    /// Whether the record is a struct without data: it has bytes, and no value in them.
+    /// Whether the record is a struct without data: its bytes have no value.
     pub fn is_empty(&self) -> bool {
         self.content == Content::Empty
     }
 
-    /// Whether each byte of the record belongs to a number: there is no padding, and no address.
+    /// Whether every byte of the record belongs to a number, without padding and addresses.
     pub(crate) fn is_plain(&self, records: &[Record]) -> bool {
         let Some(fields) = self.content.fields() else { return self.is_empty() };
         let mut bytes = 0;
@@ -115,7 +115,7 @@ impl Record {
         self.size.is_some_and(|size| size.bytes == bytes)
     }
 
-    /// Whether host code can compare two values: the content of each part is known.
+    /// Whether host code can compare two values, because the content of every part is known.
     pub(crate) fn is_known(&self, records: &[Record]) -> bool {
         match self.content.fields() {
             Some(fields) => fields.iter().all(|field| field.ty.is_known(records)),
@@ -129,8 +129,8 @@ impl Record {
     }
 }
 
-/// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
-/// field. Rust does not allow such types in packed structs.
+/// Whether the Rust code for a type uses `repr(align)`, in the type itself or in a field. Rust does
+/// not allow such types in packed structs.
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     ty.record(records).is_some_and(|record| {
         let mut fields = record.content.fields().unwrap_or_default().iter();
@@ -152,7 +152,7 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
         let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
         end = next;
     }
-    // C++ gives one byte to a struct without fields, but Rust gives it none.
+    // A struct without fields has one byte in C++, but none in Rust.
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 

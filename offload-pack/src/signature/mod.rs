@@ -1,28 +1,26 @@
-//! Signatures of kernels: the arguments of a launch, in types that host code also has. Variables of
-//! device code have such types, too.
+//! Signatures of kernels, and variables of device code, in types that host code also has.
 //!
-//! The text form of [`Signatures`] is a format of this project; only the index of a pack contains
-//! it.
+//! The text form of [`Signatures`] is a format of this project, used only in the index of a pack.
 //!
-//! | item | is |
+//! | item | description |
 //! |---|---|
-//! | [`Signatures`] | all that is known of a module |
-//! | [`Signature`], [`Parameter`] | a kernel of a source |
+//! | [`Signatures`] | all that is known about a module |
+//! | [`Signature`], [`Parameter`] | a kernel in a source |
 //! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
-//! | [`Variable`], [`Obstacle`] | a variable of a source, and why host code cannot access it |
-//! | [`Type`] | the type of a parameter, a variable, a field or what a pointer points to |
-//! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
+//! | [`Variable`], [`Obstacle`] | a variable in a source, and the reason why host code cannot access it |
+//! | [`Type`] | the type of a parameter, a variable, a field or a pointee |
+//! | [`Record`], [`Content`], [`Field`] | a named type: a struct, a vector, a union |
 //! | [`Enumeration`], [`Enumerator`] | names for integers |
-//! | [`Comparison`], [`describe`] | whether two descriptions of kernels have the same types; types as text |
+//! | [`Comparison`], [`describe`] | compares the types in two descriptions of kernels; types as text |
 //! | [`Size`] | size and alignment in bytes |
 //! | [`local_symbol`], [`is_same_symbol`], [`place_of`] | the symbols of kernels that are `static` |
-//! | [`identifier`], [`field_identifier`], [`Identifiers`] | names that Rust can have |
+//! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
-//! Programs (without the feature `read`) read signatures only if they read packs from disk. For
-//! them, the functions are `inline`, so that only such programs compile them.
+//! Programs (without the feature `read`) read signatures only together with packs from disk. For
+//! them, the functions are `inline`, so that other programs do not compile them.
 //!
-//! The types describe values as the device sees them. Device compilers guarantee that these types
-//! have the same sizes and alignments on the host.
+//! The types describe values on the device. Device compilers guarantee that these types have the
+//! same sizes and alignments on the host.
 
 mod compare;
 mod enumeration;
@@ -56,7 +54,7 @@ pub use variable::{Obstacle, Variable};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The known signatures of the kernels of a module, and its variables.
+/// The known signatures of a module's kernels, and its variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. Each name occurs only once in the list.
@@ -64,15 +62,15 @@ pub struct Signatures {
     /// The records that the types of kernels and variables refer to. Each name occurs only once in
     /// the list.
     pub records: Vec<Record>,
-    /// The enumerations among the kernels' types. Each name occurs only once in the list, and is no
-    /// record's name.
+    /// The enumerations among the kernels' types. Each name occurs only once in the list, and is
+    /// not a record's name.
     pub enumerations: Vec<Enumeration>,
     /// The variables, in the order of the sources. Each name occurs only once in the list.
     pub variables: Vec<Variable>,
 }
 
 impl Signatures {
-    /// Whether nothing is known of the module.
+    /// Whether nothing is known about the module.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -89,8 +87,8 @@ pub struct Signature {
     /// The kernel's name in the source, with namespaces and template arguments: `ns::scale<float,
     /// 3>`.
     pub source_name: String,
-    /// The template that the kernel is an instance of; `None` for other kernels, and if Rust lacks
-    /// one of its arguments.
+    /// The template that the kernel is an instance of. `None` for other kernels, or if an argument
+    /// cannot be written in Rust.
     pub template: Option<Template>,
     /// The file and the line of the kernel's definition: `kernels/scale.cu:21`. The file's path is
     /// relative to the package.
@@ -103,11 +101,11 @@ pub struct Signature {
     pub difference: Vec<String>,
 }
 
-/// Splits the symbol of a kernel that is `static`, or in a namespace without a name.
+/// Splits the symbol of a kernel that is `static` or in an anonymous namespace.
 ///
-/// In images for GPUs, clang appends a word to its name, which differs between versions and kinds
-/// of targets, and a hash of the source's number in the module. The image for the CPU has only
-/// the name.
+/// In images for GPUs, clang appends to the name a word, which differs between versions and kinds
+/// of targets, and a hash of the source's number in the module. Images for the CPU have only the
+/// name.
 #[inline]
 pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     let words = [".intern.", "__intern__", ".static.", "__static__"];
@@ -116,8 +114,8 @@ pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     (name.starts_with("_Z") && is_hash).then_some((name, hash))
 }
 
-/// Returns the place of a kernel in a list in the order of symbols: that of its own symbol,
-/// otherwise that of its symbol for a different kind of target.
+/// Returns the index of a kernel in a list in the order of symbols, by its symbol or by its symbol
+/// for a different kind of target.
 #[inline]
 pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Option<usize> {
     if let Ok(at) = kernels.binary_search_by(|it| symbol(it).cmp(kernel)) {
@@ -127,7 +125,7 @@ pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Optio
     kernels.iter().position(|it| local_symbol(symbol(it)) == Some(local))
 }
 
-/// Whether images for two kinds of targets may have these symbols for one kernel.
+/// Whether these may be the symbols of the same kernel in images for two kinds of targets.
 #[inline]
 pub fn is_same_symbol(one: &str, other: &str) -> bool {
     one == other || local_symbol(one).is_some_and(|it| local_symbol(other) == Some(it))

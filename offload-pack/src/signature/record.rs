@@ -23,15 +23,15 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
-    /// No data, or only empty records: the record has bytes, and no value in them.
+    /// No data, or only empty records: the record's bytes have no value.
     Empty,
     /// Content that host code cannot access, because it differs between targets. The size is
     /// unknown, too.
     Differs,
-    /// Fields in ascending order of offsets, each at the next multiple of its alignment; the
-    /// record's alignment may be greater than that of each field.
+    /// Fields in the order of offsets, each at the next multiple of its alignment. The record's
+    /// alignment may be greater than that of any field.
     Fields(Vec<Field>),
-    /// Fields in ascending order of offsets, without any padding.
+    /// Fields in the order of offsets, without any padding.
     Packed(Vec<Field>),
 }
 

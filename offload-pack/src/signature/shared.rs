@@ -1,14 +1,14 @@
-//! Records for which the crate `offload-gpu` has a type that all modules of a program share.
+//! Records for which the crate `offload-gpu` has a shared type, the same in all modules of a
+//! program.
 //!
-//! They are halves, numbers of 8 bits, and the vectors of CUDA and HIP. Their names in sources
-//! select the type, and their layouts must agree.
+//! These are 16-bit and 8-bit floating-point numbers, and the vectors of CUDA and HIP. A record's
+//! name in the source selects the type, and the layouts must agree.
 
 use super::{Content, Field, Record, Scalar, Type};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A type of offload-gpu's module `types` that has the layout of a record, whose name is CUDA's or
-/// HIP's.
+/// A type in offload-gpu's module `types` with the layout of a record that CUDA or HIP defines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shared {
     /// The type's name.
@@ -31,7 +31,7 @@ const NUMBERS: [(&str, &str, u64); 10] = [
     ("__hip_fp8_e5m2_fnuz", "F8E5M2Fnuz", 1),
 ];
 
-/// The numbers of vectors: the start of the vectors' names, and HIP's name of the number.
+/// The numbers in vectors: the prefix of the vectors' names, and HIP's name for the number.
 const VECTORS: [(&str, &str, Scalar); 12] = [
     ("char", "char", Scalar::I8),
     ("uchar", "unsigned char", Scalar::U8),
@@ -47,7 +47,7 @@ const VECTORS: [(&str, &str, Scalar); 12] = [
     ("double", "double", Scalar::F64),
 ];
 
-/// Vectors of halves, with the names that sources have.
+/// Vectors of halves, with their names in sources.
 const PAIRS: [(&str, &str, &str); 5] = [
     ("half2", "half2", "F16"),
     ("__half2", "half2", "F16"),
@@ -64,7 +64,7 @@ enum Number {
     Shared(&'static str),
 }
 
-/// A vector of this name in CUDA.
+/// A vector with this name in CUDA.
 #[derive(Debug)]
 struct Vector {
     name: String,
@@ -74,8 +74,8 @@ struct Vector {
     count: u64,
 }
 
-/// Returns the type that has the layout of the record. A record that only pointers refer to has
-/// the type of its name.
+/// Returns the shared type with the layout of the record. If only pointers refer to the record, the
+/// name alone decides.
 pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
     if record.content == Content::Differs {
         return None;
@@ -99,7 +99,7 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
         for (_, offset) in &fields {
             expected.push((*offset, number));
         }
-        // HIP's vectors have unions, whose numbers are not known.
+        // HIP's vectors contain unions, whose numbers are unknown.
         let source_name = &record.source_name;
         let is_of_vendor = source_name.starts_with(OF_HIP) || source_name.starts_with("__");
         let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected)
@@ -111,8 +111,8 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
     Some(Shared { name, fields })
 }
 
-/// Whether the fields have the names of the vector's numbers, unless they are in an array or in a
-/// struct. A struct of the user's may have different names, or these in a different order.
+/// Whether the fields have the names of the vector's numbers, unless they are in an array or a
+/// struct. A user's struct may have different names, or the same names in a different order.
 fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
     let Some(fields) = content.fields() else { return true };
     let is_number = |field: &Field| !matches!(field.ty, Type::Array { .. });
@@ -120,10 +120,10 @@ fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
         || fields.iter().zip(expected).all(|(it, (name, _))| !is_number(it) || it.name == *name)
 }
 
-/// The greatest alignment of CUDA's vectors.
+/// The maximum alignment of CUDA's vectors.
 const MOST_ALIGN: u64 = 16;
 
-/// The start of the names of HIP's vectors, such as `HIP_vector_type<float, 4U>`.
+/// The prefix of the names of HIP's vectors, such as `HIP_vector_type<float, 4U>`.
 const OF_HIP: &str = "HIP_vector_type<";
 
 fn vector(source_name: &str) -> Option<Vector> {
@@ -151,11 +151,10 @@ fn vector(source_name: &str) -> Option<Vector> {
     Some(Vector { name: start.to_string() + &count.to_string(), number, bytes, count })
 }
 
-/// The maximum number of numbers that are compared: no vector has as many.
+/// The maximum number of numbers that are compared, which is more than any vector has.
 const MOST_NUMBERS: usize = 8;
 
-/// Adds the numbers of a type with their offsets. Returns `None` if they are not known, or too
-/// many.
+/// Adds the numbers of a type with their offsets. Returns `None` if they are unknown or too many.
 fn add_numbers(
     ty: &Type,
     records: &[Record],
@@ -215,7 +214,7 @@ mod tests {
             ("record __half 2 2 opaque __half", "F16"),
             ("record __half - - opaque __half", "F16"),
             (half, "F16"),
-            // A struct of the user's, with a name that it should not have.
+            // A user's struct with a reserved name.
             ("record __half 4 4 fields __half\nfield x 0 i32", "-"),
             ("record ns_half 2 2 fields ns::__half\nfield x 0 u16", "-"),
             ("record float4 - - opaque float4", "float4"),

@@ -1,4 +1,4 @@
-//! Instances of templates: the template of a kernel, and its arguments.
+//! The template of a kernel, and its arguments.
 
 use super::text::rust_name;
 use super::types::{Scalar, Type};
@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The template that a kernel is an instance of, if Rust has all of its arguments.
+/// The template that a kernel is an instance of, if all arguments can be written in Rust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// The template's name in the source, with namespaces: `ns::scale`.
@@ -43,10 +43,10 @@ const TYPE: &str = "typename";
 const NUMBER: &str = "const";
 
 impl Template {
-    /// The words at the starts of the lines about a template.
+    /// The first words of lines about a template.
     pub(super) const WORDS: [&'static str; 3] = ["template", TYPE, NUMBER];
 
-    /// Reads a line about the template of a kernel; `None` if the line is not right here.
+    /// Reads a line about a kernel's template. Returns `None` if the line is invalid here.
     #[inline]
     pub(super) fn read_line(template: &mut Option<Self>, key: &str, rest: &str) -> Option<()> {
         if key == Self::WORDS[0] {

@@ -28,17 +28,17 @@
 //! differs the image for sm_80 has 4 parameters
 //! ```
 //!
-//! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
-//! pointers refer to it, or if targets lay it out differently), content, and name in the source. A
-//! `field` line for each of its fields follows, with the field's name in Rust, offset in bytes, and
-//! type. An `enum` line contains an enumeration's name in Rust, integer type,
-//! and name in the source. A `value` line for each name of a value follows. A `variable` line
-//! contains the name of a variable's constant in Rust, and its symbol. Its other lines follow in
-//! the order of this example; `obstacle` occurs only if host code cannot access the variable. A
-//! `signature` line contains the kernel's name in Rust and its symbol. The kernel's other lines
-//! follow in the order of this example; `differs` occurs only if an image has other parameters than
-//! the source. Only an instance of a template has the line `template`, with the template's name in
-//! the source, and a line for each argument: a type, or a constant with its type.
+//! A `record` line contains the record's name in Rust, the size and alignment in bytes (`-` if only
+//! pointers refer to it, or if targets lay it out differently), the content, and the name in the
+//! source. A `field` line follows for each field, with the name in Rust, the offset in bytes, and
+//! the type. An `enum` line contains the name in Rust, the integer type, and the name in the
+//! source; a `value` line follows for each named value. A `variable` line contains the name of the
+//! variable's constant in Rust, and the symbol. A `signature` line contains the kernel's name in
+//! Rust, and the symbol. The other lines of variables and kernels follow in the order of this
+//! example. `obstacle` occurs only if host code cannot access the variable, and `differs` only if
+//! an image has different parameters than the source. For an instance of a template, `template`
+//! contains the template's name in the source, and a line follows for each argument: a type, or a
+//! constant with its type.
 
 use super::identifier::RAW;
 use super::{
@@ -75,8 +75,8 @@ pub(super) const FIELDS: &str = "fields";
 pub(super) const PACKED: &str = "packed";
 
 impl Signatures {
-    /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
-    /// `record` or `parameter`.
+    /// Reads a line. Returns whether it starts with a word of this format, such as `record` or
+    /// `parameter`.
     #[inline]
     pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -243,7 +243,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
     Some(())
 }
 
-/// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
+/// Returns the name if it is valid as an identifier in a program, otherwise `None`.
 #[inline]
 pub(super) fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())

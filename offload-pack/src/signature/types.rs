@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// The type of a parameter, of a field, or of a pointee.
+/// The type of a parameter, a field or a pointee.
 ///
-/// The text form is Rust's syntax for types. `f16`, `bf16` and `void` are additional names, and any
-/// other name is a record's name.
+/// The text form is Rust's syntax for types, with the additional names `f16`, `bf16` and `void`.
+/// Any other name is a record's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a boolean.
@@ -19,7 +19,7 @@ pub enum Type {
         /// The type that the pointer points to.
         to: Box<Type>,
     },
-    /// An array: the type of a field, or the type that a pointer points to.
+    /// An array, as the type of a field or a pointee.
     Array {
         /// The type of the array's elements.
         of: Box<Type>,
@@ -28,7 +28,7 @@ pub enum Type {
     },
     /// A record, given by its name in Rust.
     Record(String),
-    /// The unknown type that a pointer points to.
+    /// The pointee of a `void` pointer.
     Void,
 }
 
@@ -114,12 +114,12 @@ impl fmt::Display for Type {
     }
 }
 
-/// The deepest allowed nesting of types, safe for the stack. Sources may nest them deeper.
+/// The maximum nesting of types, which the stack allows. Sources may nest them deeper.
 const DEEPEST: usize = 32;
 
 impl Type {
-    /// Returns whether a pointer to this type, or an array of it, is not nested too deep for a
-    /// text that is read again.
+    /// Returns whether a pointer to this type, or an array of it, can still be read from its text
+    /// form.
     pub fn may_be_nested(&self) -> bool {
         let (mut ty, mut levels) = (self, 1);
         while let Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } = ty {

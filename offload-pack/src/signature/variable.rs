@@ -27,15 +27,14 @@ pub struct Variable {
 /// The reason why host code cannot access a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The variable has internal linkage: it is `static`, or in a namespace without a name. No
-    /// image exports its symbol.
+    /// The variable is `static` or in an anonymous namespace, so no image exports its symbol.
     Static,
     /// The variable has different types for different targets.
     Differs,
 }
 
 impl Obstacle {
-    /// All obstacles, with their words in the text form.
+    /// All obstacles with their words in the text form.
     pub(super) const ALL: [(&'static str, Obstacle); 2] =
         [("static", Obstacle::Static), ("differs", Obstacle::Differs)];
 }

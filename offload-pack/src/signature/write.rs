@@ -1,4 +1,4 @@
-//! Writes signatures in the lines of the module `text`.
+//! Writes signatures in the format of the module `text`.
 
 use super::text::{DIFFERS, EMPTY, FIELDS, OPAQUE, PACKED};
 use super::{
@@ -74,7 +74,7 @@ impl fmt::Display for Variable {
     }
 }
 
-/// Writes the lines about the place in the source.
+/// Writes the lines about the source.
 fn write_source(
     f: &mut fmt::Formatter<'_>,
     source_name: &str,
