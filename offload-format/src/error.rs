@@ -1,12 +1,12 @@
-//! Errors in bytes that were read.
+//! Errors from reading bytes.
 
 use core::fmt;
 
 /// The result of reading bytes.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// The reason why bytes could not be read: the kind, the part concerned in the format's own words,
-/// and its place.
+/// The reason why bytes could not be read: the kind of error, the part (in the format's terms), and
+/// its offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -21,7 +21,7 @@ pub struct Error {
 pub enum ErrorKind {
     /// The bytes are not in this format.
     BadMagic,
-    /// The bytes end inside the part: `need` bytes were needed, and `have` bytes are present.
+    /// The bytes end inside the part, which needs `need` bytes but has only `have`.
     Truncated {
         /// Bytes needed from the part's start.
         need: u64,
@@ -58,31 +58,31 @@ pub enum ErrorKind {
         /// The feature: `containers` or `object`.
         feature: &'static str,
     },
-    /// The compressed bytes do not decompress.
+    /// The compressed bytes cannot be decompressed.
     Compression {
         /// The decompressor's reason.
         reason: &'static str,
     },
     /// More bytes would have to be allocated than the caller allows.
     LimitExceeded {
-        /// Bytes needed; if that number is not known, one more than the bytes allowed.
+        /// Bytes needed; one more than the bytes allowed if the number is unknown.
         need: u64,
         /// Bytes allowed.
         limit: u64,
     },
-    /// Another fault, which [`Error::part`] describes.
+    /// Any other fault, which [`Error::part`] describes.
     Malformed,
 }
 
 impl Error {
-    /// Returns an error of this kind; `what` names the part that is wrong. `offset` counts bytes
-    /// from the start of the bytes that were parsed.
+    /// Returns an error of this kind in the part `what`, `offset` bytes from the start of the
+    /// parsed bytes.
     pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }
 
-    /// Returns this error with `base` added to its offset. If a container starts at the offset
-    /// `base` in a file, the error's offset then counts from the start of the file.
+    /// Returns this error with `base` added to its offset: for a container at the offset `base` in
+    /// a file, the error's offset then counts from the start of the file.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
@@ -96,7 +96,7 @@ impl Error {
         self
     }
 
-    /// Returns the part that is wrong, in the format's words: `code object`, `string pairs`.
+    /// Returns the part that is wrong, in the format's terms: `code object`, `string pairs`.
     pub fn part(&self) -> &'static str {
         self.what
     }
@@ -111,7 +111,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns the offset of the wrong part, in bytes from the start of the bytes that were parsed.
+    /// Returns the offset of the wrong part, in bytes from the start of the parsed bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }

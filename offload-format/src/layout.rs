@@ -2,11 +2,11 @@
 //!
 //! This module defines no file format: the modules of the containers make layouts.
 //!
-//! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs.
-//! For payloads it has only a number and a size: its callers have the bytes. The payloads are in
-//! memory ([`Layout::to_vec`]), or on disk, where the operating system copies them from file to
-//! file. Layouts nest: [`Layout::nest`] puts a whole layout in place of a payload (a bundle
-//! inside a host object inside an archive).
+//! A container consists of small runs of bytes around large payloads. A [`Layout`] contains these
+//! runs, but only a number and a size for each payload, whose bytes the caller has: in memory
+//! ([`Layout::to_vec`]), or on disk, where the operating system copies them from file to file.
+//! Layouts nest: [`Layout::nest`] replaces a payload by a whole layout (a bundle inside a host
+//! object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -41,8 +41,7 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces. The size is stored, because every piece that is added changes or
-    /// needs it.
+    /// The size of all pieces, stored because most additions need it.
     size: u64,
 }
 
@@ -52,7 +51,7 @@ impl Layout {
         Self::default()
     }
 
-    /// Returns a layout that consists of payload `index` only, which has `size` bytes.
+    /// Returns a layout that consists only of payload `index`, which has `size` bytes.
     pub fn payload(index: usize, size: u64) -> Self {
         Self { pieces: vec![Piece::Payload { index, size }], size }
     }
@@ -103,7 +102,7 @@ impl Layout {
     /// Replaces every payload by the layout that `inner` returns for its number.
     ///
     /// # Panics
-    /// If a returned layout has another size than the payload.
+    /// Panics if the size of a returned layout differs from the payload's.
     #[must_use]
     pub fn nest(self, mut inner: impl FnMut(usize) -> Layout) -> Layout {
         let mut outer = Layout::new();
@@ -127,7 +126,7 @@ impl Layout {
     /// Returns the file as bytes, with `payloads[index]` in place of each payload.
     ///
     /// # Panics
-    /// If a payload is missing or has another size than the layout says.
+    /// Panics if a payload is missing, or if its size differs from the layout's.
     #[inline]
     pub fn to_vec(&self, payloads: &[&[u8]]) -> Vec<u8> {
         let mut out = Vec::with_capacity(usize::try_from(self.size()).unwrap_or(0));

@@ -4,12 +4,12 @@
 //! A crate such as `object` reads a program's sections. This crate reads the GPU code in these
 //! sections: an *image* for each *target*, in *containers* of several formats.
 //!
-//! | to | begin with |
+//! | to | start with |
 //! |---|---|
-//! | list the images in any file, with their containers | [`inventory`], as below; [`fat_file`] for only the containers |
+//! | list the images in any file, with their containers | [`inventory`], as below; [`fat_file`] for the containers alone |
 //! | read a section whose bytes `object` gives you | [`section::DeviceSection::from_names`] to find out what it contains, then a reader such as [`OffloadBinary::in_a_row`](offload_binary::OffloadBinary::in_a_row) |
 //! | read or write one container | its module, such as [`bundle`] or [`offload_binary`]: a view that reads, a builder that writes |
-//! | learn what an image is: processor, kernels, arguments | [`image`] |
+//! | identify an image: processor, kernels, arguments | [`image`] |
 //! | parse names of targets | [`target`] |
 //! | choose the image for a device | [`mod@select`] |
 //!
@@ -60,15 +60,15 @@
 //! | [`inventory`] | all containers and images in a file, as one list |
 //! | [`image`] | what an image records about itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
-//! | [`mod@select`] | which image a device gets, and why not a different one |
+//! | [`mod@select`] | which image fits a device best, and why others do not |
 //! | [`section`] | the sections of host files that contain device code: names, alignments, how packs in them begin |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | descriptions of files before they are written, so that payloads are copied but not kept in memory |
 //!
-//! Views borrow from the bytes that they were parsed from. Parsing allocates nothing, except that
-//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] keeps a list of
-//! its kernels and uses a table of IDs while it reads them. The crate uses no files, environment,
-//! processes or clock. Bytes from outside may be hostile: every number from a file is checked
+//! Views borrow from the parsed bytes. Parsing allocates nothing, with two exceptions:
+//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
+//! kernels, for which it uses a table of IDs while reading. The crate does not access files,
+//! environment, processes or clock. Input may be hostile: every number from a file is checked
 //! before it is used as an index or a size. Iteration over a parsed view never fails.
 //!
 //! # Features
@@ -77,15 +77,15 @@
 //! |---|---|
 //! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; modules that write files: [`layout`], [`host_object`], writing of [`archive`]s |
 //! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: formats that packs do not use; enables `packs` |
-//! | `zlib`, `zstd` | the content of compressed containers, and writing them; need std |
+//! | `zlib`, `zstd` | reading and writing the content of compressed containers; need std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
 //! Without features, the crate contains what programs with packs need: targets, selection and
-//! SPIR-V. The features in the last two rows enable `containers`; all except `packs` add
+//! SPIR-V. The features in the last two rows enable `containers`; all features except `packs` add
 //! dependencies. The build of a program with a pack compiles this crate twice: for the build script
-//! and the macro, and for the program. Each compilation has only the features that it needs.
+//! and the macro, and for the program, each time with only the features that it needs.
 #![no_std]
-// Links lead to modules of features that may be off.
+// Links may lead to modules whose features are off.
 #![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 

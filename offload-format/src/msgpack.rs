@@ -1,10 +1,10 @@
-//! MessagePack, as far as metadata of code objects and kernel packs need it (<https://msgpack.org>,
-//! specification of 2013).
+//! The subset of MessagePack in the metadata of code objects and kernel packs
+//! (<https://msgpack.org>, specification of 2013).
 
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// One value. For arrays and maps only the head is read; their items follow.
+/// A value. Arrays and maps are represented by their heads; their items follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value<'data> {
     Uint(u64),
@@ -17,7 +17,7 @@ pub(crate) enum Value<'data> {
     Other,
 }
 
-/// A reader of consecutive values, with its place among them.
+/// A reader of consecutive values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'data> {
     reader: Reader<'data>,
@@ -36,7 +36,7 @@ impl<'data> Cursor<'data> {
         self.at
     }
 
-    /// Reads a value and moves to its end; for an array or a map, moves to the end of its head.
+    /// Reads a value and moves to its end, or to the end of the head of an array or a map.
     pub(crate) fn next(&mut self) -> Result<Value<'data>> {
         let what = self.what;
         let start = self.at;
@@ -72,8 +72,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves to the end of a value, including its items. If items are missing, an error occurs at
-    /// the end of the bytes, because each value has at least one byte.
+    /// Moves to the end of a value, including its items. Missing items cause an error at the end of
+    /// the bytes, since each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
@@ -105,7 +105,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Reads the head of an array, and returns the number of items, which follow.
+    /// Reads the head of an array, and returns the number of items that follow.
     pub(crate) fn array(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
@@ -114,7 +114,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Reads the head of a map, and returns the number of pairs, which follow.
+    /// Reads the head of a map, and returns the number of pairs that follow.
     pub(crate) fn map(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
@@ -123,7 +123,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Returns the error that `what` is missing or wrong at the cursor's place.
+    /// Returns the error that `what` is missing or wrong at the current position.
     pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }

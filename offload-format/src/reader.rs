@@ -1,9 +1,9 @@
-//! Reads bytes: only this code uses numbers from a file to take slices of its bytes. Sections of
-//! host files are the exception: the crate `object` reads them.
+//! Reads bytes. Only this code slices a file's bytes by numbers from the file, except for sections
+//! of host files, which the crate `object` reads.
 
 use crate::{Error, ErrorKind, Result};
 
-/// Little-endian reads at checked offsets. Offsets are bytes from the start of `data`.
+/// Little-endian reads at checked offsets, in bytes from the start of `data`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'data> {
     data: &'data [u8],
@@ -19,7 +19,7 @@ impl<'data> Reader<'data> {
     }
 
     /// Returns `size` bytes at `offset`. Both numbers come from the caller, not from the file, so
-    /// missing bytes mean that the file was cut short.
+    /// missing bytes mean that the file is truncated.
     pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
         self.get(offset, size).ok_or_else(|| {
             let have = self.len().saturating_sub(offset);
@@ -27,8 +27,8 @@ impl<'data> Reader<'data> {
         })
     }
 
-    /// Returns `size` bytes at `start`. The file records this range in a field at offset `field`,
-    /// which the error names.
+    /// Returns `size` bytes at `start`. The range comes from a field at offset `field`, which the
+    /// error contains.
     pub(crate) fn range(
         &self,
         start: u64,

@@ -4,8 +4,8 @@
 //! Sources: `clang` and `clang-linker-wrapper` 22.1.8, and nvcc 13.5 (docs/formats.md of the
 //! project, "Sections").
 //!
-//! This file has all sections that other tools read: [`DeviceSection`] for the ones that this crate
-//! writes, [`SectionNames`] for all.
+//! [`DeviceSection`] lists the sections that this crate writes, [`SectionNames`] all sections that
+//! other tools read.
 
 use core::fmt;
 
@@ -41,10 +41,10 @@ pub(crate) const OFFLOAD_BINARY_MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
     /// `.hip_fatbin`: offload bundles, one after another, each aligned to 4096 bytes. HIP's
-    /// runtime, `roc-obj-ls` and `llvm-objdump --offloading` look here.
+    /// runtime, `roc-obj-ls` and `llvm-objdump --offloading` read this section.
     HipFatbin,
     /// `.llvm.offloading`: offload binaries without gaps, each aligned to 8 bytes. LLVM's tools
-    /// look for the section's type in ELF files, and for the name in COFF files.
+    /// find it by its type in ELF files, and by its name in COFF files.
     LlvmOffloading,
 }
 
@@ -65,8 +65,8 @@ impl DeviceSection {
         self.names().name
     }
 
-    /// Returns the section that has this name in files of this format; `segment` is used for Mach-O
-    /// alone.
+    /// Returns the section with this name in files of this format. `segment` is used only for
+    /// Mach-O.
     #[inline]
     pub fn from_names(format: ObjectFormat, segment: &str, section: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
@@ -98,16 +98,15 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// The name of a section in each format.
 ///
-/// Objects for Windows have the ELF name, whatever its length, so that linkers join the sections of
-/// different compilers. PE images (programs and DLLs for Windows) have eight bytes for the name of
-/// a section. `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes
-/// the part from a second period on, which leaves `.llvm`. Linkers for MinGW can write the full
-/// name.
+/// Objects for Windows use the ELF name at any length, so that linkers join the sections of
+/// different compilers. PE images (programs and DLLs) have only eight bytes for a section's name.
+/// `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes everything
+/// from a second period on, which leaves `.llvm`. Linkers for MinGW can write the full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
-    /// Name in ELF files and COFF objects, and the full name in images for Windows.
+    /// The name in ELF files and COFF objects, and the full name in PE images.
     pub name: &'static str,
-    /// Segment and section in Mach-O files.
+    /// The segment and the section in Mach-O files.
     pub macho: (&'static str, &'static str),
 }
 
@@ -130,11 +129,11 @@ impl SectionNames {
     /// The section with the reference to kernel packs, in libraries whose code objects were moved
     /// to these files.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
-    /// The section of [`Self::KPACK_REFERENCE`] in PE images, where ROCm's tools write another
+    /// The section of [`Self::KPACK_REFERENCE`] in PE images, where ROCm's tools use a different
     /// name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
-    /// The table of the images that DPC++ links into programs, which it does not for Mach-O.
+    /// The table of the images that DPC++ links into programs, except for Mach-O.
     pub const IMAGE_TABLE: Self = Self::new(".tgtimg", ("", ""));
 
     /// Bundles of cuda-oxide, which has no section for Mach-O.
@@ -144,9 +143,9 @@ impl SectionNames {
         Self { name, macho }
     }
 
-    /// Whether a section of a file of this format has this name; `segment` is used for Mach-O
-    /// alone. A name that a linker for Windows has cut short may also be the name of another
-    /// section: all sections of LLVM become `.llvm`.
+    /// Whether a section in a file of this format has this name. `segment` is used only for Mach-O.
+    /// A name that a linker for Windows cut short may be ambiguous: all sections of LLVM become
+    /// `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

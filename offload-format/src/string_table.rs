@@ -1,6 +1,6 @@
 //! String tables in LLVM 22's order: the distinct strings sorted by their reversed bytes, greatest
 //! first, each NUL-terminated. A string that is the end of the previous one shares its bytes. COFF
-//! has two groups, section names and symbol names, which are sorted separately.
+//! has two separately sorted groups: section names and symbol names.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -18,8 +18,8 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table without strings that consists of the bytes `start`. If `start` begins with a
-    /// NUL, this NUL is the empty string.
+    /// Returns a table without strings that consists of the bytes `start`. If these begin with a
+    /// NUL, it serves as the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
@@ -62,31 +62,30 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Names in a string table of a file.
 ///
-/// Names may share their bytes, so the names of a small file could have very many bytes in total:
-/// this type limits the total.
+/// Names may share bytes, so the names of a small file could have very many bytes in total. This
+/// type limits the total.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
     left: usize,
 }
 
-/// The limit for all names together, as a multiple of the size of the table and of the records that
-/// refer to it. In the output of compilers, the names have a few times the size of the table at
-/// most.
+/// The limit for all names together, as a multiple of the size of the table and the records that
+/// refer to it. From compilers, the names have at most a few times the size of the table.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 
 #[cfg(feature = "object")]
 impl<'a> Names<'a> {
-    /// Returns the names in `table`; the records that refer to them have `records` bytes in total.
+    /// Returns the names in `table`. The records that refer to them have `records` bytes in total.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }
 
     /// Returns the name at `offset`, which ends before a NUL.
     ///
-    /// Returns an error if the table ends before the NUL, or if the names that were read so far
-    /// have too many bytes in total.
+    /// Returns an error if the table ends before the NUL, or if the names read so far have too many
+    /// bytes in total.
     pub(crate) fn get(&mut self, offset: u32, what: &'static str) -> Result<&'a [u8]> {
         let rest = usize::try_from(offset)
             .ok()

@@ -1,4 +1,4 @@
-//! AMD's GPUs, and the rules that decide whether an image fits one.
+//! AMD's GPUs, and the rules for images that fit them.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
@@ -10,26 +10,26 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// An AMD GPU: the parts of its name, parsed once.
+/// The parts of an AMD GPU's name, parsed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AmdGpu {
     name: String,
-    /// The offset in the device's name where the name of the processor ends.
+    /// The offset of the end of the processor in the device's name.
     processor_end: usize,
     /// The processor's primary name, if the runtime reports an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
-    /// The states of the processor's features, as the device reports them.
+    /// The states of the features that the device reports.
     sramecc: FeatureState,
     xnack: FeatureState,
 }
 
 impl Fit {
-    /// Returns the least version of ROCm whose HIP runtime loads code with this fit: 6030 for 6.3.
-    /// Returns 0 if the version of the code object is not known or is older than 5.
+    /// Returns the first version of ROCm whose HIP runtime loads code with this fit: 6030 for 6.3.
+    /// Returns 0 if the code object version is unknown or lower than 5.
     ///
     /// Sources: the runtime's list of versions, which ends with 5 in ROCm 6.2
-    /// (`hip_code_object.cpp`); ROCm's own libraries have generic targets since 6.4.
+    /// (`hip_code_object.cpp`); ROCm's own libraries use generic targets since 6.4.
     #[inline]
     pub(super) fn least_rocm(&self) -> u32 {
         match self {
@@ -75,7 +75,7 @@ impl AmdGpu {
         }
     }
 
-    /// Reads a device of AMD; returns `None` if the text names none.
+    /// Reads an AMD device; returns `None` if the text names none.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
@@ -139,8 +139,8 @@ impl InMessages for AmdGpu {
         vec![self.processor().to_owned()]
     }
 
-    /// The target names the features that `image` names, in the states that this device reports. If
-    /// the device does not report the state of one of them, there is no such target.
+    /// The target names the same features as `image`, in the states that this device reports. There
+    /// is no such target if the device does not report one of them.
     fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
         let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
         let mut target = String::from(self.processor());
@@ -166,7 +166,7 @@ impl DeviceInfo {
     /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`:
     /// `gfx90a:sramecc+:xnack-`.
     ///
-    /// Returns an error if the name is not the target ID of one processor.
+    /// Returns an error if the name is not the target ID of a single processor.
     pub fn hip(gcn_arch_name: &str) -> Result<Self, ParseError> {
         AmdGpu::of_runtime(gcn_arch_name).map(|device| Self::new(VendorDevice::Amd(device)))
     }

@@ -22,12 +22,12 @@ impl<I> Choice<I> {
         &self.image
     }
 
-    /// Returns the chosen image itself.
+    /// Converts the choice to the chosen image.
     pub fn into_image(self) -> I {
         self.image
     }
 
-    /// Returns the way in which the image fits the device.
+    /// Returns how the image fits the device.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }

@@ -1,5 +1,4 @@
-//! The CPU, and its rule: a shared object for another architecture, system or C library does not
-//! load.
+//! The CPU, and its rule: only shared objects for the same architecture, system and C library fit.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
@@ -51,8 +50,8 @@ fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
     };
-    // Most triples from Cargo for Linux have this form: all parts at their usual places and with
-    // their usual names. They need no further parsing.
+    // Most of Cargo's triples for Linux have this form, with all parts at their usual positions.
+    // They need no further parsing.
     let triple = match linux("gnu").or_else(|| linux("musl")) {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
@@ -81,8 +80,8 @@ fn is_this_arch(arch: &str) -> bool {
 }
 
 fn is_this_system(triple: TargetTriple<'_>) -> bool {
-    // Versions may follow the names, as in macosx14.0 and windows-msvc19.33, so only the start of a
-    // name is compared.
+    // Versions may follow the names, as in macosx14.0 and windows-msvc19.33, so compare only the
+    // start.
     let os = triple.os;
     let android = triple.env.starts_with("android");
     let same_os = (os.starts_with("linux") && !android && cfg!(target_os = "linux"))

@@ -1,4 +1,4 @@
-//! Devices, as their runtimes describe them.
+//! Devices for which images are selected.
 
 use super::VendorDevice;
 use crate::target::{ImageCode, ParseError, product};
@@ -14,32 +14,32 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
-/// A vendor's device in messages, where it prints its name. The rules are methods of the types
-/// themselves, because the compiler then inlines them.
+/// A vendor's device in messages; `Display` prints its name. The rules are methods of the types
+/// instead, so that the compiler inlines them.
 pub(super) trait InMessages: fmt::Display {
-    /// Returns a fact about the device that its name does not tell: `CUDA driver 12.8`.
+    /// Returns a property that is not in the device's name: `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// Returns the targets that a build script can list for this device; an image for any one of
-    /// them is enough.
+    /// Returns the targets that a build script can list for this device, of which any one is
+    /// enough.
     fn targets(&self) -> Vec<String>;
 
-    /// Returns the targets for this device that can be built together with `image`, if that is an
-    /// image for another mode of this device; otherwise returns `None`.
+    /// If `image` is for a different mode of this device, returns the targets for this device that
+    /// can be built together with it; otherwise returns `None`.
     fn targets_beside(&self, _image: ImageCode<'_>) -> Option<Vec<String>> {
         None
     }
 }
 
-/// The text that names a device, in its parts.
+/// The parts of the text that names a device.
 pub(super) struct DeviceName<'a> {
     /// The whole text: `RTX 4090@driver12.4`.
     pub(super) text: &'a str,
     /// The text up to the driver: `RTX 4090`.
     pub(super) name: &'a str,
-    /// The target that the name is or that a product of this name has: `sm_89`.
+    /// The target that is named, or the target of the named product: `sm_89`.
     pub(super) target: &'a str,
     /// The version of the driver: `12.4`.
     pub(super) driver: Option<&'a str>,
@@ -72,10 +72,10 @@ impl DeviceInfo {
     ///
     /// | text | device |
     /// |---|---|
-    /// | `gfx90a:sramecc+:xnack-` | an AMD GPU as runtimes name it; a feature that is left out is one that it does not report |
-    /// | `sm_90` | an NVIDIA GPU of this compute capability, with a driver that takes all PTX |
+    /// | `gfx90a:sramecc+:xnack-` | an AMD GPU as runtimes name it, which does not report the omitted features |
+    /// | `sm_90` | an NVIDIA GPU of this compute capability, with a driver that accepts all PTX |
     /// | `sm_121@driver13.0` | the same with a driver that supports CUDA 13.0 |
-    /// | `spirv64` | a GPU whose OpenCL driver takes all SPIR-V; `spirv64:float64-@driver1.2` one that has no `double`, with a driver that takes SPIR-V up to 1.2 |
+    /// | `spirv64` | a GPU whose OpenCL driver accepts all SPIR-V; `spirv64:float64-@driver1.2` is a GPU without `double`, whose driver accepts SPIR-V up to 1.2 |
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///

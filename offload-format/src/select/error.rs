@@ -1,4 +1,4 @@
-//! The error of a selection that finds no image.
+//! The error if selection finds no image.
 
 use super::{Candidate, DeviceInfo, Refusal};
 use alloc::boxed::Box;
@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The error if no image fits: the device, and every image with the reason why it was refused. Also
-/// the error if no images were compared: the pack was not built, its images are unknown, its module
+/// The error if no image fits: the device, and every image with the reason why it was refused. If
+/// no images were compared, the reason: the pack was not built, its images are unknown, its module
 /// has none, or it has several modules and none was named.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
@@ -65,17 +65,17 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::UnknownImages(why))
     }
 
-    /// Creates the error for a module of this name that has no images, although its pack was built.
+    /// Creates the error for a module without images in a pack that was built.
     pub fn no_images(device: &DeviceInfo, module: &'static str) -> Self {
         Self::new(device, Cause::NoImages(module))
     }
 
-    /// Creates the error for a pack with several `modules`, if the program named none of them.
+    /// Creates the error for a pack with several `modules` of which the program named none.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
     }
 
-    /// Returns the modules of the pack, if it has several and none was named.
+    /// Returns the modules of the pack if it has several and none was named.
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
@@ -99,17 +99,17 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// Returns the targets that could be added to build.rs's list; any one of them makes an image
-    /// for the device: `sm_75` and `compute_75`. If an image is for another mode of the device's
-    /// processor, only a target with the same features may be built together with it. Returns no
-    /// targets if none would help: if the device does not report a feature, or if the build was for
-    /// another CPU. Also returns no targets if no image was compared, because a missing target may
-    /// not be the reason.
+    /// Returns targets of which any one, added to build.rs's list, makes an image for the device:
+    /// `sm_75` and `compute_75`. If an image is for a different mode of the device's processor,
+    /// only a target with the same features may be built together with it. Returns no targets if
+    /// none would help: if the device does not report a feature, or if the build was for a
+    /// different CPU. Also returns none if no images were compared, since the reason may not be a
+    /// missing target.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }
 
-    /// Returns every image with the reason why it was refused, independent of the type of images.
+    /// Returns every image with the reason why it was refused, independently of the images' type.
     fn refused_images(&self) -> Vec<RefusedImage<'_>> {
         self.refused().iter().map(|(image, refusal)| (image as &dyn Candidate, refusal)).collect()
     }
@@ -117,8 +117,8 @@ impl<I: Candidate> SelectError<I> {
 
 type RefusedImage<'a> = (&'a dyn Candidate, &'a Refusal);
 
-// The functions below have no type parameters; otherwise each program would compile them for its
-// own image type.
+// The functions below have no type parameters, so that programs need not compile them for their own
+// image types.
 
 fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<String> {
     if refused.is_empty() {
@@ -141,7 +141,7 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     beside.next().unwrap_or_else(|| device.targets())
 }
 
-/// Prints that no images were compared, and why.
+/// Prints the reason why no images were compared.
 fn write_reason(
     f: &mut fmt::Formatter<'_>,
     device: &DeviceInfo,
@@ -182,13 +182,13 @@ fn write_refused(
     }
 }
 
-/// The start of an advice after all images were refused: `to run on this device, add "sm_75" or
+/// The start of the advice after all images were refused: `to run on this device, add "sm_75" or
 /// "compute_75"`.
 #[derive(Debug)]
 pub struct Advice(Vec<String>);
 
 impl Advice {
-    /// Returns the advice for a device, as [`SelectError::targets_to_add`] does; `None` if no
+    /// Returns the advice for a device, based on [`SelectError::targets_to_add`]; `None` if no
     /// target would help.
     pub fn new(device: &DeviceInfo, refused: &[(&dyn Candidate, &Refusal)]) -> Option<Self> {
         Some(targets_to_add(device, refused)).filter(|targets| !targets.is_empty()).map(Self)

@@ -1,4 +1,4 @@
-//! The ways in which an image fits a device, and the reasons why it does not.
+//! How well an image fits a device, or the reason why it does not.
 
 use crate::target::{
     FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// The way in which an image fits a device.
+/// How an image fits a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -30,28 +30,28 @@ pub enum Fit {
     },
     /// SPIR-V, which the runtime compiles.
     SpirV,
-    /// Machine code for this architecture.
+    /// NVIDIA machine code for this architecture.
     Cubin(NvidiaArch),
     /// PTX, which the driver compiles.
     Ptx {
-        /// The target that it was made for.
+        /// The target of the PTX.
         arch: NvidiaArch,
         /// The image's PTX ISA version, if known.
         version: Option<PtxVersion>,
     },
-    /// Made for the CPU that this program runs on.
+    /// The image was made for the CPU that this program runs on.
     Cpu,
 }
 
-/// The sort key of images; the greatest is chosen. Its parts are the kind of image, the number of
-/// named features or the compute capability, the suffix, the PTX ISA version, and the code object
+/// The sort key of images, of which the greatest is chosen: the kind of image, the number of named
+/// features or the compute capability, the suffix, the PTX ISA version, and the code object
 /// version. The lowest code object version is preferred, because more runtimes load it. Unknown
 /// values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
-    /// Whether an image with this fit is chosen before an image with the fit `other`, for the same
-    /// device. [`is_before`](super::is_before) decides between equal fits.
+    /// Whether this fit is preferred to `other` for the same device.
+    /// [`is_before`](super::is_before) decides between equal fits.
     #[inline]
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
@@ -128,63 +128,64 @@ impl fmt::Display for Fit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {
-    /// The image is code for another kind of device, named here.
+    /// The image is code for a different kind of device, named here.
     OtherKindOfDevice(&'static str),
-    /// The image is code for another AMD processor.
+    /// The image is code for a different AMD processor.
     OtherProcessor,
     /// The image is for a generic target that does not cover the device's processor.
     OtherFamily,
-    /// The image was made for a feature state that the device is not in, or does not report.
+    /// The image needs a feature state that the device does not have, or does not report.
     Feature {
         /// `xnack`, `sramecc`.
         name: S,
-        /// The state that the image was made for.
+        /// The state that the image needs.
         image: FeatureState,
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, but has a code object version that runtimes refuse for
-    /// generic targets.
+    /// The image is for a generic target, but runtimes refuse its code object version for these.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,
     },
-    /// Machine code for another major compute capability.
+    /// Machine code for a different major compute capability.
     OtherMajor(NvidiaArch),
-    /// Machine code for a Tegra GPU, but the device is not a Tegra GPU; or the reverse.
+    /// Machine code for a Tegra GPU on a different kind of device, or vice versa.
     AcrossTegra(NvidiaArch),
-    /// Made for a higher compute capability than the device has.
+    /// The image was made for a higher compute capability than the device's.
     ComputeCapabilityTooHigh(NvidiaArch),
-    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), and
-    /// the device has another one.
+    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), but
+    /// the device has a different one.
     OtherSpecific(NvidiaArch),
-    /// The image is PTX of a version that is too new for the device's driver.
+    /// The version of the image's PTX is too new for the device's driver.
     PtxTooNew {
         /// The PTX ISA version of the image.
         version: PtxVersion,
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
-    /// The loader does not load the image, whatever its code: because of its form, its toolkit or
-    /// a missing part. The text is that of the [`Needs`](crate::target::Needs).
+    /// The loader refuses the image because of its form, its toolkit or a missing part. The text is
+    /// that of the [`Needs`](crate::target::Needs).
     NotLoaded(S),
-    /// The image is SPIR-V of a version that is too new for the device's driver.
+    /// The version of the image's SPIR-V is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
         version: SpirvVersion,
-        /// The newest version that the driver takes.
+        /// The newest version that the driver accepts.
         driver: SpirvVersion,
     },
-    /// The image is SPIR-V that needs features which the device lacks.
+    /// The image is SPIR-V that needs features that the device lacks.
     SpirvNeeds(SpirvFeatures),
-    /// Machine code for this architecture of Intel, and the device's driver is for SPIR-V alone.
+    /// The image is machine code for this Intel architecture, but the device's driver accepts only
+    /// SPIR-V.
     NoSpirv(IntelArch),
-    /// The image was made for another CPU, operating system or C library. The text is the image's
-    /// target triple.
+    /// The image was made for a different CPU, operating system or C library. The text is the
+    /// image's target triple.
     OtherHost(S),
-    /// Made for the processor of AMD with this number in ELF headers, which is not in the table.
+    /// The image was made for an AMD processor that is not in the table, with this number in ELF
+    /// headers.
     UnknownProcessor(u8),
-    /// The image is of a kind that these rules do not know, or its target triple is malformed.
+    /// The kind of image is unknown to these rules, or its target triple is malformed.
     NotUnderstood,
 }
 
@@ -192,7 +193,7 @@ pub enum Refusal<S = String> {
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
-    /// Returns the refusal of code for devices of another vendor.
+    /// Returns the refusal of code for a different vendor's devices.
     #[inline(always)]
     pub(super) fn of(code: ImageCode<'_>) -> Self {
         code.vendor()
@@ -205,7 +206,7 @@ impl Unfit<'_> {
 }
 
 impl<S> Refusal<S> {
-    /// Returns the reason with its text (a feature's name or a triple) converted by `hold`.
+    /// Converts the reason's text (a feature's name or a triple) by `hold`.
     fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
         match *self {
             Refusal::Feature { ref name, image, device } => {
@@ -240,8 +241,8 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
 }
 
 impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. The type of the text is fixed, so this function is compiled only once, in
-    /// this crate.
+    /// Prints the reason. Not generic over the text, so that this function is compiled only once,
+    /// in this crate.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),

@@ -1,5 +1,5 @@
-//! GPUs whose drivers compile SPIR-V, and their rules: a driver takes SPIR-V up to a version, and
-//! the device has the features that it needs.
+//! GPUs whose drivers compile SPIR-V, and their rules: the driver accepts the version, and the
+//! device has the features that the SPIR-V needs.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
@@ -14,13 +14,13 @@ use core::fmt;
 /// A GPU with an OpenCL driver that compiles SPIR-V.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntelGpu {
-    /// The newest version of SPIR-V that the driver takes; `None` for one that takes all.
+    /// The newest version of SPIR-V that the driver accepts; `None` if it accepts all.
     spirv: Option<SpirvVersion>,
     has: SpirvFeatures,
 }
 
 impl IntelGpu {
-    /// Reads a device of Intel; returns `None` if the text names none.
+    /// Reads an Intel device; returns `None` if the text names none.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let mut parts = named.target.split(':');
@@ -74,7 +74,7 @@ impl fmt::Display for IntelGpu {
 }
 
 impl DeviceInfo {
-    /// Creates a GPU from the newest version of SPIR-V that its OpenCL driver takes
+    /// Creates a GPU from the newest version of SPIR-V that its OpenCL driver accepts
     /// (`CL_DEVICE_IL_VERSION`), and its features (`CL_DEVICE_EXTENSIONS`).
     ///
     /// ```

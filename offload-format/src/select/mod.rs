@@ -1,25 +1,23 @@
-//! Selection of an image for a device, with the reason why each other image was not chosen.
+//! Selection of the image for a device, with the reasons why images do not fit.
 //!
-//! | device | what fits, best first |
+//! | device | images that fit, best first |
 //! |---|---|
-//! | AMD | an image for its processor, each named feature in the device's state (more named features first); then for its generic target, which takes code object version 6, features alike; then SPIR-V |
-//! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
-//! | Intel | SPIR-V, if the driver takes its version and the device has the features that it needs, such as `double` |
+//! | AMD | an image for its processor whose named features are all in the device's states (more named features first); then one for its generic target, under the same condition and from code object version 6 on; then SPIR-V |
+//! | NVIDIA | cubins of the same major compute capability and no higher minor, highest first, but not between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for the same number, `a` before `f` before no suffix, where `a` runs on exactly that number, and `f` on its family: the same major, minor not lower, and 10.1 in the family of 11.0, its name since CUDA 13; then PTX not above the device, highest first, with the same rules for suffixes, if the driver supports its ISA version |
+//! | Intel | SPIR-V, if the driver accepts its version and the device has the features that it needs, such as `double` |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
-//! [`is_before`] decides which of two images that fit is chosen. If two images fit equally well,
-//! the image with the newer PTX ISA or the older code object version is first. After that, the
-//! label that is first in alphabetical order decides. The position in the file matters only if the
-//! rules find no difference between two images.
+//! [`is_before`] decides between two images that fit. If both fit equally well, the newer PTX ISA
+//! or the older code object version wins, then the label that is first in alphabetical order. The
+//! position in the file matters only if the rules find no difference.
 //!
 //! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
-//! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
-//! refused because of that fact.
+//! `gfx90a`. Unknown properties of an image, such as its PTX version, are no reason to refuse it.
 //!
-//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if that is known: zstd
-//! in a fatbin needs the driver of CUDA 12.4, and machine code of CUDA 13 that of CUDA 13.0. HIP's
-//! runtime reads no compressed bundle of version 1, and no stripped code object. The table with its
-//! sources is in `target/loader.rs`.
+//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if known: zstd in a
+//! fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13 one for CUDA 13.0. HIP's
+//! runtime reads no compressed bundles of version 1 and no stripped code objects.
+//! `target/loader.rs` has the table with its sources.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, select};
@@ -78,8 +76,8 @@ use fit::Unfit;
 use intel::IntelGpu;
 use nvidia::NvidiaGpu;
 
-/// A device of each vendor, with what the vendor's rules compare. A vendor's file has the type;
-/// only this enum lists the vendors.
+/// A device of each vendor, with the properties that the vendor's rules compare. The types are in
+/// the vendors' files; only this enum lists the vendors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum VendorDevice {
     Amd(AmdGpu),
@@ -108,8 +106,8 @@ impl VendorDevice {
         }
     }
 
-    // The compiler inlines this function and its callees into `select`. There it removes the
-    // reasons for refusals, which `select` does not read; this halves the time of `select`.
+    // The compiler inlines this function and its callees into `select`, and removes the reasons for
+    // refusals, which `select` does not read. This halves the time of `select`.
     #[inline(always)]
     fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match self {
@@ -122,10 +120,11 @@ impl VendorDevice {
 }
 
 impl DeviceInfo {
-    /// Checks whether the device's loader loads an image with these needs, whatever its code.
+    /// Checks whether the device's loader accepts an image with these needs, regardless of its
+    /// code.
     ///
-    /// Returns the reason if it does not. Programs need not ask for images of packs, which have no
-    /// needs of this kind.
+    /// Returns the reason if it does not. Images in packs have no such needs, so programs need no
+    /// check.
     #[inline]
     pub fn check_loader(&self, needs: Needs) -> Result<(), Refusal> {
         let loads = match &self.of_vendor {
@@ -139,7 +138,7 @@ impl DeviceInfo {
 
 /// An image that [`select`] can choose.
 pub trait Candidate {
-    /// Returns the properties of the image that the rules compare.
+    /// Returns the code of the image, which the rules compare.
     fn code(&self) -> ImageCode<'_>;
     /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
@@ -155,26 +154,26 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     }
 }
 
-/// Checks whether an image runs on a device: returns how well it fits, or why it does not fit.
+/// Checks whether an image runs on a device. Returns how well it fits, or why it does not.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
     device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
 }
 
-/// Whether `image` is chosen before `other`, in whatever order a list contains them; both must fit
-/// the same device. Returns `false` for images that are equal in everything that the rules compare.
+/// Whether `image` is preferred to `other`, regardless of their order in a list. Both must fit the
+/// same device. Returns `false` if the rules find no difference.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Returns the image that fits worst, of images that a device needs together, such as the parts
-/// that NVIDIA's driver links. Returns `None` if there are none.
+/// Returns the image with the worst fit among images that a device needs together, such as the
+/// parts that NVIDIA's driver links. Returns `None` if there are none.
 #[inline]
 pub fn worst<T>(needed: impl Iterator<Item = (T, Fit)>) -> Option<(T, Fit)> {
     needed.reduce(|worst, other| if worst.1.is_better_than(&other.1) { other } else { worst })
 }
 
-/// Compares the labels. If they are equal, compares the parts of the target that labels may omit.
+/// Compares the labels, and then the parts of the target that labels may omit.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     a.label().cmp(b.label()).then_with(|| a.code().sort_key().cmp(&b.code().sort_key()))
 }

@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs, and the rules that decide whether an image runs on one.
+//! NVIDIA's GPUs, and the rules for images that run on them.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::{Unfit, driver_text};
@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// NVIDIA's number for a GPU's abilities: an H100 has 9.0.
+/// NVIDIA's version number for a GPU's features: 9.0 for an H100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// The number before the period.
@@ -25,12 +25,12 @@ pub struct ComputeCapability {
 pub(super) struct NvidiaGpu {
     major: u32,
     minor: u32,
-    /// The result of `cuDriverGetVersion`; `None` for a driver that takes all PTX.
+    /// The result of `cuDriverGetVersion`; `None` for a driver that accepts all PTX.
     driver: Option<u32>,
 }
 
 impl NvidiaGpu {
-    /// Reads a device of NVIDIA; returns `None` if the text names none.
+    /// Reads an NVIDIA device; returns `None` if the text names none.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
@@ -80,7 +80,7 @@ impl InMessages for NvidiaGpu {
     fn targets(&self) -> Vec<String> {
         let cubin = self.arch();
         let ptx = cubin.with_code(NvidiaCode::Ptx);
-        // PTX of an unknown version is treated as too new for the driver, because it may be.
+        // Treat PTX of an unknown version as too new, since it may be.
         let is_too_new =
             |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
         match self.driver {
@@ -108,7 +108,7 @@ impl DeviceInfo {
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
     ///
-    /// The compute capability has named fields because three plain numbers could be swapped:
+    /// The compute capability has named fields, since three plain numbers could be swapped:
     ///
     /// ```compile_fail
     /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
@@ -118,7 +118,7 @@ impl DeviceInfo {
         Self::new(VendorDevice::Nvidia(NvidiaGpu { major, minor, driver: Some(driver_version) }))
     }
 
-    /// Whether this is an NVIDIA GPU with a certain driver, to which [`Needs::toolkit`] matters.
+    /// Whether this is an NVIDIA GPU with a known driver, for which [`Needs::toolkit`] matters.
     #[inline]
     pub fn has_driver(&self) -> bool {
         matches!(&self.of_vendor, VendorDevice::Nvidia(gpu) if gpu.driver.is_some())
@@ -126,11 +126,10 @@ impl DeviceInfo {
 }
 
 impl Fit {
-    /// Returns the least CUDA driver that loads an image with this fit and these needs onto this
-    /// device, in the format of `cuDriverGetVersion`. That is the first one for the device, one
-    /// that knows the version of the PTX, or one that the needs ask for. For AMD's GPUs, returns
-    /// the least ROCm in the same format; a new GPU may need a newer one. Returns `None` if no
-    /// version is known, and for other vendors.
+    /// Returns the minimum CUDA driver that loads an image with this fit and these needs on this
+    /// device, in the format of `cuDriverGetVersion`. The device, the PTX version, and the needs
+    /// each require a minimum. For AMD's GPUs, returns the minimum ROCm in the same format; a new
+    /// GPU may need a newer one. Returns `None` if no version is known, and for other vendors.
     ///
     /// ```
     /// use offload_format::select::{DeviceInfo, Fit};
@@ -201,8 +200,8 @@ fn judge_ptx<'a>(
     }
 }
 
-/// Checks whether the suffix `a` or `f` allows the device; for such names, machine code and PTX
-/// follow the same rule.
+/// Checks whether the suffix `a` or `f` allows the device. The rule is the same for machine code
+/// and PTX.
 #[inline(always)]
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {
@@ -213,8 +212,8 @@ fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfi
     if runs { Ok(()) } else { Err(Refusal::OtherSpecific(arch)) }
 }
 
-/// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has two digits
-/// at most, because CUDA's own version numbers have no room for more.
+/// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has at most two
+/// digits, as in CUDA's own version numbers.
 #[inline]
 fn driver_version(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.').unwrap_or((text, "0"));

@@ -1,5 +1,4 @@
-//! Tests of the selection: tables of images, a device, and the expected image or the reason why
-//! there is none.
+//! Tests of the selection: images, a device, and the expected image or refusal.
 
 use super::*;
 use crate::target::{
@@ -46,7 +45,7 @@ fn chosen(images: &str, device: &str) -> String {
         .map_or("none".to_string(), |choice| choice.image().0.to_string())
 }
 
-/// SPIR-V of version 1.4 that needs these features.
+/// SPIR-V 1.4 that needs these features.
 #[derive(Debug, Clone)]
 struct Spirv(SpirvFeatures);
 
@@ -114,7 +113,7 @@ fn spirv() {
         let found = found.map_or_else(|refusal| refusal.to_string(), |fit| fit.to_string());
         assert_eq!(found, expected, "{device}");
     }
-    // No other target helps such a device, so there is no advice.
+    // No other target would help, so there is no advice.
     let device = DeviceInfo::parse("spirv64:float64-@driver1.4").unwrap();
     assert_eq!(
         select([Spirv(all)], &device).unwrap_err().to_string(),
@@ -144,7 +143,7 @@ fn amd() {
         // The image with more named features is chosen, in any order of the images.
         ("gfx90a gfx90a:xnack-", "gfx90a:xnack-", "gfx90a:xnack-"),
         ("gfx90a:xnack- gfx90a", "gfx90a:xnack-", "gfx90a:xnack-"),
-        // The processor is chosen before its family, and the family before SPIR-V.
+        // The processor precedes its family, and the family precedes SPIR-V.
         ("gfx11-generic@6 gfx1100", "gfx1100", "gfx1100"),
         ("amdgcnspirv gfx11-generic@6", "gfx1151", "gfx11-generic@6"),
         ("amdgcnspirv gfx1100", "gfx906:xnack-", "amdgcnspirv"),
@@ -178,7 +177,7 @@ fn nvidia() {
         ("sm_89 sm_88 sm_86 sm_80", "sm_87", "none"),
         ("sm_86", "sm_80", "none"),
         ("sm_80", "sm_90", "none"),
-        // Machine code is chosen before PTX; of several PTX images, the highest is chosen.
+        // Machine code precedes PTX; among PTX images, the highest is chosen.
         ("compute_90@8.0 sm_90", "sm_90", "sm_90"),
         ("compute_70 compute_80", "sm_90", "compute_80"),
         ("compute_90", "sm_89", "none"),
@@ -227,7 +226,7 @@ fn nvidia() {
         ("compute_80@8.7", "sm_90@driver12.8", "compute_80@8.7"),
         ("compute_80@8.7 compute_70@6.3", "sm_90@driver12.4", "compute_70@6.3"),
         ("compute_80@8.7", "sm_90", "compute_80@8.7"),
-        // Images for the GPUs of another vendor do not fit.
+        // Images for a different vendor's GPUs do not fit.
         ("gfx90a", "sm_90", "none"),
         ("sm_90", "gfx90a", "none"),
     ] {
@@ -235,7 +234,7 @@ fn nvidia() {
     }
 }
 
-/// Checks that `select` chooses one image for any order of the images, so there are no accidental
+/// Checks that `select` chooses the same image for any order of the images, without accidental
 /// ties.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
@@ -365,8 +364,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
-    // The error gives the reason why a Tegra GPU does not run images for other GPUs, and the
-    // reverse.
+    // The error gives the reason why Tegra GPUs do not run images for other GPUs, and vice versa.
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],
@@ -385,13 +383,11 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         let error = select(images.map(Named), &device).unwrap_err().to_string();
         assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
     }
-    // PTX for compute capability 12.0 needs a newer driver than this one, so the advice names only
-    // `sm_120`.
+    // PTX for compute capability 12.0 needs a newer driver, so the advice names only `sm_120`.
     let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
     let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
-    // The image is for the processor's family, but runtimes accept generic targets only from code
-    // object version 6 on.
+    // Runtimes accept generic targets only from code object version 6 on.
     let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
         .unwrap_err()
         .to_string();
@@ -400,8 +396,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
          to run on this device, add \"gfx1151\" to the targets of build.rs"
     );
-    // The image was built with the target `cpu`, but on a machine with another kind of CPU. So the
-    // error does not advise to add `cpu` to the targets.
+    // The image was built with the target `cpu` for a different kind of CPU, so the error does not
+    // advise to add `cpu`.
     let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
@@ -456,8 +452,8 @@ fn devices_from_text() {
     }
 }
 
-/// Checks that an image for one mode (`gfx942:xnack-`) does not fit a device that is given by its
-/// product's name. Only a target ID names modes, so the GPU's mode is unknown.
+/// Checks that an image for one mode (`gfx942:xnack-`) does not fit a device given by a product's
+/// name, which does not determine the mode.
 #[test]
 fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");

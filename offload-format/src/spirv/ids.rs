@@ -1,4 +1,4 @@
-//! The IDs of a module, in a table whose size depends on the instructions and not on the bound.
+//! The IDs of a module, in a table whose size depends on the instructions, not on the bound.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ pub(super) enum Declared {
         at: u64,
     },
     Constant {
-        /// The ID of its type.
+        /// The ID of the type.
         of: u32,
         value: u64,
     },
@@ -32,7 +32,7 @@ pub(super) enum Declared {
     Kernel(usize),
 }
 
-/// The decorations of an ID that this module reads.
+/// The decorations of an ID that this code uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decorations {
     pub(super) is_packed: bool,
@@ -55,26 +55,26 @@ pub(super) struct Known {
     pub(super) decorations: Decorations,
 }
 
-/// A tree of the IDs that instructions declare or decorate. A child is on the side of a bit of its
-/// ID, from the lowest bit on: no path is longer than an ID has bits. `BTreeMap` in its place is
-/// 10,000 lines of LLVM IR more in each program's build (`cargo xtask weight`).
+/// A binary tree of the IDs that instructions declare or decorate. The bits of an ID, from the
+/// lowest, select the sides, so no path is longer than an ID's bits. `BTreeMap` would add 10,000
+/// lines of LLVM IR to each program's build (`cargo xtask weight`).
 pub(super) struct Ids(Vec<Node>);
 
 #[derive(Clone, Default)]
 struct Node {
     id: u32,
-    /// The indices of the children; 0 if there is none, since the root is no child.
+    /// The indices of the children; 0, the root, if there is none.
     sides: [usize; 2],
     known: Known,
 }
 
 impl Ids {
     pub(super) fn new() -> Self {
-        // The root is a node for the ID 0, which no module has.
+        // The root is for the ID 0, which no module has.
         Self(vec![Node::default()])
     }
 
-    /// Returns the index of the node of an ID; if there is none, of its parent, with the side.
+    /// Returns the index of an ID's node or, if it is missing, of its parent, with the side.
     fn find(&self, id: u32) -> (usize, usize) {
         let (mut at, mut bits) = (0, id);
         loop {

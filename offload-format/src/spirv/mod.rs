@@ -4,16 +4,16 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | magic number 0x07230203, in the module's byte order; this crate reads little-endian ones |
-//! | 4 | 4 | version: the bytes 0, major, minor, 0 from the highest on |
+//! | 0 | 4 | magic number 0x07230203, in the module's byte order; this crate reads only little-endian modules |
+//! | 4 | 4 | version: the bytes 0, major, minor, 0, from the highest |
 //! | 8 | 4 | generator |
 //! | 12 | 4 | bound: each ID is less than this number |
 //! | 16 | 4 | 0 |
-//! | 20 | | instructions: a word with the number of words in its upper half and the opcode in its lower, then operands |
+//! | 20 | | instructions: a word with the number of words in its upper half and the opcode in its lower half, then operands |
 //!
 //! Source: SPIR-V specification 1.6, "Physical Layout of a SPIR-V Module" and "Instructions";
-//! OpenCL SPIR-V Environment Specification 3.0 for kernels. The sizes of types are those of clang
-//! 22.1.8's modules.
+//! OpenCL SPIR-V Environment Specification 3.0 for kernels. The sizes of types are those in modules
+//! from clang 22.1.8.
 
 mod ids;
 mod reading;
@@ -34,11 +34,11 @@ const MAGIC: u32 = 0x0723_0203;
 const HEADER: u64 = 20;
 const WORD: u64 = 4;
 
-/// The largest bound that drivers must accept: universal limits of the specification.
+/// The largest bound that drivers must accept ("Universal Limits").
 const MOST_IDS: u32 = 0x3f_ffff;
 
-/// The name that offload-build gives to the array of a module that stands for `extern __shared__`.
-/// No other variable has the array's type, whose length [`SpirvModule::for_driver`] replaces.
+/// The name that offload-build gives to the array that represents `extern __shared__`. No other
+/// variable has the array's type, whose length [`SpirvModule::for_driver`] replaces.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 /// The header of a module, and the capabilities after it.
@@ -57,8 +57,8 @@ impl SpirvHeader {
         data.starts_with(&MAGIC.to_le_bytes()) || data.starts_with(&MAGIC.to_be_bytes())
     }
 
-    /// Reads the header and the capabilities, which are a module's first instructions. The bytes
-    /// after them are not needed.
+    /// Reads the header and the capabilities, which are a module's first instructions. Later bytes
+    /// are not needed.
     ///
     /// Returns an error if the bytes are not a module, or end before the version.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -71,7 +71,7 @@ impl SpirvHeader {
             let word = reader.u32(at, "SPIR-V version")?;
             Ok(if is_big_endian { word.swap_bytes() } else { word })
         };
-        // From the highest on, the bytes of this word are 0, major, minor, 0.
+        // The bytes of this word are 0, major, minor, 0, from the highest.
         let [_, minor, major, _] = word(WORD)?.to_le_bytes();
         let version = SpirvVersion { major, minor };
         let mut header =
@@ -87,8 +87,8 @@ impl SpirvHeader {
         Ok(header)
     }
 
-    /// Returns the reason why no OpenCL driver takes the module, in words that follow its name;
-    /// `None` if one may.
+    /// Returns the reason why no OpenCL driver accepts the module, in words that follow its name;
+    /// `None` if a driver may.
     pub fn why_not_opencl(&self) -> Option<&'static str> {
         if self.is_big_endian {
             Some("is big-endian SPIR-V, and drivers take little-endian SPIR-V")
@@ -100,9 +100,8 @@ impl SpirvHeader {
     }
 }
 
-/// Returns the sizes of several little-endian modules in a row, each with the zeros after it.
-/// Returns `None` if the bytes are not that. The sizes of instructions determine where a module
-/// ends.
+/// Returns the sizes of consecutive little-endian modules, each including the zeros after it, or
+/// `None` if the bytes are anything else. The sizes of instructions determine where a module ends.
 #[cfg(feature = "object")]
 pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
     let mut words = data.chunks_exact(WORD as usize).map(|word| Reader::new(word).u32(0, "word"));
@@ -128,7 +127,7 @@ pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
     (sizes.len() > 1).then_some(sizes)
 }
 
-/// A SPIR-V module, with what its instructions declare.
+/// A SPIR-V module, with the declarations of its instructions.
 #[derive(Debug, Clone)]
 pub struct SpirvModule<'data> {
     data: &'data [u8],
@@ -136,20 +135,20 @@ pub struct SpirvModule<'data> {
     kernels: Vec<SpirvKernel<'data>>,
     shared: SharedMemory,
     has_variables: bool,
-    /// As in [`Reading`].
+    /// The required blocks, as in [`Reading`].
     blocks: Vec<(u64, [u32; 3])>,
 }
 
 /// A kernel of a module. All sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpirvKernel<'data> {
-    /// Its name, as it was mangled.
+    /// The mangled name.
     pub name: &'data str,
     /// The arguments that a launch passes, in the order of the source.
     pub arguments: Vec<SpirvArgument>,
-    /// The block that a launch must have, by dimension.
+    /// The block size that a launch must have, by dimension.
     pub required_block: Option<[u32; 3]>,
-    /// The number of lanes of a sub-group that the kernel requires.
+    /// The number of lanes in a sub-group, if the kernel requires one.
     pub subgroup_size: Option<u32>,
 }
 
@@ -160,7 +159,7 @@ pub struct SpirvArgument {
     pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
-    /// Whether it is an address in the device's memory.
+    /// Whether it is an address in device memory.
     pub is_address: bool,
 }
 
@@ -198,11 +197,11 @@ impl<'data> SpirvModule<'data> {
         Ok(Self { data, bound, kernels, shared, has_variables, blocks })
     }
 
-    /// Returns the reason why offload-gpu cannot run the kernels of a module, in words that follow
-    /// the module's name; `None` if it can.
+    /// Returns the reason why offload-gpu cannot run a module's kernels, in words that follow the
+    /// module's name; `None` if it can.
     ///
-    /// Its launches count threads as the kernel header does, by which each kernel requires
-    /// sub-groups of 32 lanes. Kernels of OpenCL C count threads in another way.
+    /// Launches count threads as the kernel header does, which makes each kernel require sub-groups
+    /// of 32 lanes. OpenCL C kernels count threads differently.
     #[inline]
     pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
         if let Ok(header) = SpirvHeader::parse(data)
@@ -226,38 +225,38 @@ impl<'data> SpirvModule<'data> {
         &self.kernels
     }
 
-    /// Returns the bytes of shared memory of all variables together, without the array for
-    /// `extern __shared__`. A kernel has at most these.
+    /// Returns the total shared memory of all variables in bytes, without the array for `extern
+    /// __shared__`: the maximum for a kernel.
     pub fn shared_memory(&self) -> u64 {
         self.shared.fixed
     }
 
-    /// Returns [`Self::shared_memory`] with the bytes that a driver needs at most for the alignment
-    /// of the variables: their order is the driver's, and so are alignments of up to 128 bytes, the
-    /// largest of a type in OpenCL.
+    /// Returns [`Self::shared_memory`] plus the maximum number of bytes for alignment. The driver
+    /// chooses the order of the variables, and alignments of up to 128 bytes, the largest of any
+    /// OpenCL type.
     pub fn padded_shared_memory(&self) -> u64 {
         self.shared.padded
     }
 
-    /// Whether a kernel uses dynamic shared memory.
+    /// Whether any kernel uses dynamic shared memory.
     pub fn has_dynamic_shared_memory(&self) -> bool {
         self.shared.dynamic.is_some()
     }
 
-    /// Whether the module has variables in the device's memory that kernels or programs may change.
-    /// Each program that a driver compiles of the module has a copy of them.
+    /// Whether the module has variables in device memory that kernels or programs may change. Each
+    /// program that a driver compiles from the module has a separate copy.
     pub fn has_variables(&self) -> bool {
         self.has_variables
     }
 
-    /// Returns the module in the form that a driver compiles for launches of offload-gpu; `None` if
-    /// it has this form.
+    /// Returns the module in the form that drivers compile for launches by offload-gpu; `None` if
+    /// it already has this form.
     ///
-    /// Its dynamic shared memory has this many bytes, rounded up to whole elements of an array. A
-    /// required block (`reqd_work_group_size`) has one dimension, as the launches do.
+    /// Its dynamic shared memory has this many bytes, rounded up to whole elements of the array. A
+    /// required block (`reqd_work_group_size`) has one dimension, as launches do.
     ///
-    /// Returns an error if the array has more elements than the type of its length can count, or if
-    /// the module's bound is the greatest of all, which leaves no ID for the length.
+    /// Returns an error if the type of the array's length cannot represent the number of elements,
+    /// or if the module's bound is the maximum, which leaves no ID for the length.
     #[inline]
     pub fn for_driver(&self, dynamic_shared_memory: u64) -> Result<Option<Vec<u8>>> {
         if self.shared.dynamic.is_none() && self.blocks.is_empty() {
@@ -268,7 +267,7 @@ impl<'data> SpirvModule<'data> {
             write(&mut module, at, &[x.saturating_mul(y).saturating_mul(z), 1, 1]);
         }
         if let Some(it) = self.shared.dynamic {
-            // The module gets its own constant for the length: others may use the old one.
+            // Add a constant for the length, since other code may use the old one.
             let id = self.bound;
             if id == MOST_IDS {
                 let what = "bound of a SPIR-V module (it leaves no ID for a constant)";
@@ -293,7 +292,7 @@ impl<'data> SpirvModule<'data> {
     }
 }
 
-/// Replaces the words at an offset, as far as there are any.
+/// Replaces the existing words at an offset.
 #[inline]
 fn write(module: &mut [u8], at: u64, words: &[u32]) {
     let places = module.get_mut(at as usize..).unwrap_or_default().chunks_exact_mut(4);
@@ -302,8 +301,8 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
     }
 }
 
-/// Returns a module with each store, and each copy from memory to memory, marked as volatile, so
-/// that no driver leaves it out. What follows a malformed instruction stays as it is.
+/// Marks each store, and each copy from memory to memory, as volatile, so that no driver drops it.
+/// Code after a malformed instruction is unchanged.
 #[inline]
 pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());
@@ -321,7 +320,7 @@ pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
         let start = done.len();
         done.extend_from_slice(instruction);
         rest = after;
-        // A copy may have other memory operands for its source, after those for its target.
+        // A copy may have memory operands for its source after those for its target.
         let operands = match opcode {
             OP_STORE | OP_COPY_MEMORY => 3,
             OP_COPY_MEMORY_SIZED => 4,

@@ -6,7 +6,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// The start of the name of a byte that clang adds to each module of HIP, and that no kernel uses.
+/// The prefix of the name of an unused byte that clang adds to each HIP module.
 const MARK_OF_CLANG: &str = "__hip_cuid_";
 
 // Capabilities.
@@ -49,24 +49,24 @@ pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The largest alignment of a type of OpenCL, in bytes, that of `long16`. A driver may align each
-/// variable in shared memory to as many.
+/// The largest alignment of an OpenCL type in bytes, that of `long16`. A driver may align each
+/// variable in shared memory to this.
 const LARGEST_ALIGN: u64 = 128;
 
 /// The memory that the threads of a block share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SharedMemory {
     pub(super) fixed: u64,
-    /// The bytes of `fixed` with the most that a driver needs to align the variables, in any order.
+    /// The bytes of `fixed`, plus the maximum that a driver needs to align the variables in any
+    /// order.
     pub(super) padded: u64,
     pub(super) dynamic: Option<Dynamic>,
 }
 
-/// The array that stands for `extern __shared__`.
+/// The array that represents `extern __shared__`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dynamic {
-    /// The offset in the module of the operands of the array's type: its ID, the element, the
-    /// length.
+    /// The offset in the module of the operands of the array's type: ID, element, length.
     pub(super) array_at: u64,
     /// The size of an element in bytes.
     pub(super) element: u64,
@@ -124,7 +124,7 @@ pub(super) struct Reading<'data> {
 }
 
 impl<'data> Reading<'data> {
-    /// Begins a module whose IDs are less than `bound`.
+    /// Starts to read a module whose IDs are less than `bound`.
     pub(super) fn new(bound: u32) -> Self {
         Self {
             bound,
@@ -167,7 +167,7 @@ impl<'data> Reading<'data> {
             OP_TYPE_VECTOR => {
                 let element = self.layout(it.operand(1)?);
                 let count = u64::from(it.operand(2)?);
-                // A vector of three has the size and the alignment of one of four.
+                // A vector of three elements has the size and the alignment of one with four.
                 let size = element.size.saturating_mul(count.next_power_of_two());
                 self.declare(it, 0, Declared::value(size, size))?;
             }
@@ -183,7 +183,7 @@ impl<'data> Reading<'data> {
             OP_TYPE_POINTER => {
                 self.declare(it, 0, Declared::Pointer { to: it.operand(2)? })?;
             }
-            // The type to which it points is declared after the structs that contain it.
+            // The pointee is declared later, after the structs that contain the pointer.
             OP_TYPE_FORWARD_POINTER => self.declare(it, 0, Declared::Pointer { to: 0 })?,
             OP_CONSTANT => {
                 let high = it.operand(3).unwrap_or(0);
@@ -238,8 +238,8 @@ impl<'data> Reading<'data> {
         Ok(())
     }
 
-    /// Adds the decorations of a group to the IDs after it, as modules of Khronos' translator from
-    /// LLVM IR have them.
+    /// Adds the decorations of a group to the IDs that follow. Khronos' translator from LLVM IR
+    /// writes such groups.
     fn decorate_as_group(&mut self, it: &Instruction<'_>) -> Result<()> {
         let group = self.ids.get(it.operand(0)?).decorations;
         for number in 1..it.operands.len() / WORD {
@@ -257,7 +257,7 @@ impl<'data> Reading<'data> {
         Ok(())
     }
 
-    /// Returns what is known of the ID that is an operand.
+    /// Returns the known properties of an operand's ID.
     fn known(&mut self, it: &Instruction<'_>, number: u64) -> Result<&mut Known> {
         let id = it.operand(number)?;
         if id == 0 || id >= self.bound {
@@ -278,8 +278,8 @@ impl<'data> Reading<'data> {
         }
     }
 
-    /// Returns the size and the alignment of a type, which instructions before have declared. An
-    /// array whose length is not a constant has the size 0.
+    /// Returns the size and the alignment of a type that earlier instructions declared. An array
+    /// whose length is not a constant has the size 0.
     fn layout(&self, id: u32) -> Layout {
         match self.declared(id) {
             Some(Declared::Value(layout)) => layout,
@@ -323,8 +323,7 @@ impl<'data> Reading<'data> {
         } else {
             let size = self.layout(to).size;
             let align = u64::from(self.ids.get(id).decorations.align.unwrap_or(0));
-            // A driver that aligns to less than the largest alignment needs no more than one that
-            // aligns to it.
+            // A driver with smaller alignments needs no more bytes.
             let padded =
                 round_up(size, LARGEST_ALIGN).saturating_add(align.saturating_sub(LARGEST_ALIGN));
             self.shared.fixed = self.shared.fixed.saturating_add(size);
@@ -332,7 +331,7 @@ impl<'data> Reading<'data> {
         }
     }
 
-    /// Reads a variable in the device's memory. Declarations of clang's header have no size.
+    /// Reads a variable in device memory. Declarations from clang's header have no size.
     fn variable(&mut self, pointer: u32, id: u32) {
         let Some(Declared::Pointer { to }) = self.declared(pointer) else { return };
         let of = self.ids.get(id).decorations;
@@ -358,7 +357,7 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment, whatever the file declares it to be.
+/// Returns the next multiple of an alignment, for any alignment that a file may declare.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

@@ -1,14 +1,13 @@
-//! AMD's processors as data: names, features, ELF machine numbers, and the generic targets that
-//! cover them.
+//! The table of AMD's processors: names, features, ELF machine numbers, and generic targets.
 //!
 //! Sources: the ELF headers that `clang -mcpu=...` of LLVM 22.1.8 writes; LLVM's AMDGPUUsage for
-//! the generic targets; for processors of LLVM 23 and later, the code of LLVM's main branch of
-//! 2026 (ELF.h, AMDGPUTargetParser). This crate also accepts a name that is not in the table, but
-//! cannot check its features.
+//! the generic targets; for processors of LLVM 23 and later, the code of LLVM's main branch of 2026
+//! (ELF.h, AMDGPUTargetParser). Names that are not in the table are also accepted, but their
+//! features cannot be checked.
 
 use super::Row;
 
-/// The facts about the vendor.
+/// The vendor's row.
 pub(super) const VENDOR: Row = Row {
     name: "amd",
     driver: "hip",
@@ -129,8 +128,8 @@ pub const PROCESSORS: &[Processor] = &[
 ];
 
 /// The first version of clang that compiles for a processor, for processors that
-/// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. Debian's clang 15, 16, 19 and 22 were tried; the
-/// other versions are those of LLVM's release branches with the processor.
+/// [`OLDEST_CLANG`](super::OLDEST_CLANG) does not support. Debian's clang 15, 16, 19 and 22 were
+/// tried; the other versions are from LLVM's release branches.
 const FIRST_CLANG: &[(u32, &[&str])] = &[
     (17, &["gfx941", "gfx942", "gfx1150", "gfx1151"]),
     (18, &["gfx1200", "gfx1201"]),
@@ -184,8 +183,8 @@ pub(crate) fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
-/// Whether a name may belong to a processor or a generic target: it starts with `gfx` and a digit,
-/// or it is in the table.
+/// Whether a name may belong to a processor or a generic target, because it starts with `gfx` and a
+/// digit or is in the table.
 pub(crate) fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
@@ -204,7 +203,7 @@ pub fn is_generic(name: &str) -> bool {
     name.ends_with("-generic")
 }
 
-/// The target of SPIR-V, which the driver compiles for any AMD GPU.
+/// The target for SPIR-V, which the driver compiles for any AMD GPU.
 pub const SPIRV: &str = "amdgcnspirv";
 
 #[cfg(test)]
@@ -241,8 +240,8 @@ mod tests {
                 .into_iter()
                 .filter(|f| members.iter().all(|it| it.features.contains(f)));
             assert!(shared.eq(generic.features.iter().copied()), "{}", generic.name);
-            // gfx10-3-generic covers gfx103x, and gfx11-generic covers gfx11xx; gfx9-generic does
-            // not cover some of gfx9xx.
+            // gfx10-3-generic covers gfx103x, and gfx11-generic covers gfx11xx; gfx9-generic covers
+            // only some of gfx9xx.
             let family = generic.name.trim_end_matches("-generic").replacen('-', "", 1);
             let is_9_4 = generic.name == "gfx9-4-generic";
             assert!(

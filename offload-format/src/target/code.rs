@@ -1,4 +1,4 @@
-//! The code of an image: the target that executes it, and its form.
+//! The code of an image: its target and its form.
 
 use super::{
     IntelArch, NvidiaArch, NvidiaCode, OffloadArch, PtxVersion, SpirvFeatures, SpirvVersion,
@@ -6,14 +6,14 @@ use super::{
 };
 use core::fmt;
 
-/// The form of an image of a pack: an [`ImageCode`] without its target. `S` is the text type.
+/// The form of an image in a pack: an [`ImageCode`] without its target. `S` is the text type.
 ///
 /// Source: the pages of offload-format's modules `image` and `select`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
     CodeObject {
-        /// Its code object version.
+        /// The code object version.
         version: u32,
     },
     /// NVIDIA machine code.
@@ -89,7 +89,7 @@ impl<S> fmt::Display for PackImageKind<S> {
     }
 }
 
-/// The code of an image: the target that executes it, and its form, as far as they are known.
+/// The code of an image: its target and its form, as far as known.
 ///
 /// Source: the page of offload-format's module `select`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl<S> fmt::Display for PackImageKind<S> {
 pub enum ImageCode<'a> {
     /// An AMD code object, or SPIR-V for AMD GPUs.
     Amdgpu {
-        /// The target that the code was made for.
+        /// The target of the code.
         id: TargetId<'a>,
         /// The code object version, if known.
         version: Option<u32>,
@@ -106,7 +106,7 @@ pub enum ImageCode<'a> {
     Cubin(NvidiaArch),
     /// PTX.
     Ptx {
-        /// The target that the code was made for.
+        /// The target of the code.
         arch: NvidiaArch,
         /// The PTX ISA version, if known.
         version: Option<PtxVersion>,
@@ -115,23 +115,23 @@ pub enum ImageCode<'a> {
     SpirV {
         /// Its version, if known.
         version: Option<SpirvVersion>,
-        /// The features that it needs, as far as they are known.
+        /// The features that it needs, as far as known.
         needs: SpirvFeatures,
     },
-    /// Machine code for an architecture of Intel.
+    /// Machine code for an Intel architecture.
     Intel(IntelArch),
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
     /// An AMD code object for a processor that is not in the table, with its number in the ELF
     /// header.
     UnknownProcessor(u8),
-    /// Code that none of this crate's devices can run.
+    /// Code that no device in this crate can run.
     Other,
 }
 
 impl ImageCode<'static> {
-    /// Returns the code of an image in a pack, from the target and the kind that the pack's index
-    /// contains. Returns `None` if the target is malformed or belongs to another kind of image. The
+    /// Returns the code of an image in a pack, from the target and the kind in the pack's index.
+    /// Returns `None` if the target is malformed or belongs to a different kind of image. This
     /// function also works in constants.
     #[inline]
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
@@ -158,11 +158,11 @@ impl ImageCode<'static> {
 }
 
 impl<'a> ImageCode<'a> {
-    /// SPIR-V that only its name describes.
+    /// SPIR-V of which only the name is known.
     const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
 
-    /// Returns the code for a target. If `is_ptx` is set, `sm_*` names PTX too: clang names PTX
-    /// after the GPU that it was made for.
+    /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, since clang names
+    /// PTX after the GPU.
     #[inline]
     pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
         match arch {
@@ -173,7 +173,7 @@ impl<'a> ImageCode<'a> {
             OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
             OffloadArch::Intel(IntelArch::Spirv64) => ImageCode::SPIRV,
             OffloadArch::Intel(arch) => ImageCode::Intel(arch),
-            // `cpu-` is read like any triple that is not for a GPU: as a CPU.
+            // `cpu-` is parsed as a CPU, like any triple that is not a GPU's.
             OffloadArch::Cpu => ImageCode::Cpu("cpu-"),
         }
     }
@@ -187,8 +187,8 @@ impl<'a> ImageCode<'a> {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
             _ => {}
         }
-        // DPC++ names SPIR-V for any device `spir64`, and code for one device `spir64_gen` and the
-        // like. In programs, these names have no vendor and no system.
+        // DPC++ calls SPIR-V for any device `spir64`, and code for one device `spir64_gen` and
+        // similar. In programs, these names have no vendor and no system.
         if let Some([b's', b'p', b'i', b'r', b'6', b'4', rest @ ..]) = triple.map(str::as_bytes) {
             let is_spirv = matches!(rest, [] | [b'-', ..]);
             return if is_spirv { ImageCode::SPIRV } else { ImageCode::Other };
@@ -211,7 +211,7 @@ impl<'a> ImageCode<'a> {
         }
     }
 
-    /// Returns the code with this PTX ISA version, if it is PTX of an unknown version.
+    /// Sets the PTX ISA version, if the code is PTX of unknown version.
     #[must_use]
     pub fn or_ptx_version(self, version: Option<PtxVersion>) -> Self {
         match self {
@@ -228,7 +228,7 @@ impl<'a> ImageCode<'a> {
         }
     }
 
-    /// Returns the vendor of the devices that run the code; `None` if this crate knows none.
+    /// Returns the vendor of the devices that run the code; `None` if unknown.
     pub const fn vendor(&self) -> Option<Vendor> {
         match self {
             ImageCode::Amdgpu { .. } | ImageCode::UnknownProcessor(_) => Some(Vendor::Amd),
@@ -239,7 +239,7 @@ impl<'a> ImageCode<'a> {
         }
     }
 
-    /// Returns the parts of the target that an image's name may omit, for a comparison: processor,
+    /// Returns the parts of the target that an image's label may omit, for comparisons: processor,
     /// features and code object version, or the triple.
     pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
         match *self {
@@ -257,7 +257,7 @@ impl<'a> ImageCode<'a> {
         }
     }
 
-    /// Whether the code is SPIR-V, which a runtime compiles.
+    /// Whether the code is SPIR-V.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn is_spirv(&self) -> bool {
@@ -265,7 +265,7 @@ impl<'a> ImageCode<'a> {
             || self.target_id().is_some_and(|id| id.processor() == super::amdgpu::SPIRV)
     }
 
-    /// Returns the code with this version and these needs, if it is SPIR-V for any GPU.
+    /// Sets the version and the needed features, if the code is SPIR-V for any GPU.
     #[cfg(feature = "packs")]
     pub(crate) fn with_spirv(self, version: SpirvVersion, needs: SpirvFeatures) -> Self {
         match self {

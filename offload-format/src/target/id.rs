@@ -27,9 +27,9 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// The maximum number of features in a target ID. The limit bounds the time for a hostile name,
-/// because each feature is compared with all earlier features and with those of other target IDs.
-/// No processor has more than two features.
+/// The maximum number of features in a target ID, although no processor has more than two. It
+/// limits the time for hostile names, since each feature is compared with all earlier ones and with
+/// those of other target IDs.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
@@ -42,15 +42,14 @@ pub struct TargetId<'a> {
 impl<'a> TargetId<'a> {
     /// Parses `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; features may have any order.
     ///
-    /// Returns an error if the processor is empty or contains an invalid character, or if there are
-    /// more than 16 features. Also returns an error if a feature is empty, has no sign or is named
-    /// twice.
+    /// Returns an error if the processor is empty or contains an invalid character, if there are
+    /// more than 16 features, or if a feature is empty, has no sign or is named twice.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses a target ID like [`TargetId::parse`], but the error is only a position and a reason.
-    /// This needs no allocation and works in constants.
+    /// Parses a target ID like [`TargetId::parse`], but returns only a position and a reason as the
+    /// error. Needs no allocation and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -108,13 +107,13 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// Returns the target ID with these features, as they are written: `:sramecc+:xnack-`.
+    /// Returns the target ID with these features, written `:sramecc+:xnack-`.
     #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
     }
 
-    /// Splits a text that [`TargetId::check`] has accepted; `end` is the length of the processor's
+    /// Splits a text that [`TargetId::check`] has accepted. `end` is the length of the processor's
     /// name in bytes.
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -126,7 +125,7 @@ impl<'a> TargetId<'a> {
         self.processor
     }
 
-    /// Whether the processor may be one of AMD, or is the target of SPIR-V for AMD's GPUs.
+    /// Whether the processor may be AMD's, or is the target for SPIR-V on AMD GPUs.
     pub(super) fn is_of_amd(&self) -> bool {
         amdgpu::is_processor_name(self.processor) || self.processor == amdgpu::SPIRV
     }
@@ -135,8 +134,7 @@ impl<'a> TargetId<'a> {
         if self.processor == amdgpu::SPIRV { "spirv64-amd-amdhsa" } else { "amdgcn-amd-amdhsa" }
     }
 
-    /// Returns the processor's primary name: for an alias, the primary name in its row; otherwise
-    /// the name itself.
+    /// Returns the processor's primary name, which differs from the name only for an alias.
     #[inline]
     pub fn primary_processor(&self) -> &'a str {
         if amdgpu::is_primary_name(self.processor) {
@@ -182,19 +180,18 @@ impl<'a> TargetId<'a> {
 
     /// Whether code made for `self` runs on a device that reports `requested`. The processors must
     /// be equal, and each feature of `self` must have the same state in `requested`. Features that
-    /// only `requested` names do not matter.
+    /// only `requested` names are ignored.
     ///
-    /// Generic targets are compared like any other name, as in LLVM; [`select`](crate::select())
-    /// has the rules for them.
+    /// Generic targets are compared by name, as in LLVM; [`select`](crate::select()) applies the
+    /// rules for them.
     #[inline]
     pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
         self.primary_processor() == requested.primary_processor()
             && self.features().all(|(name, state)| requested.feature(name) == state)
     }
 
-    /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
-    /// is malformed. Only IDs for the requested processor are parsed, because most IDs are for
-    /// another one.
+    /// Like `provides_for`, but for an unparsed target ID. Returns `false` if the ID is malformed.
+    /// Parses only IDs for the requested processor, since most are for a different one.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
@@ -207,9 +204,9 @@ impl<'a> TargetId<'a> {
         TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
-    /// Whether the two target IDs may not be in one bundle: the processor is the same, and only one
-    /// of them names some feature. In that case, code for both target IDs might run on the same
-    /// device. The relation is symmetric, as in LLVM's documentation.
+    /// Whether the two target IDs must not be in the same bundle: they have the same processor, but
+    /// only one of them names some feature, so code for both might run on the same device. The
+    /// relation is symmetric, as in LLVM's documentation.
     #[inline]
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
@@ -219,14 +216,14 @@ impl<'a> TargetId<'a> {
             && (leaves_open(self, other) || leaves_open(other, self))
     }
 
-    /// Returns the canonical form: primary processor name, features in alphabetical order.
+    /// Returns the canonical form: the primary processor name, and features in alphabetical order.
     #[inline]
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
-        // Each step of this loop finds the next feature in alphabetical order, since there are few
-        // features. A sort of the standard library is much more code, which each program would
-        // compile. `+` and `-` sort before all characters of names, so the features with their
-        // signs have the same order as their names.
+        // Each step of this loop finds the next feature in alphabetical order. There are few
+        // features, and each program would compile much more code for the standard library's sort.
+        // `+` and `-` sort before all characters of names, so features with signs have the order of
+        // their names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');

@@ -1,5 +1,5 @@
-//! SPIR-V for the GPUs of any vendor whose driver compiles it, as Intel's OpenCL runtimes do, and
-//! Intel's own architectures.
+//! SPIR-V for GPUs of any vendor whose driver compiles it, such as Intel's, and Intel's own
+//! architectures.
 //!
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
 //! compiles HIP sources for `spirv64` and refuses Intel's architectures for them.
@@ -16,22 +16,22 @@ pub(super) const VENDOR: Row = Row {
     device: "a GPU whose driver compiles SPIR-V",
     devices: "GPUs whose drivers compile SPIR-V",
     examples: &["spirv64"],
-    // The triple of AMD's SPIR-V names AMD as its vendor.
+    // AMD's SPIR-V has AMD as the vendor in its triple.
     is_triple: |triple| triple.arch == "spirv64" && triple.vendor != "amd",
 };
 
-/// The first version of clang that compiles the kit's kernels for SPIR-V: earlier ones lack
-/// functions for the lanes of a warp.
+/// The first version of clang that compiles kernels of this project for SPIR-V. Earlier versions
+/// lack warp functions.
 const FIRST_CLANG: u32 = 22;
 
 /// A target of Intel's drivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntelArch {
-    /// `spirv64`: SPIR-V, which the driver compiles for the GPU that is there.
+    /// `spirv64`: SPIR-V, which the driver compiles for its GPU.
     Spirv64,
-    /// `bmg_g21`: machine code for GPUs of the Arc B series, the only GPU of Intel in LLVM 22's
-    /// list. No device of this crate takes it.
+    /// `bmg_g21`: machine code for the Arc B series, the only Intel GPU in LLVM 22's list. No
+    /// device in this crate accepts it.
     BmgG21,
 }
 
@@ -102,29 +102,29 @@ impl fmt::Display for SpirvVersion {
     }
 }
 
-/// Features of a device that SPIR-V may need: a set.
+/// A set of features that SPIR-V may need from a device.
 ///
-/// A module declares what it needs in its capabilities, and a driver lists what the device has
-/// among its extensions. What each driver of SPIR-V has, such as integers of 64 bits, is not a
-/// feature here.
+/// A module declares its needs as capabilities, and a driver lists the device's features among its
+/// extensions. Capabilities that every driver supports, such as 64-bit integers, are not features
+/// here.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
 /// "Capabilities" and the extensions that allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct SpirvFeatures(
-    /// A bit for each feature of the set, in the order of the constants.
+    /// A bit for each feature in the set, in the order of the constants.
     pub u16,
 );
 
-/// The facts about a feature. The table has the features in the order of their bits.
+/// A feature; the table is in the order of the bits.
 struct Feature {
-    /// Its name in names of devices that lack it: `float64` in `spirv64:float64-`.
+    /// The name in names of devices that lack it: `float64` in `spirv64:float64-`.
     name: &'static str,
-    /// The name of the thing that kernels use, for messages.
+    /// What kernels use, for messages.
     words: &'static str,
     /// The number of the capability, and its name.
     capability: (u32, &'static str),
-    /// The extension that a driver lists for it.
+    /// The extension that drivers list for it.
     extension: &'static str,
 }
 
@@ -171,8 +171,8 @@ impl SpirvFeatures {
     /// All features.
     pub(crate) const ALL: Self = Self((1 << FEATURES.len()) - 1);
 
-    /// Returns the features of a device that has these extensions (`CL_DEVICE_EXTENSIONS`), which
-    /// spaces separate.
+    /// Returns the features of a device with these space-separated extensions
+    /// (`CL_DEVICE_EXTENSIONS`).
     #[inline]
     pub fn of_extensions(extensions: &str) -> Self {
         let mut features = 0;
@@ -184,25 +184,25 @@ impl SpirvFeatures {
         Self(features)
     }
 
-    /// Returns the feature that a capability stands for; the empty set for other capabilities.
+    /// Returns the feature for a capability; the empty set for other capabilities.
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))
     }
 
-    /// Returns the features of this name and of no other; `None` if it has none.
+    /// Returns the set with the feature of this name; `None` if there is none.
     #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
     }
 
-    /// Returns the features of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the features of this set that the other one lacks.
+    /// Returns the features in this set that are not in the other.
     #[must_use]
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -231,14 +231,14 @@ impl SpirvFeatures {
         Ok(())
     }
 
-    /// Prints the names, each as in the name of a device that lacks the feature: `:float64-`.
+    /// Prints the names as in the name of a device that lacks the features: `:float64-`.
     pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
     }
 }
 
-/// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features that only
-/// another version of this crate knows are printed as their bits.
+/// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features from a
+/// different version of this crate are printed as bits.
 impl fmt::Display for SpirvFeatures {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,23 +1,23 @@
-//! Requirements of an image on its loader besides those of its code: the loader reads the form in
-//! which a container has the image, and supports the toolkit that wrote it.
+//! An image's requirements on its loader, apart from its code: the loader has to read the form in
+//! which a container stores the image, and to support the toolkit that wrote it.
 //!
-//! | form | least loader | source |
+//! | form | minimum loader | source |
 //! |---|---|---|
 //! | compressed with zstd in a fatbin | driver 550.54.14, for CUDA 12.4 | RAPIDS' page on fatbin compression (26.10); driver 535 refuses such an image (ollama, pull request 16895) |
 //! | compressed bundle, version 1 | no release of HIP | ROCm's clr reads the size where version 2 has it, and crashes (clr, issue 99) |
 //! | compressed bundle, version 2 | ROCm 6.2 | clr: the tag rocm-6.2.0 reads it, rocm-6.1.2 does not |
-//! | compressed bundle, version 3 | ROCm 7.0 | clr leaves it to comgr: LLVM 20 reads it (clang's release notes), which ROCm 7.0 has and ROCm 6.4 lacks; not run |
-//! | kernel pack | ROCm 7.12 | rocm-systems, pull request 2622 of January 2026, which TheRock's tag therock-7.12 has and therock-7.11 lacks |
+//! | compressed bundle, version 3 | ROCm 7.0 | clr passes it to comgr; LLVM 20, which is in ROCm 7.0 but not in ROCm 6.4, reads it (clang's release notes); not run |
+//! | kernel pack | ROCm 7.12 | rocm-systems, pull request 2622 of January 2026, which is in TheRock's tag therock-7.12 but not in therock-7.11 |
 //!
-//! For all other forms, no least loader is known. No vendor's loader reads offload binaries.
+//! For all other forms, no minimum is known. No vendor's loader reads offload binaries.
 
 use core::fmt;
 
-/// The form in which a container has an image.
+/// The form in which a container stores an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// The image's own bytes, or a form that all loaders in use read.
+    /// The image's own bytes, or a form that all current loaders read.
     #[default]
     Plain,
     /// Compressed with zstd in a fatbin.
@@ -25,30 +25,31 @@ pub enum Form {
     /// In a compressed bundle of this version.
     CompressedBundle(u16),
     /// In a kernel pack.
-    // rustc shows `KernelPack` of offload-gpu by its whole path if another item has its name.
+    // Not `KernelPack`: rustc would then show offload-gpu's `KernelPack` by its full path.
     Kpack,
 }
 
-/// The version of a loader that does not exist, in the format of `cuDriverGetVersion`.
+/// The version of a nonexistent loader, in the format of `cuDriverGetVersion`.
 const NEVER: u32 = u32::MAX;
 
-/// Requirements of an image on its loader besides those of its code.
+/// An image's requirements on its loader, apart from its code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The form in which the image's container has it.
+    /// The form in which the container stores the image.
     pub form: Form,
-    /// The CUDA toolkit that wrote the image, times ten, if it is a cubin and this is known.
+    /// The version of the CUDA toolkit that wrote the image, times ten, if it is a cubin and
+    /// records it.
     pub toolkit: Option<u32>,
-    /// The part that ROCm's loaders miss in a code object, if this is known.
+    /// The part that a code object lacks for ROCm's loaders, if any is known.
     pub lacks: Option<&'static str>,
 }
 
 impl Needs {
-    /// Returns the least CUDA driver, in the format of `cuDriverGetVersion`; 0 if any is enough.
+    /// Returns the minimum CUDA driver, in the format of `cuDriverGetVersion`; 0 if any is enough.
     ///
-    /// Since CUDA 11, a driver runs machine code of all toolkits with its own major version.
-    /// Before, it runs that of its own version. Source: NVIDIA's "CUDA Compatibility" (release
-    /// 590), "Minor Version Compatibility".
+    /// Since CUDA 11, a driver runs machine code from all toolkits with its major version; older
+    /// drivers, only from the same version. Source: NVIDIA's "CUDA Compatibility" (release 590),
+    /// "Minor Version Compatibility".
     #[inline]
     pub(crate) fn cuda(self) -> u32 {
         let of_form = if self.form == Form::ZstdInFatbin { 12040 } else { 0 };
@@ -59,7 +60,7 @@ impl Needs {
         of_form.max(of_toolkit)
     }
 
-    /// Returns the least ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
+    /// Returns the minimum ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
     #[inline]
     pub(crate) fn rocm(self) -> u32 {
         match self.form {
@@ -71,7 +72,7 @@ impl Needs {
         }
     }
 
-    /// Whether some release of HIP's runtime loads an image with these needs.
+    /// Whether any release of HIP's runtime loads an image with these needs.
     #[inline]
     pub fn is_for_hip(self) -> bool {
         self.rocm() != NEVER && self.lacks.is_none()

@@ -1,23 +1,22 @@
 //! Names of targets. This module does not depend on any container format.
 //!
-//! A *target ID* names an AMD GPU and the modes that the code was made for:
-//! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,
-//! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is the target
-//! of one image in the form of an `--offload-arch` argument: a target ID, an NVIDIA architecture,
-//! `spirv64`, or `cpu`.
+//! A *target ID* names an AMD GPU and its modes: `gfx90a:sramecc+:xnack-`. NVIDIA numbers its
+//! architectures: `sm_90a` for machine code, `compute_90` for PTX. A *target triple* names the type
+//! of machine. [`OffloadArch`] is the target of one image in the form of an `--offload-arch`
+//! argument: a target ID, an NVIDIA architecture, `spirv64`, or `cpu`.
 //!
 //! | name | grammar | source |
 //! |---|---|---|
-//! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, left out, or in another's place | LLVM's Triple, 22.1.8 |
+//! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, omitted, or in a different position | LLVM's Triple, 22.1.8 |
 //! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; canonical in alphabetic order | LLVM's AMDGPUUsage; clang 22.1.8 |
 //! | processor | letters, digits, `-`, `_`: `gfx90a`, `gfx9-4-generic`, an alias (`fiji`), `amdgcnspirv` | the table in [`amdgpu`] |
-//! | feature | `sramecc`, `xnack`: those that the processor has | the same |
+//! | feature | `sramecc`, `xnack`, if the processor supports it | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
 //! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
 //! triple with one of the other names: `bundle::EntryId`.
 //!
-//! This file lists the vendors. What is particular to a vendor is in the vendor's file.
+//! This file lists the vendors; each vendor's file contains its details.
 
 pub mod amdgpu;
 mod code;
@@ -42,21 +41,21 @@ pub use triple::TargetTriple;
 use alloc::string::String;
 use core::fmt;
 
-/// The vendor of a device, which decides about its targets, images, tools and driver. The CPU
-/// counts as a vendor.
+/// The vendor of a device, which determines its targets, images, tools and driver. The CPU counts
+/// as a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// AMD's GPUs: code objects, which the HIP runtime loads.
     Amd,
     /// NVIDIA's GPUs: cubins and PTX, which the CUDA driver loads.
     Nvidia,
-    /// GPUs whose drivers compile SPIR-V, Intel's above all: OpenCL runtimes load it.
+    /// GPUs whose drivers compile SPIR-V, mainly Intel's: OpenCL runtimes load it.
     Intel,
-    /// The CPU: shared objects, which the program itself loads.
+    /// The CPU: shared objects, which the program loads.
     Cpu,
 }
 
-/// The facts about a vendor; the vendor's file has them.
+/// The properties of a vendor, which the vendor's file defines.
 struct Row {
     name: &'static str,
     driver: &'static str,
@@ -93,14 +92,13 @@ impl Vendor {
         }
     }
 
-    /// Returns the vendor of the devices that a target triple names; `None` if this crate knows
-    /// none.
+    /// Returns the vendor of a target triple's devices; `None` if unknown.
     #[inline]
     pub fn of_triple(triple: &TargetTriple<'_>) -> Option<Self> {
         Self::ALL.into_iter().find(|vendor| (vendor.row().is_triple)(triple))
     }
 
-    /// Returns the vendor's name in filters of targets: `amd`, `nvidia`, `intel`, `cpu`.
+    /// Returns the vendor's name in target filters: `amd`, `nvidia`, `intel`, `cpu`.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
@@ -117,28 +115,28 @@ impl Vendor {
         self.row().driver
     }
 
-    /// Returns the offload kind of the code in containers: `hip`, `cuda`; `cpu` for the CPU, which
-    /// has none. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
+    /// Returns the offload kind of the code in containers: `hip`, `cuda`, or `cpu` for the CPU,
+    /// which has none. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
     pub const fn offload_kind(self) -> &'static str {
         self.row().offload_kind
     }
 
-    /// Returns the target triple of the vendor's GPUs; `None` for CPUs, which have many.
+    /// Returns the target triple of the vendor's GPUs; `None` for the CPU, which has many.
     pub const fn triple(self) -> Option<&'static str> {
         self.row().triple
     }
 
-    /// Returns the words for one device: `an AMD GPU`.
+    /// Returns the description of one device: `an AMD GPU`.
     pub(crate) const fn device(self) -> &'static str {
         self.row().device
     }
 
-    /// Returns the words for all devices: `AMD's GPUs`.
+    /// Returns the description of all devices: `AMD's GPUs`.
     pub const fn devices(self) -> &'static str {
         self.row().devices
     }
 
-    /// Returns targets of the vendor, for messages; there is at least one.
+    /// Returns targets of the vendor, at least one, for messages.
     pub const fn examples(self) -> &'static [&'static str] {
         self.row().examples
     }
@@ -148,14 +146,14 @@ impl Vendor {
         self.row().triple.is_some()
     }
 
-    /// Whether host code can launch kernels by `<<<...>>>`: the vendor's runtime has the functions
-    /// that compilers call for it.
+    /// Whether host code can launch kernels by `<<<...>>>`, because the vendor's runtime has the
+    /// functions that compilers call for it.
     pub const fn has_launch_syntax(self) -> bool {
         matches!(self, Vendor::Amd | Vendor::Nvidia)
     }
 
-    /// Whether the same kernel may have its parameters at different offsets in images for
-    /// different targets: [`NVIDIA_PARAMETERS_ALIGN`].
+    /// Whether a kernel's parameters may have different offsets in images for different targets:
+    /// [`NVIDIA_PARAMETERS_ALIGN`].
     pub const fn moves_parameters(self) -> bool {
         matches!(self, Vendor::Nvidia)
     }
@@ -177,7 +175,7 @@ pub enum OffloadArch<'a> {
     Amdgpu(TargetId<'a>),
     /// An NVIDIA architecture: a cubin or PTX.
     Nvidia(NvidiaArch),
-    /// SPIR-V, or an architecture of Intel.
+    /// SPIR-V, or an Intel architecture.
     Intel(IntelArch),
     /// The CPU that the host program is built for.
     Cpu,
@@ -186,8 +184,8 @@ pub enum OffloadArch<'a> {
 impl<'a> OffloadArch<'a> {
     /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80`, `spirv64` or `cpu`.
     ///
-    /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
-    /// accepted, because the compiler decides which targets exist.
+    /// Returns an error if the name is malformed. Well-formed names that are not in the tables are
+    /// accepted, since the compiler decides which targets exist.
     #[inline]
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
@@ -209,9 +207,9 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the first major version of clang that compiles for the target, which is at least
+    /// Returns the first major version of clang that compiles for the target, but at least
     /// [`OLDEST_CLANG`]. Returns `None` for the CPU, and for targets that are not in the tables.
-    /// Vendors' own versions of clang may know a target earlier.
+    /// Vendors' own versions of clang may support a target earlier.
     ///
     /// ```
     /// use offload_format::target::OffloadArch;
@@ -241,7 +239,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the vendor of the devices that the target names.
+    /// Returns the vendor of the target's devices.
     pub const fn vendor(&self) -> Vendor {
         match self {
             OffloadArch::Amdgpu(_) => Vendor::Amd,
@@ -251,8 +249,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the target triple of the code; `None` for the CPU, since only the host program
-    /// determines it.
+    /// Returns the target triple of the code; `None` for the CPU, whose triple is the host
+    /// program's.
     pub fn triple(&self) -> Option<&'static str> {
         match self {
             OffloadArch::Amdgpu(id) => Some(id.triple()),
@@ -292,8 +290,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Whether these two different targets may fit the same device, so that only one of them may be
-    /// built: [`TargetId::conflicts_with`].
+    /// Whether two different targets may fit the same device, so that they must not be built
+    /// together: [`TargetId::conflicts_with`].
     #[inline]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
@@ -333,7 +331,7 @@ enum Parts {
 impl Target {
     /// Reads a target in any spelling, like [`OffloadArch::parse`].
     ///
-    /// Returns an error if it is malformed. Only the compiler can tell whether it knows the target.
+    /// Returns an error if the target is malformed. Only the compiler knows which targets exist.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let arch = OffloadArch::parse(text)?;
@@ -358,12 +356,12 @@ impl Target {
         }
     }
 
-    /// Returns the vendor of the devices that the target names.
+    /// Returns the vendor of the target's devices.
     pub fn vendor(&self) -> Vendor {
         self.arch().vendor()
     }
 
-    /// Whether the target is a GPU, and not the CPU.
+    /// Whether the target is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.vendor().is_gpu()
     }

@@ -42,7 +42,7 @@ impl NvidiaCode {
     }
 }
 
-/// The letter after the number, which limits where the code runs.
+/// The letter after the number, which restricts where the code runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
@@ -57,27 +57,27 @@ pub enum NvidiaSuffix {
 pub struct NvidiaArch {
     /// Machine code or PTX.
     pub code: NvidiaCode,
-    /// Major compute capability: 9 of `sm_90`, 12 of `sm_121`.
+    /// The major compute capability: 9 in `sm_90`, 12 in `sm_121`.
     pub major: u32,
-    /// Minor compute capability: 0 of `sm_90`, 1 of `sm_121`.
+    /// The minor compute capability: 0 in `sm_90`, 1 in `sm_121`.
     pub minor: u32,
     /// The suffix: `a`, `f` or nothing.
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The facts about the architectures of one compute capability.
+/// The architectures of one compute capability.
 struct Known {
     /// The compute capability times ten.
     number: u32,
     /// The PTX ISA version that introduced the architecture. Source: PTX ISA 9.1, "PTX Module
     /// Directives: .target".
     introduced: PtxVersion,
-    /// The PTX ISA version to request from clang, whose backend supports the architecture in it. It
-    /// is low because a driver refuses PTX that is newer than the driver. Checked with clang 22.1.8
-    /// and ptxas 13.5 and 12.9.
+    /// The lowest PTX ISA version in which clang's backend supports the architecture. The version
+    /// to request is low, because drivers refuse PTX that is newer than the driver. Checked with
+    /// clang 22.1.8, and ptxas 13.5 and 12.9.
     lowest_ptx: PtxVersion,
-    /// The first version of clang that compiles for it, of those that offload-build supports.
-    /// Debian's clang 15, 16, 19 and 22 were tried; clang 20 is LLVM's release branch.
+    /// The first version of clang supported by offload-build that compiles for it. Debian's clang
+    /// 15, 16, 19 and 22 were tried; clang 20 is LLVM's release branch.
     first_clang: u32,
 }
 
@@ -157,8 +157,8 @@ const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
     (PtxVersion::new(9, 5), 13050),
 ];
 
-/// The PTX ISA versions that introduced the suffixes: `sm_90a` was the first with `a`, `sm_100f` of
-/// CUDA 12.9 the first with `f`.
+/// The PTX ISA versions that introduced the suffixes: `sm_90a` was the first with `a`, and
+/// `sm_100f` in CUDA 12.9 the first with `f`.
 const FIRST_ARCH_SPECIFIC: PtxVersion = PtxVersion::new(8, 0);
 const FIRST_FAMILY_SPECIFIC: PtxVersion = PtxVersion::new(8, 8);
 
@@ -169,7 +169,7 @@ const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
 /// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
-/// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute
+/// The compute capabilities of Tegra GPUs: the column Jetson on NVIDIA's pages "CUDA GPU Compute
 /// Capability" and "Legacy CUDA GPU Compute Capability".
 const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
 
@@ -190,8 +190,8 @@ impl NvidiaArch {
         text.starts_with("sm_") || text.starts_with("compute_")
     }
 
-    /// Parses a name like [`NvidiaArch::parse`], but the error is only a position and a reason.
-    /// This needs no allocation and works in constants.
+    /// Parses a name like [`NvidiaArch::parse`], but returns only a position and a reason as the
+    /// error. Needs no allocation and works in constants.
     #[inline]
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
@@ -203,7 +203,8 @@ impl NvidiaArch {
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
-            // Numbers with too many digits are refused below, so their value here does not matter.
+            // The value of a number with too many digits does not matter, since it is refused
+            // below.
             number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
             digits += 1;
         }
@@ -239,8 +240,8 @@ impl NvidiaArch {
         KNOWN.iter().find(|known| known.number == self.number())
     }
 
-    /// Returns a low PTX ISA version that supports this architecture, or `None` if the architecture
-    /// is not in the table. The version is low because older drivers refuse newer versions.
+    /// Returns a low PTX ISA version that supports this architecture, because older drivers refuse
+    /// newer versions. Returns `None` if the architecture is not in the table.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
             return Some(FIRST_FAMILY_SPECIFIC.max(self.with_suffix(None).lowest_ptx()?));
@@ -277,8 +278,8 @@ impl NvidiaArch {
     }
 
     /// Returns the first supported version of clang that compiles for this architecture. Returns
-    /// `None` if the architecture is not in the table, or if no version that was tried compiles for
-    /// it (families, suffix `f`).
+    /// `None` if the architecture is not in the table, or if no tried version compiles for it
+    /// (suffix `f`).
     #[inline]
     pub(super) fn first_clang(&self) -> Option<u32> {
         let plain = self.known()?.first_clang;
@@ -295,30 +296,30 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether a device of compute capability `major.minor` has the compute capability that `self`
-    /// names. 11.0 is the new name of 10.1, so both count as equal if `self` is 10.1.
+    /// Whether `major.minor` is the compute capability of `self`. If `self` is 10.1, so is 11.0,
+    /// its new name.
     pub(crate) fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
     }
 
     /// Whether a device of compute capability `major.minor` runs code for the family (suffix `f`)
-    /// of `self`. The major numbers must be equal, and the device's minor number must not be lower.
-    /// 10.1 is the old name of 11.0, so it belongs to the family of 11.0. For exactly these
-    /// devices, ptxas 13.5 accepts PTX for `sm_XYf`.
+    /// of `self`: the major numbers are equal, and the device's minor number is not lower. 10.1,
+    /// the old name of 11.0, belongs to the family of 11.0. ptxas 13.5 accepts PTX for `sm_XYf` for
+    /// exactly these devices.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
     }
 
-    /// Whether this is the compute capability of a Tegra, the GPU of Jetson and DRIVE boards.
+    /// Whether this is the compute capability of a Tegra GPU (Jetson and DRIVE boards).
     pub(crate) fn is_tegra(&self) -> bool {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of compute capability `major.minor` is a Tegra GPU, and the two
-    /// compute capabilities differ. In this case the device does not run machine code for `self`,
-    /// even if the numbers would allow it.
+    /// Whether `self` or a device of compute capability `major.minor` is a Tegra GPU, while the
+    /// compute capabilities differ. The device then does not run machine code for `self`, even if
+    /// the numbers would allow it.
     pub(crate) fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
@@ -339,7 +340,7 @@ impl fmt::Display for NvidiaArch {
     }
 }
 
-/// A version of the PTX instruction set, from the directive `.version` in the text.
+/// A PTX ISA version, from the directive `.version`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
     /// The major number: 8 in 8.6.
@@ -354,14 +355,14 @@ impl PtxVersion {
         Self { major, minor }
     }
 
-    /// Returns the first CUDA driver that compiles text of this version, in the format of
-    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history, the
-    /// rule of 9.x is assumed: PTX ISA n.m came with CUDA (n+4).m.
+    /// Returns the first CUDA driver that compiles PTX of this version, in the format of
+    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. Versions newer than the release history are
+    /// assumed to follow the rule of 9.x: PTX ISA n.m came with CUDA (n+4).m.
     #[inline]
     pub(crate) fn first_driver(&self) -> u32 {
         match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
             Some((_, driver)) => *driver,
-            // The numbers may come from a file, so the computation must not overflow.
+            // The numbers may come from a file, so avoid overflow.
             None => {
                 let major = self.major.saturating_add(4).saturating_mul(1000);
                 major.saturating_add(self.minor.saturating_mul(10))
@@ -369,8 +370,8 @@ impl PtxVersion {
         }
     }
 
-    /// Returns the newest version that a CUDA driver compiles. The driver is given in the format of
-    /// `cuDriverGetVersion`. Returns `None` for drivers before the release history.
+    /// Returns the newest version that a CUDA driver compiles, given in the format of
+    /// `cuDriverGetVersion`; `None` for drivers before the release history.
     #[inline]
     pub(crate) fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);

@@ -1,17 +1,16 @@
-//! Products by name: the target of a GPU from the name that shops and drivers use.
+//! The targets of GPUs by their product names, as shops and drivers use them.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
 //! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
-//! the device names of drivers. Of Intel, the table has a few products; that the chip DG2, of the
-//! Arc A and Flex series, has no `double`, is from the tests of intel/llvm (2025). The table starts
-//! at compute capability 5.0 and gfx900. The table is not complete, because new products appear
-//! more often than new versions of this crate. If a product is missing here, write its target
-//! (`sm_89`, `gfx942`) instead of its name. Names that were given to two chips (Radeon 840M,
-//! "Krackan Point") are left out.
+//! the device names of drivers. The table has only a few Intel products. That the chip DG2 (Arc A
+//! and Flex series) has no `double` is from the tests of intel/llvm (2025). The table starts at
+//! compute capability 5.0 and gfx900. It is incomplete, because new products appear more often than
+//! new versions of this crate: for a missing product, write its target (`sm_89`, `gfx942`). Names
+//! of two different chips (Radeon 840M, "Krackan Point") are omitted.
 //!
-//! The functions are `inline` for programs: those that name no products compile none of them.
+//! The functions are `inline`, so that programs that name no products do not compile them.
 
 use alloc::string::String;
 
@@ -26,7 +25,7 @@ pub struct Product {
     pub target: &'static str,
 }
 
-/// Targets, each with the names of the products whose GPU has this target.
+/// Targets, each with the names of its products.
 pub const PRODUCTS: &[(&str, &[&str])] = &[
     // NVIDIA.
     ("sm_121", &["GB10", "DGX Spark"]),
@@ -401,8 +400,8 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ("spirv64", &["Arc B580", "Arc B570", "Data Center GPU Max 1550", "Data Center GPU Max 1100"]),
 ];
 
-/// Finds a product by a name in the spelling of people or of drivers. Case, spaces and punctuation
-/// are ignored. The name may omit makers, brands, memory sizes, form factors and similar words.
+/// Finds a product by its name as people or drivers write it. Case, spaces and punctuation are
+/// ignored. The name may omit manufacturers, brands, memory sizes, form factors and similar words.
 ///
 /// ```
 /// use offload_format::target::product;
@@ -429,8 +428,8 @@ pub fn find(name: &str) -> Option<Product> {
     None
 }
 
-/// Whether a product's name has this key. The words are compared one by one, without building the
-/// key of each product: most names differ in the first word.
+/// Whether a product's name has this key. Compares word by word instead of building each product's
+/// key, since most names differ in the first word.
 #[inline]
 fn has_key(name: &str, key: &str) -> bool {
     let mut rest = key;
@@ -481,7 +480,7 @@ const WORDS: [&str; 34] = [
     "design",
 ];
 
-/// Ignored words that a name may also start with without a space after them: `geforcertx4090`.
+/// Ignored words that need no space after them at the start of a name: `geforcertx4090`.
 const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
@@ -505,7 +504,7 @@ fn key(name: &str) -> String {
     key
 }
 
-/// Returns the words of a name that `WORDS` does not contain and that are not sizes of memories.
+/// Returns the words of a name, except those in `WORDS` and memory sizes.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| {
@@ -513,7 +512,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word is the size of a memory: `80gb`, `144g`.
+/// Whether a word is a memory size: `80gb`, `144g`.
 #[inline]
 fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -538,7 +537,7 @@ mod tests {
             assert!(known, "{target}");
             for name in *names {
                 // `find` compares the key of the wanted name with the words of each product's name,
-                // so both must be equal for a product.
+                // so both must be equal.
                 assert_eq!(words(name).collect::<String>().to_ascii_lowercase(), key(name));
                 assert_eq!(find(name), Some(Product { name, target }));
                 assert_eq!(keys.insert(key(name), name), None, "{name}");
@@ -546,7 +545,7 @@ mod tests {
         }
     }
 
-    /// Checks names in the spelling of drivers and of people.
+    /// Checks names as drivers and people write them.
     #[test]
     fn names_in_use() {
         for (name, target) in [
@@ -566,7 +565,7 @@ mod tests {
             ("NVIDIA B300 SXM6 AC", "sm_103"),
             ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
             ("Jetson AGX Thor Developer Kit", "sm_110"),
-            // The RTX 3050 A has another chip than the RTX 3050, and the table does not contain it.
+            // The RTX 3050 A, whose chip differs from the RTX 3050's, is not in the table.
             ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),
@@ -581,7 +580,7 @@ mod tests {
             ("Intel(R) Data Center GPU Max 1550", "spirv64"),
             ("arc a380", "spirv64:float64-"),
             ("Intel(R) UHD Graphics 770", ""),
-            // Names that could mean several products, or that mean none, are not found.
+            // Ambiguous and unknown names are not found.
             ("RTX 6000", ""),
             ("AMD Radeon 840M Graphics", ""),
             ("AMD Radeon Graphics", ""),

@@ -5,8 +5,8 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
-/// Returns the known target's name that is closest to `name`, with the features in `name`: at most
-/// two letters in a row differ. Returns `None` if no name is as close.
+/// Returns the closest known target's name, with the features in `name`. At most two consecutive
+/// characters may differ; returns `None` if no name is that close.
 #[inline]
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
@@ -33,8 +33,8 @@ pub fn similar(name: &str) -> Option<String> {
     (nearest.len() > features.len()).then_some(nearest)
 }
 
-/// Returns the number of changed letters, how late the first one is, and how far the changed ones
-/// are apart in the alphabet: `b` may mean `a`.
+/// Returns the number of changed characters, how late the first one is, and their distance in the
+/// alphabet: `b` may mean `a`.
 #[inline]
 fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
     let (mut start, mut a_end, mut b_end) = (0, a.len(), b.len());
@@ -50,7 +50,7 @@ fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
         let are_letters = a[at].is_ascii_alphabetic() && b[at].is_ascii_alphabetic();
         letters += if are_letters { u32::from(a[at].abs_diff(b[at])) } else { 26 };
     }
-    // Other digits in another number are another name.
+    // A different number with different digits is a different name.
     let is_other = a_end != b_end && a_end.min(b_end) > start;
     (a_end.max(b_end) - start + usize::from(is_other), usize::MAX - start, letters)
 }
