@@ -1,4 +1,4 @@
-//! Writing a library for Apple's linkers: an archive in BSD's form with Darwin's alignment.
+//! Writes libraries for Apple's linkers: archives in BSD's form with Darwin's alignment.
 //!
 //! | bytes | |
 //! |---|---|
@@ -17,7 +17,7 @@ use crate::layout::{Layout, Piece};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The alignment of names and data: loaders map members of Mach-O in place.
+/// The alignment of names and data, since loaders map Mach-O members in place.
 const ALIGN: usize = 8;
 
 /// Lays out an archive with one member and one symbol; linkers for macOS read it as `lib<name>.a`.
@@ -25,7 +25,7 @@ const ALIGN: usize = 8;
 /// print; `symbol` includes its leading underscore.
 ///
 /// # Panics
-/// If `symbol` contains a NUL, or if `size` has more than the format's 10 digits.
+/// Panics if `symbol` contains a NUL, or if `size` has more than the format's 10 digits.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(!symbol.contains('\0'), "{symbol:?} cannot be the name of a symbol");
     let mut names = symbol.as_bytes().to_vec();
@@ -41,7 +41,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let member_offset = out.len() + table as usize;
     let number =
         |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
-    // The table starts with the size of the pairs. A pair has the offset of the name, and the
+    // The table starts with the size of the pairs. A pair contains the offset of the name and the
     // offset of the member's header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
@@ -55,7 +55,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     layout
 }
 
-/// Adds a member's header, then the name as the first of the member's bytes.
+/// Adds a member's header, followed by the name as the first bytes of the member.
 fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let start = out.len() + HEADER_SIZE as usize + name.len();
     let name_size = name.len() + (start.next_multiple_of(ALIGN) - start);

@@ -1,4 +1,4 @@
-//! Archives (`ar`): the form of libraries for linkers, which may contain bundles.
+//! Archives (`ar`), the form of libraries for linkers, which may contain bundles.
 //!
 //! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in separate
 //! files. The members follow, each at an even offset. Each member starts with a header of ASCII
@@ -11,10 +11,10 @@
 //! | 28 | 6 | owner, decimal |
 //! | 34 | 6 | group, decimal |
 //! | 40 | 8 | mode, octal |
-//! | 48 | 10 | size of what follows, decimal |
+//! | 48 | 10 | size of the data, decimal |
 //! | 58 | 2 | `` `\n `` |
 //!
-//! The kinds differ in names that do not fit into the header, and in the symbol table:
+//! The kinds differ in how they store long names, and in the symbol table:
 //!
 //! | kind | names | symbol table |
 //! |---|---|---|
@@ -46,7 +46,7 @@ pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 #[cfg(feature = "packs")]
 const HEADER_SIZE: u64 = 60;
-/// The largest size that ten digits can hold.
+/// The maximum size with ten digits.
 #[cfg(feature = "packs")]
 const MAX_SIZE: u64 = 9_999_999_999;
 /// The last bytes of every member header.

@@ -5,7 +5,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// How names are stored that do not fit into the header.
+/// How an archive stores names that do not fit into the header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Gnu,
@@ -13,8 +13,8 @@ enum Names {
     Coff,
 }
 
-/// The longest name that is read from the table of long names. Many members may refer to the same
-/// bytes, so longer names could cause much work.
+/// The maximum length of a name in the table of long names. Many members may refer to the same
+/// bytes, so longer names could take very long to read.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
@@ -32,9 +32,9 @@ pub struct Archive<'data> {
 impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
-    /// Returns an error if `data` does not start like an archive, if a header is malformed, or if a
-    /// member ends outside `data`. A name that cannot be found is also an error. Names of more than
-    /// 4096 bytes in the table of long names are not found.
+    /// Returns an error if `data` does not start with an archive's magic, if a header is malformed,
+    /// if a member ends outside `data`, or if a name is not found. Names of more than 4096 bytes in
+    /// the table of long names are not found.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -90,7 +90,7 @@ impl<'data> Archive<'data> {
             self.names = self.take_table(names)?;
             header = self.header_at(self.first)?;
         }
-        // Further tables are symbol tables of ARM64EC code, which are not needed to read members.
+        // Skip further tables, which are symbol tables of ARM64EC code.
         while let Some(map) =
             header.filter(|it| self.kind == Names::Coff && it.name.starts_with(b"/<"))
         {
@@ -129,7 +129,7 @@ impl<'data> Archive<'data> {
         let Some(name_size) = header.name.strip_prefix(b"#1/") else {
             return Ok((member(self.name(&header)?, Some(data)), header.next()));
         };
-        // BSD's archives have the name between header and data, and include it in the size.
+        // In BSD archives, the name is between header and data, and included in the size.
         let name_size = number(name_size).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "size of an archive member's name", at)
         })?;
@@ -146,13 +146,13 @@ impl<'data> Archive<'data> {
         self.kind == Names::Bsd
     }
 
-    /// Returns the name that the header's first field contains or refers to.
+    /// Returns the name in the header's first field, or the name to which this field refers.
     fn name(&self, header: &Header<'data>) -> Result<&'data [u8]> {
         let field = header.name;
         let Some(digits) =
             field.strip_prefix(b"/").filter(|_| !self.is_bsd()).filter(|it| !it.is_empty())
         else {
-            // Slashes end names, except in BSD's archives.
+            // Slashes end names, except in BSD archives.
             return Ok(if self.is_bsd() {
                 field
             } else {
@@ -185,7 +185,7 @@ impl<'data> Archive<'data> {
         self.thin
     }
 
-    /// Returns the members in file order, without the tables. More than one may have the same name.
+    /// Returns the members in file order, without the tables. Several may have the same name.
     pub fn members(&self) -> impl Iterator<Item = Member<'data>> + use<'data> {
         let (archive, mut at) = (*self, self.first);
         core::iter::from_fn(move || {
@@ -235,7 +235,7 @@ struct Header<'data> {
     at: u64,
     /// The name field without trailing spaces.
     name: &'data [u8],
-    /// The size in the header, which includes a name in front of the data.
+    /// The size in the header, including a name before the data.
     size: u64,
 }
 
@@ -252,7 +252,7 @@ impl<'data> Header<'data> {
         Ok(Self { at, name, size })
     }
 
-    /// Returns the offset of the next header: members start at even offsets.
+    /// Returns the offset of the next header, which is even.
     fn next(&self) -> u64 {
         // No overflow: the size has at most ten digits.
         self.at + HEADER_SIZE + self.size.next_multiple_of(2)

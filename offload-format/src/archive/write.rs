@@ -1,4 +1,4 @@
-//! Writing a GNU archive. `darwin.rs` writes the library for Apple's linkers.
+//! Writes GNU archives. `darwin.rs` writes libraries for Apple's linkers.
 
 use super::{HEADER_END, HEADER_SIZE, MAGIC, MAX_SIZE};
 use crate::layout::{Layout, Piece};
@@ -6,10 +6,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects members and lays out the GNU archive that LLVM 22 writes for them. A symbol table is
-/// included if there are objects, and a table of long names if there are any. The members are in
-/// the order of the calls. Time stamps, owners and groups are 0, so that the same members give the
-/// same bytes.
+/// Collects members and lays out the GNU archive that LLVM 22 writes for them. The archive has a
+/// symbol table if there are objects, and a table of long names if there are any. Members are in
+/// the order of the calls. Time stamps, owners and groups are 0, so that the same members produce
+/// the same bytes.
 ///
 /// The builder needs only the sizes of the members. Their bytes come from memory or from files when
 /// the [`Layout`] is written.
@@ -30,11 +30,11 @@ pub struct ArchiveBuilder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The name is empty, or has a line end in it, which ends names in the format.
+    /// The name is empty or contains a line end, which ends names in the format.
     Name(Vec<u8>),
-    /// A symbol's name has a NUL in it, which ends names in the format.
+    /// A symbol's name contains a NUL, which ends names in the format.
     SymbolName(Vec<u8>),
-    /// The member's size has more than the ten digits that the format has room for.
+    /// The member's size has more than the ten digits of the format.
     Size(u64),
 }
 
@@ -56,10 +56,10 @@ impl fmt::Display for WriteError {
 
 impl core::error::Error for WriteError {}
 
-/// The longest name that is not in the table of long names.
+/// The maximum length of a name in the header.
 const MAX_SHORT_NAME: usize = 15;
-/// The first offset that does not fit into 32 bits. If a member starts at it or after it, the
-/// symbol table has 64-bit offsets.
+/// The first offset that does not fit into 32 bits. If a member starts there or later, the symbol
+/// table has 64-bit offsets.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
@@ -71,7 +71,7 @@ impl ArchiveBuilder {
     /// Adds a member of `size` bytes that is not an object file. Several members may have the same
     /// name.
     ///
-    /// Returns an error if the format has no room for the size or cannot hold the name.
+    /// Returns an error if the format cannot store the size or the name.
     pub fn member(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<&mut Self, WriteError> {
         let name = name.as_ref();
         if name.is_empty() || name.contains(&b'\n') {
@@ -81,14 +81,14 @@ impl ArchiveBuilder {
             return Err(WriteError::Size(size));
         }
         // In the first member's header, a name such as `__.SYMDEF` would look like BSD's symbol
-        // table, so the table of long names has it.
+        // table, so put it into the table of long names.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
         let field = if is_short {
             [name, b"/"].concat()
         } else {
-            // The table has each name once.
+            // Store each name only once.
             let known = self.name_offsets.binary_search_by(|(known, _)| known[..].cmp(name));
             let place = known.unwrap_or_else(|place| {
                 self.name_offsets.insert(place, (name.to_vec(), self.names.len()));
@@ -103,10 +103,9 @@ impl ArchiveBuilder {
     }
 
     /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and
-    /// defines these symbols. With such a member, the archive has a symbol table, even if the table
-    /// is empty.
+    /// defines these symbols. The archive then has a symbol table, even if it is empty.
     ///
-    /// Returns an error if the format has no room for the size or cannot hold a name.
+    /// Returns an error if the format cannot store the size or a name.
     pub fn object<S: AsRef<[u8]>>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -135,15 +134,15 @@ impl ArchiveBuilder {
     pub fn layout(&self) -> Layout {
         let mut names = Vec::new();
         if !self.names.is_empty() {
-            // The table of long names is not a file, so its header has a name and a size only.
+            // The table of long names is not a file, so its header contains only a name and a size.
             let size = self.names.len().next_multiple_of(2);
             names = format!("{:<48}{size:<10}", "//").into_bytes();
             names.extend_from_slice(HEADER_END);
             names.extend_from_slice(&self.names);
             names.resize(HEADER_SIZE as usize + size, b'\n');
         }
-        // These offsets count from the first member. The place of the first member is known only
-        // with the width of the symbol table's numbers.
+        // These offsets count from the first member, whose offset depends on the width of the
+        // symbol table's numbers.
         let mut offsets = Vec::with_capacity(self.members.len());
         let mut end = 0;
         for (_, size) in &self.members {
@@ -181,8 +180,8 @@ impl ArchiveBuilder {
         (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }
 
-    /// Writes the symbol table, which the format requires to be big-endian. It has the number of
-    /// symbols, and for each symbol the offset of its member's header.
+    /// Writes the symbol table, which is big-endian in the format: the number of symbols, and for
+    /// each symbol the offset of its member's header.
     fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
         if !self.has_object {
             return;
@@ -211,8 +210,8 @@ impl ArchiveBuilder {
 /// linkers print.
 ///
 /// # Panics
-/// If `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size` has more
-/// than the format's 10 digits.
+/// Panics if `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size` has
+/// more than the format's 10 digits.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut builder = ArchiveBuilder::new();
     match builder.object(member, size, [symbol]) {

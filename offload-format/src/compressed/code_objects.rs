@@ -10,9 +10,9 @@ use core::fmt;
 
 /// A reader of the code objects of a compressed bundle.
 ///
-/// If they are read in the order of their offsets, one pass through the stream returns them all,
-/// and none is kept. The first read at an earlier offset decompresses the whole bundle and keeps
-/// it, so no order needs more than two passes.
+/// In the order of their offsets, one pass through the stream reads all code objects, without
+/// keeping any. The first read at an earlier offset decompresses the whole bundle and keeps it, so
+/// any order needs at most two passes.
 pub(crate) struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -31,18 +31,17 @@ impl<'data> CodeObjects<'data> {
         Ok(Self { bundle, limit, state: State::Stream(bundle.stream(limit)?, 0) })
     }
 
-    /// Returns the code object of `size` bytes at `offset`, in bytes from the start of the bundle.
-    /// Both values are in the entry table.
+    /// Returns the code object of `size` bytes at `offset`, in bytes from the start of the bundle,
+    /// as in the entry table.
     ///
-    /// Returns an error if the code object has more bytes than the limit, or if the decoder would
-    /// need more. A damaged stream, and a bundle that ends before the code object does, are also
-    /// errors.
+    /// Returns an error if the code object has more bytes than the limit, if the decoder would need
+    /// more, if the stream is damaged, or if the bundle ends before the code object does.
     pub(crate) fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
         self.read_for(offset, size, 0)
     }
 
-    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the place in the
-    /// table that contains the code object's offset, for error messages.
+    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the position of
+    /// the code object's offset in the table, for errors.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size;
@@ -78,8 +77,8 @@ impl<'data> CodeObjects<'data> {
     }
 }
 
-/// Skips `gap` bytes of the stream and returns the next `length` bytes; `None` if the stream ends
-/// earlier. Returns the error `too_much` if the memory is too small.
+/// Skips `gap` bytes of the stream, and returns the next `length` bytes; `None` if the stream ends
+/// earlier. Returns the error `too_much` if there is not enough memory.
 fn next(
     stream: &mut Decompressor<'_>,
     gap: u64,
@@ -149,7 +148,7 @@ mod tests {
             ErrorKind::OutOfBounds { .. }
         ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
-        // The calls above read nothing from the stream, so a code object can still be read.
+        // The calls above have read nothing from the stream, so a code object can still be read.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
         let mut code_objects = bundle.code_objects(100).unwrap();
         let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };

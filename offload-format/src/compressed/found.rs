@@ -1,4 +1,4 @@
-//! Bundles in a row, plain and compressed, as linkers leave them in `.hip_fatbin`.
+//! Consecutive bundles, plain and compressed, as linkers leave them in `.hip_fatbin`.
 
 use super::CompressedBundle;
 use crate::bundle::{self, Bundle};
@@ -29,12 +29,12 @@ impl<'data> Found<'data> {
     }
 
     /// Returns the bundles of a section, with their offsets in bytes from its start. `limit` is the
-    /// maximum number of bytes that may be allocated to find the end of a compressed bundle of
-    /// version 1, which does not record its end.
+    /// maximum number of bytes to allocate to find the end of a compressed bundle of version 1,
+    /// which does not record its size.
     ///
-    /// A bundle's table or header gives its end. The reader never looks for the next magic, which a
-    /// payload may contain. Zeros between bundles are skipped. After the first error, the iterator
-    /// ends.
+    /// The end comes from a bundle's table or header, not from a search for the next magic, which a
+    /// payload may contain. Zeros between bundles are skipped. The iterator ends after the first
+    /// error.
     pub fn in_a_row(section: &'data [u8], limit: u64) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(section, 1, move |rest| Self::parse_sized(rest, limit))
     }

@@ -2,24 +2,23 @@
 //! frame. hipcc and `clang --offload-compress` write it.
 //!
 //! All integers are little-endian (LLVM's ClangOffloadBundler page). Versions 2 and 3 are checked
-//! against LLVM 22.1.8. No LLVM since 19 writes version 1, which is checked against files made by
-//! hand:
+//! against LLVM 22.1.8; version 1, which LLVM no longer writes since 19, against handmade files:
 //!
 //! | field | size | offset in version 1 | 2 | 3 |
 //! |---|---|---|---|---|
 //! | [`MAGIC`] | 4 | 0 | 0 | 0 |
 //! | version | 2 | 4 | 4 | 4 |
 //! | method: zlib 0, zstd 1 | 2 | 6 | 6 | 6 |
-//! | size of the whole in bytes, this header included | 4, in version 3 8 | | 8 | 8 |
-//! | size of the bundle in bytes, decompressed | 4, in version 3 8 | 8 | 12 | 16 |
+//! | total size in bytes, including this header | 4, in version 3 8 | | 8 | 8 |
+//! | size of the decompressed bundle in bytes | 4, in version 3 8 | 8 | 12 | 16 |
 //! | hash: the first 8 bytes of the bundle's MD5 digest | 8 | 12 | 16 | 24 |
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!
 //! LLVM 18 wrote version 1, and LLVM 19 to 21 wrote version 2. LLVM 22 writes version 3 unless
-//! version 2 is requested. Version 1 does not record its end: the bundle ends where its stream
-//! ends.
+//! version 2 is requested. Version 1 does not record its total size: the bundle ends where its
+//! stream ends.
 //!
-//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096;
+//! Linked programs contain several bundles, compressed and plain, each at a multiple of 4096;
 //! [`Found::in_a_row`] reads them.
 //!
 //! ```
@@ -54,11 +53,11 @@ pub const MAGIC: [u8; 4] = *crate::section::COMPRESSED_BUNDLE_MAGIC;
 
 /// The offsets of one version's header fields.
 struct Header {
-    /// Offset of the total size; version 1 has none.
+    /// The offset of the total size; version 1 has none.
     total_size: Option<u64>,
     uncompressed_size: u64,
     hash: u64,
-    /// Size of the header in bytes.
+    /// The size of the header in bytes.
     size: u64,
     /// Whether the header stores sizes in 64 bits instead of 32.
     wide: bool,

@@ -17,26 +17,25 @@ pub struct CompressedBundle<'data> {
     /// The version of the header: 1, 2 or 3.
     pub version: u16,
     method: u16,
-    /// The total size in bytes, including the header; `None` in version 1, which does not
-    /// record it, and if it was left at 0.
+    /// The total size in bytes, including the header; `None` in version 1, which does not record
+    /// it, and if the field is 0.
     pub total_size: Option<u64>,
     /// The size in bytes of the bundle after decompression, from the header.
     pub uncompressed_size: u64,
     /// The stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
     pub hash: u64,
-    /// The compressed bytes. If the size is unknown, the compressed bytes reach to the end
-    /// of the parsed data.
+    /// The compressed bytes, up to the end of the parsed data if the size is unknown.
     pub payload: &'data [u8],
     pub(super) payload_offset: u64,
 }
 
 impl<'data> CompressedBundle<'data> {
-    /// Checks the header at the start of `data` and borrows from it; `data` may continue after the
-    /// bundle.
+    /// Checks the header at the start of `data`, which may continue after the bundle, and borrows
+    /// from it.
     ///
     /// Returns an error if `data` does not start with the magic, if the version is unknown, or if
-    /// the bundle ends outside `data`. The method may be unknown: such a bundle can still be
-    /// listed.
+    /// the bundle ends outside `data`. An unknown method is not an error: such a bundle can still
+    /// be listed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "compressed bundle magic")? != MAGIC {
@@ -52,7 +51,7 @@ impl<'data> CompressedBundle<'data> {
         };
         let total_size =
             header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
-        // Some writers left the size at 0. For these bundles, and for version 1, the stream may
+        // Some writers leave the size at 0. In such bundles, and in version 1, the stream may
         // continue to the end of the data.
         let total_size = total_size.filter(|size| *size != 0);
         let whole = match total_size {
@@ -103,8 +102,7 @@ impl<'data> CompressedBundle<'data> {
             return Err(Error::new(kind, STREAM, self.payload_offset));
         }
         let mut stream = self.stream(limit)?;
-        // A stream with more bytes than the header records is damaged, so the rest of it is not
-        // read.
+        // A stream with more bytes than the header records is damaged, so do not read the rest.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
             let reason = "more comes out than the header says";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
@@ -139,10 +137,10 @@ impl<'data> CompressedBundle<'data> {
     /// Returns the bytes of the entry table, for [`EntryTable::parse`]. The bytes after the table
     /// are not decompressed.
     ///
-    /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
-    /// stream is damaged or its method was not built in. If the decompressed bytes are not a binary
-    /// bundle, that is also an error. In an error about the bundle's table, the offset counts from
-    /// the start of the decompressed bundle.
+    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the
+    /// stream is damaged, if its method was not built in, or if the decompressed bytes are not a
+    /// binary bundle. In an error about the table, the offset counts from the start of the
+    /// decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
@@ -179,12 +177,12 @@ impl<'data> CompressedBundle<'data> {
         }
     }
 
-    /// Returns one code object, decompressed. Bytes after the code object are not decompressed, and
-    /// bytes before it are not kept.
+    /// Returns a decompressed code object. Bytes after it are not decompressed, and bytes before it
+    /// are not kept.
     ///
     /// Returns an error if the code object has more than `limit` bytes, if the decoder would need
-    /// more, or if the bundle ends before the code object does. A damaged stream and a method that
-    /// was not built in are also errors.
+    /// more, if the bundle ends before the code object does, if the stream is damaged, or if its
+    /// method was not built in.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
         let mut code_objects = self.code_objects(limit)?;
         code_objects.read_for(entry.offset, entry.size, entry.field).map(Cow::into_owned)
@@ -198,8 +196,8 @@ impl<'data> CompressedBundle<'data> {
         CodeObjects::new(*self, limit)
     }
 
-    /// Returns a decompressor of the bundle, for callers that decompress piece by piece. `limit` is
-    /// the maximum number of bytes that the decoder may allocate.
+    /// Returns a decompressor of the bundle, for decompression in pieces. `limit` is the maximum
+    /// number of bytes that the decoder may allocate.
     ///
     /// Returns an error if the method was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
@@ -227,7 +225,7 @@ impl fmt::Debug for CompressedBundle<'_> {
     }
 }
 
-/// Whether the error may come from missing bytes, so that more bytes could remove it.
+/// Whether the error may be due to missing bytes.
 fn is_cut_short(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
 }

@@ -1,4 +1,4 @@
-//! Writing a compressed bundle.
+//! Writes compressed bundles.
 
 use super::{Header, MAGIC};
 use crate::compression::{self, Method};
@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
-    /// Sizes of 32 bits; read by LLVM 19 and later, and by ROCm 6.2 and later.
+    /// 32-bit sizes; read by LLVM 19 and later, and by ROCm 6.2 and later.
     V2,
-    /// Sizes of 64 bits; LLVM 22 writes this version.
+    /// 64-bit sizes; LLVM 22 writes this version.
     V3,
 }
 
@@ -39,11 +39,11 @@ impl Version {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {
-    /// Version of the header.
+    /// The version of the header.
     pub version: Version,
     /// The compression method.
     pub method: Method,
-    /// The compression level on the method's own scale; `None` is the method's default.
+    /// The compression level on the method's scale; `None` is the method's default.
     pub level: Option<i32>,
 }
 
@@ -55,10 +55,10 @@ impl Default for CompressOptions {
 
 /// Compresses a bundle, which may be a binary bundle or a text bundle.
 ///
-/// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that
-/// version 2 has.
+/// Returns an error if the method was not built in, or if a size does not fit into the 32 bits of
+/// version 2.
 pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
-    // Refuse a bundle that is too large before the long work.
+    // Refuse a bundle that is too large before compressing it.
     header(options, bundle.len() as u64, 0, 0)?;
     let payload = compression::compress(options.method, options.level, bundle)?;
     let mut out = header(options, bundle.len() as u64, payload.len() as u64, hash(bundle))?;
@@ -70,7 +70,7 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
 /// `uncompressed_size` is the bundle's size in bytes, `payload_size` the stream's, and `hash` the
 /// bundle's [`hash`].
 ///
-/// Returns an error if a size does not fit into the 32 bits that version 2 has.
+/// Returns an error if a size does not fit into the 32 bits of version 2.
 pub fn header(
     options: &CompressOptions,
     uncompressed_size: u64,

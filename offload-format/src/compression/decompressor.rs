@@ -1,14 +1,14 @@
-//! A stream decompressed piece by piece.
+//! Decompresses a stream in pieces.
 
 use super::{Context, Method, Step, zlib, zstd};
 use crate::Result;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A zlib stream, or zstd frames in a row, decompressed as far as a caller has read.
+/// A zlib stream, or consecutive zstd frames, decompressed only as far as a caller reads.
 ///
-/// The value contains the decoder's state and its window, but no decompressed bytes. The window has
-/// at most about as many bytes as the `limit` of [`Decompressor::new`].
+/// This contains the decoder's state and its window, but no other decompressed bytes. The window
+/// has about at most the `limit` of [`Decompressor::new`] bytes.
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -23,9 +23,9 @@ enum Stream {
 }
 
 impl<'data> Decompressor<'data> {
-    /// Returns a decompressor from the start of `input`, which may continue after the stream.
-    /// `limit` is the maximum size of the decoder's window in bytes. `what` names the stream in
-    /// error messages; `at` is its offset in bytes in its file, also for error messages.
+    /// Returns a decompressor of the stream at the start of `input`, which may continue after it.
+    /// `limit` is the maximum size of the decoder's window in bytes. `what` is the stream's name,
+    /// and `at` its offset in bytes in its file, both for errors.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(
@@ -63,8 +63,8 @@ impl<'data> Decompressor<'data> {
     }
 
     /// Adds the next `count` bytes to `out` and returns their number, which is less than `count`
-    /// only at the stream's end. Memory is written only as bytes arrive: a count from a file may be
-    /// far more than the stream has.
+    /// only at the stream's end. Memory is written only as bytes arrive, since a count from a file
+    /// may be far larger than the stream.
     ///
     /// Returns an error if the stream is damaged or cut short.
     #[inline]
@@ -104,8 +104,7 @@ impl<'data> Decompressor<'data> {
         Ok(skipped)
     }
 
-    /// Returns the number of input bytes used so far; once the stream has ended, this is the
-    /// stream's size.
+    /// Returns the number of input bytes used so far: the stream's size after its end.
     pub fn consumed(&self) -> u64 {
         self.consumed as u64
     }

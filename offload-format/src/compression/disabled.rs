@@ -1,12 +1,12 @@
-//! The stand-in for a compression method that is not built in: a module that returns an error. No
-//! other code tests for the features.
+//! Replaces a compression method that is not built in, and returns errors, so that no other code
+//! tests for the features.
 
 use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};
 #[cfg(feature = "packs")]
 use alloc::vec::Vec;
 
-/// The stream type of a method that is not built in; it has no values.
+/// The stream type of a method that is not built in, without values.
 pub(super) enum Stream {}
 
 impl Stream {

@@ -12,11 +12,10 @@ pub enum Method {
 }
 
 impl Method {
-    /// The first bytes of a zstd frame; a zlib stream never starts with these bytes.
+    /// The first bytes of a zstd frame, which never start a zlib stream.
     const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-    /// Returns the method, based on the first bytes of the stream, for containers that do not name
-    /// it.
+    /// Detects the method from the first bytes of the stream, for containers that do not record it.
     pub fn of_stream(stream: &[u8]) -> Self {
         if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
     }

@@ -1,15 +1,15 @@
-//! Compression methods, and decompression that stops when the caller has the bytes that it needs.
+//! Compression methods, and decompression that stops when the caller has enough bytes.
 //!
-//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams (RFC
+//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins contain zlib streams (RFC
 //! 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd`, such containers can be
 //! listed but not opened: decompression returns [`ErrorKind::NotBuiltIn`].
 //!
-//! Every call that decompresses takes a limit in bytes. The limit applies separately to the result
-//! and to the decoder's window, for which it is rounded up to a power of two. A hostile file cannot
-//! cause a larger buffer.
+//! Every call that decompresses takes a limit in bytes, so that a hostile file cannot cause a
+//! larger buffer. The limit applies separately to the result and to the decoder's window, for which
+//! it is rounded up to a power of two.
 
-// Each method's module has the same functions; the stand-in for a method that is not built in
-// returns an error from all of them.
+// Each method's module has the same functions. `disabled` replaces a method that is not built in,
+// and returns errors.
 mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;
@@ -37,16 +37,15 @@ pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
 
-/// The numbers of bytes that one step of a stream read and wrote, and whether the stream ended with
-/// the step.
+/// The numbers of bytes that one step of a stream read and wrote, and whether the stream ended.
 struct Step {
     read: usize,
     written: usize,
     ended: bool,
 }
 
-/// The facts about a stream for error messages: its method, its name (`what`), and its offset in
-/// the file (`at`).
+/// A stream's description for errors: its method, its name (`what`), and its offset in the file
+/// (`at`).
 #[derive(Debug, Clone, Copy)]
 struct Context {
     method: Method,

@@ -6,13 +6,12 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is the maximum size of the result in bytes, as the container records it. Allocates `size`
-/// bytes at the start, if `limit` allows it. `what` names the stream in error messages; `at` is its
-/// offset in bytes in its file, also for error messages.
+/// `size` is the maximum size of the result in bytes, from the container. Allocates `size` bytes at
+/// the start, if `limit` allows it. `what` is the stream's name, and `at` its offset in bytes in
+/// its file, both for errors.
 ///
-/// Returns an error if `size` is over the limit, if the method was not built in, or if the stream
-/// is damaged or cut short. A result of more than `size` bytes, and bytes after the stream, are
-/// also errors.
+/// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
+/// damaged or truncated, if the result has more than `size` bytes, or if bytes follow the stream.
 #[inline]
 pub fn decompress(
     method: Method,
@@ -33,7 +32,7 @@ pub fn decompress(
         Method::Zlib => zlib::decompress(input, &mut out, limit, context)?,
         Method::Zstd => zstd::decompress(input, &mut out, limit, context)?,
     }
-    // The allocator may have returned more room than requested, so the result may have more than
+    // The allocator may have returned more memory than requested, so the result may have more than
     // `size` bytes.
     if out.len() as u64 > size {
         return Err(context.damaged("more comes out than was said"));
@@ -41,9 +40,9 @@ pub fn decompress(
     Ok(out)
 }
 
-/// Decompresses the whole of `input` and appends the result to `out`, as [`decompress`] does.
-/// Returns the number of new bytes: `size` at most. `limit` is the maximum size of the decoder's
-/// window in bytes; it does not limit the result.
+/// Decompresses the whole of `input` like [`decompress`], and appends the result to `out`. Returns
+/// the number of new bytes, at most `size`. `limit` is the maximum size of the decoder's window in
+/// bytes, not of the result.
 pub(crate) fn decompress_behind(
     method: Method,
     input: &[u8],
@@ -64,9 +63,9 @@ pub(crate) fn decompress_behind(
     Ok(size)
 }
 
-/// Decompresses `size` bytes of a stream, after the first `skipped` bytes, and appends them to
-/// `out`; later bytes are not decompressed. Returns the number of appended bytes. `limit` is the
-/// maximum size of the decoder's window in bytes; it does not limit the result.
+/// Decompresses `size` bytes of a stream after the first `skipped` bytes, and appends them to
+/// `out`. Later bytes are not decompressed. Returns the number of appended bytes. `limit` is the
+/// maximum size of the decoder's window in bytes, not of the result.
 pub(crate) fn decompress_part(
     method: Method,
     input: &[u8],
@@ -88,10 +87,9 @@ pub(crate) fn zstd_frame(input: &[u8], what: &'static str, at: u64) -> Result<(u
     zstd::frame(input, Context { method: Method::Zstd, what, at })
 }
 
-/// Compresses `input`; `level` is on the method's own scale, and `None` is the method's default
-/// (zlib 6, zstd 3).
+/// Compresses `input`. `level` is on the method's scale; `None` is the default (zlib 6, zstd 3).
 ///
-/// Returns an error if the method was not built in, or if there is no memory for the result.
+/// Returns an error if the method was not built in, or if there is not enough memory.
 pub fn compress(method: Method, level: Option<i32>, input: &[u8]) -> Result<Vec<u8>> {
     let context = Context { method, what: "compressed stream", at: 0 };
     match method {

@@ -24,14 +24,13 @@ impl Stream {
         let left = self.decoder.decompress_stream(&mut to, &mut from);
         let (read, written) = (from.pos(), to.pos());
         let left = left.map_err(|code| self.error(code, context))?;
-        // If another frame follows, the stream has not ended: several frames in a row are one
-        // stream.
+        // The stream continues if another frame follows: consecutive frames are one stream.
         let ended = left == 0 && Method::of_stream(&input[read..]) != Method::Zstd;
         Ok(Step { read, written, ended })
     }
 
     /// Returns the error for a code of libzstd. A window over the limit is reported as an exceeded
-    /// limit: the stream is not damaged, and the caller may allow more.
+    /// limit, since the stream is not damaged and the caller may allow more.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {
@@ -49,8 +48,7 @@ pub(super) fn decompress(
     limit: u64,
     context: Context,
 ) -> Result<()> {
-    // libzstd accepts empty input as a stream of zero frames, but here it means that the stream is
-    // cut short.
+    // libzstd accepts empty input as zero frames, but here it means a truncated stream.
     if input.is_empty() {
         return Err(context.damaged("the stream ends early"));
     }
@@ -70,12 +68,12 @@ pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)
     Ok((size as u64, content))
 }
 
-/// Compresses with long-distance matching, as `clang-offload-bundler` does. Code objects for
-/// several processors repeat each other at distances that the plain window does not span.
+/// Compresses with long-distance matching, as `clang-offload-bundler` does, since code objects for
+/// several processors repeat each other at distances beyond the normal window.
 ///
-/// The parameters make zstd look for longer matches than with libzstd's defaults, and more often.
-/// zstd finds shorter matches in the plain window. With these parameters, bundles of ROCm libraries
-/// are a tenth smaller, and compression needs four fifths of the time.
+/// With these parameters, zstd searches for longer matches than by default, and more often; it
+/// finds shorter matches in the normal window. Bundles of ROCm libraries become a tenth smaller,
+/// and compression takes four fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
     let no_memory = context.too_much(size as u64, isize::MAX as u64);
@@ -100,8 +98,8 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
 
 /// Returns a decoder whose window may have up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
-    // The window's size is 2 to the power of `log`. The format's minimum of `log` is 10. On 64-bit
-    // machines, libzstd accepts at most 31; on other machines, at most 30.
+    // The window's size is 2 to the power of `log`, which is at least 10 in the format. libzstd
+    // accepts at most 31 on 64-bit machines, and 30 on others.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
     let log = limit
         .checked_next_power_of_two()

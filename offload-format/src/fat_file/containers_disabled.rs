@@ -1,4 +1,4 @@
-//! The stand-in for `containers` without the feature of that name.
+//! Replaces `containers` without the feature of that name.
 
 use super::Place;
 use super::found::Part;

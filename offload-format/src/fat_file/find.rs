@@ -4,15 +4,15 @@ use super::found::{Budget, Part};
 use super::{Content, FileKind, Place, containers, host};
 use crate::{Error, ErrorKind, Result};
 
-/// The maximum depth of archives in archives; no known archive is deeper.
+/// The maximum depth of nested archives, which no known archive exceeds.
 const DEPTH: u32 = 8;
 
-/// Looks for device code in a file, and calls `visit` with each place and container, in file order.
+/// Searches a file for device code, and calls `visit` with each place and container, in file order.
 ///
-/// For a malformed part, `visit` gets an error, whose offset counts from the start of the file. The
-/// search then continues with the next section, slice or member; an unreadable section table ends
-/// the search in its object. For a file that cannot contain device code, `visit` is not called. A
-/// part that needs a missing feature is an error, [`ErrorKind::Disabled`].
+/// For a malformed part, `visit` gets an error whose offset counts from the start of the file, and
+/// the search continues with the next section, slice or member. An unreadable section table ends
+/// the search in its object. A part that needs a missing feature is an error,
+/// [`ErrorKind::Disabled`]. If the file cannot contain device code, `visit` is not called.
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Content<'data>>)) {
     let mut walk = Walk { visit: &mut visit, budget: Budget::of(file) };
     walk.file(

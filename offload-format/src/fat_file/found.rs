@@ -7,10 +7,9 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
-    /// The processor of the slice of a universal file, Mach-O's `cputype`.
+    /// The processor of the slice in a universal file, Mach-O's `cputype`.
     pub slice: Option<u32>,
-    /// The name of the archive member that contains the place; for nested archives, of the
-    /// innermost one.
+    /// The name of the archive member that contains the place, the innermost in nested archives.
     pub member: Option<&'data [u8]>,
     /// The name of the section's segment in a Mach-O file.
     pub segment: Option<&'data [u8]>,
@@ -23,9 +22,9 @@ pub struct Place<'data> {
 /// A part of a file that was found.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'data> {
-    /// A container, from its first byte on. Binary bundles of both kinds, offload binaries, fatbins
-    /// and bundles of cuda-oxide may follow each other, also after padding. For an object bundle
-    /// and an image table, the bytes are those of the whole object or program.
+    /// A container, from its first byte on. More containers may follow binary bundles of both
+    /// kinds, offload binaries, fatbins and bundles of cuda-oxide, also after padding. For an
+    /// object bundle and an image table, the bytes are the whole object or program.
     Container(ContainerKind, &'data [u8]),
     /// The section of a library whose code objects are in a kernel pack.
     KpackReference(&'data [u8]),
@@ -49,7 +48,8 @@ pub(super) enum Part<'data> {
 }
 
 /// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,
-/// slices and members may share bytes, so without a limit a small file could cause much work.
+/// slices and members may share bytes, so without a limit a small file could take very long to
+/// read.
 const SHARED_LIMIT: u64 = 64;
 
 /// The number of bytes that the search may still read.

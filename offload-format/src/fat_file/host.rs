@@ -17,7 +17,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
     Slices::are_in(data)
 }
 
-/// Whether this is an object or program; `_header`, its header as an image, is not needed here.
+/// Whether this is an object or program. `_header`, its header as an image, is not used.
 pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     matches!(
         object::FileKind::parse(data),
@@ -58,10 +58,10 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
-    // Whether the code objects are in kernel packs. The search for this answer runs at most once,
-    // and only if a section's contents depend on it: reading the names of sections takes time.
+    // Whether the code objects are in kernel packs. This is determined at most once, and only if
+    // needed, since reading the names of sections takes time.
     let mut is_split = None;
-    // The offsets of the images in a table, which are found likewise.
+    // The offsets of the images in a table, determined in the same way.
     let (mut has_table, mut listed) = (false, None);
     for section in sections {
         let section = section?;
@@ -83,9 +83,8 @@ pub(super) fn host_file<'data>(
             if listed.get_or_insert_with(|| listed_in(data)).range(range).next().is_some() {
                 continue;
             }
-            // ROCm's tools may have moved the bundles of a section into kernel packs. The tools
-            // remove whole pages, so a rest of less than a page remains in the section, and it is
-            // no longer a bundle.
+            // ROCm's tools may have moved the bundles of a section into kernel packs. They remove
+            // only whole pages, so a remainder that is no longer a bundle stays in the section.
             if matches!(container, Content::Container(ContainerKind::Bundle, _))
                 && ContainerKind::of(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -135,14 +134,14 @@ fn container<'data>(
     let name = str::from_utf8(section.name).unwrap_or("");
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
-    // The first bytes of a section decide before its name, because images for Windows cut long
-    // names short. No tool puts a kernel pack into a section.
+    // The first bytes of a section have precedence over its name, because PE images cut long names
+    // short. No tool puts a kernel pack into a section.
     if let Some(kind) = ContainerKind::of(data).filter(|kind| *kind != ContainerKind::Kpack) {
         return Some(Content::Container(kind, data));
     }
     // Without a magic at the start, the section's type and name decide, since a linker may have put
-    // zeros before the container. If a name was cut short, the section may not contain a container
-    // at all.
+    // zeros before the container. A section whose name was cut short may contain no container at
+    // all.
     let kind = if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         ContainerKind::OffloadBinary
     } else if is_reference(section, format) {

@@ -1,4 +1,4 @@
-//! The stand-in for `host` without the feature `object`.
+//! Replaces `host` without the feature `object`.
 
 use super::found::{Budget, Part};
 use super::{Content, Place};
@@ -9,7 +9,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// Whether this is a host file: an ELF or PE file whose header is not that of an image for a GPU.
+/// Whether this is an ELF or PE file whose header is not that of an image for a GPU.
 pub(super) fn is_host_file(_data: &[u8], header: Option<ImageHeader>) -> bool {
     header.is_some_and(|header| header.is_for_cpu())
 }

@@ -4,7 +4,7 @@ use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
 use crate::{archive, bundle, kpack, offload_binary, oxart, section};
 
-/// The kinds of containers: the list that all crates share. A `match` must name all of them.
+/// The kinds of containers, for all crates. A `match` must name all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -21,12 +21,12 @@ pub enum ContainerKind {
     OffloadBinary,
     /// NVIDIA's container.
     Fatbin,
-    /// One of ROCm's kernel packs, a `.kpack` file.
+    /// A ROCm kernel pack, a `.kpack` file.
     Kpack,
     /// A bundle of cuda-oxide.
     Oxart,
-    /// No container: the file, or an archive's member, is an image. It is an AMD code object, a
-    /// cubin, PTX, SPIR-V or LLVM bitcode.
+    /// No container: the file or archive member is itself an image (an AMD code object, a cubin,
+    /// PTX, SPIR-V or LLVM bitcode).
     Raw,
 }
 
@@ -41,8 +41,8 @@ impl ContainerKind {
         Self::Oxart,
     ];
 
-    /// Returns the name of the kind in JSON, the names of one and of several such containers for
-    /// people, and the first bytes; no bytes if only the content tells the kind.
+    /// Returns the kind's name in JSON, its singular and plural for people, and the first bytes;
+    /// empty if the kind has no magic.
     const fn row(self) -> (&'static str, [&'static str; 2], &'static [u8]) {
         match self {
             Self::Bundle => ("bundle", ["bundle", "bundles"], bundle::MAGIC),
@@ -70,9 +70,9 @@ impl ContainerKind {
         }
     }
 
-    /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
-    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `image-table`, `offload-binary`,
-    /// `fatbin`, `kpack`, `oxart`, `raw`.
+    /// Returns the kind's name in the JSON of `cargo offload ls`: `bundle`, `compressed-bundle`,
+    /// `text-bundle`, `object-bundle`, `image-table`, `offload-binary`, `fatbin`, `kpack`, `oxart`,
+    /// `raw`.
     pub fn name(self) -> &'static str {
         self.row().0
     }
@@ -89,20 +89,20 @@ impl ContainerKind {
         Self::WITH_MAGIC.into_iter().find(|kind| data.starts_with(kind.row().2))
     }
 
-    /// Whether the images' bytes are in separate pieces of the file: sections of an object, or
-    /// lines between other lines.
+    /// Whether the images are in separate pieces of the file: sections of an object, or lines
+    /// between other lines.
     #[inline]
     pub fn is_in_pieces(self) -> bool {
         matches!(self, Self::TextBundle | Self::ObjectBundle | Self::ImageTable)
     }
 
-    /// Whether this is a binary bundle, compressed or not: HIP's runtime loads it as a whole.
+    /// Whether this is a binary bundle, compressed or not, which HIP's runtime loads as a whole.
     pub fn is_binary_bundle(self) -> bool {
         matches!(self, Self::Bundle | Self::CompressedBundle)
     }
 }
 
-/// The kinds of files that can have device code in them. A `match` must name all of them.
+/// The kinds of files that can contain device code. A `match` must name all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A container. Text bundles need the feature `containers`.
@@ -117,8 +117,8 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Returns the kind of a file from its first bytes; `None` if it is none of these kinds. Only
-    /// the search for a text bundle reads the whole file.
+    /// Returns the kind of a file from its first bytes; `None` for any other kind. Only detecting a
+    /// text bundle reads the whole file.
     pub fn identify(data: &[u8]) -> Option<Self> {
         if let Some(kind) = ContainerKind::of(data) {
             return Some(FileKind::Container(kind));

@@ -1,11 +1,10 @@
 //! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports each container, in file order, and allocates nothing, except for an image
-//! table. The search reads names, types and first bytes; the containers' own modules read the
-//! inside:
+//! [`find`] reports each container, in file order, and allocates only for an image table. It reads
+//! names, types and first bytes; the containers' modules read the contents:
 //!
-//! | what | is known by | [`Content`] |
+//! | container | detected by | [`Content`] |
 //! |---|---|---|
 //! | bundles, plain and compressed | `.hip_fatbin`, or a section that starts with their magic | `Bundle`, `CompressedBundle` |
 //! | offload binaries | ELF section type `0x6fff4c0b`, `.llvm.offloading`, or their magic | `OffloadBinary` |
@@ -21,12 +20,12 @@
 //!
 //! Archives and text bundles need the feature `containers`; host files need the feature `object`.
 //!
-//! `sections` returns the sizes of one object's sections, whatever they contain.
+//! `sections` returns the sizes of all sections of an object.
 //!
-//! Bitcode for a host may have offload binaries among its constants. [`find`] does not look for
-//! these; `Bitcode::variables_in_section` returns them.
+//! Bitcode for a host may contain offload binaries among its constants. [`find`] does not search
+//! for these; `Bitcode::variables_in_section` returns them.
 //!
-//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look:
+//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools search:
 //! docs/formats.md, "Sections".)
 //!
 //! ```

@@ -7,10 +7,9 @@ use crate::object_file::Sections;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionExtent<'data> {
-    /// The segment's name in Mach-O files, else empty.
+    /// The segment's name in Mach-O files; empty in others.
     pub segment: &'data [u8],
-    /// The section's name. Images for Windows cut the name after 8 bytes, or have a number in its
-    /// place.
+    /// The section's name. PE images cut the name after 8 bytes, or contain a number instead.
     pub name: &'data [u8],
     /// Offset in bytes from the start of the object.
     pub offset: u64,
@@ -19,9 +18,10 @@ pub struct SectionExtent<'data> {
 }
 
 /// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
-/// overlap. Sections outside the file are left out, and a table ends where it cannot be read.
+/// overlap. Sections outside the file are omitted, and the list ends where the table cannot be
+/// read.
 ///
-/// Returns an error if `object` is none of these files, or if its section table is outside the
+/// Returns an error if `object` is any other kind of file, or if its section table is outside the
 /// file.
 ///
 /// ```

@@ -1,5 +1,5 @@
-//! The structures through which a program hands its device code to the runtime:
-//! `.hipFatBinSegment`, `.nvFatBinSegment`.
+//! The structures by which a program passes its device code to the runtime: `.hipFatBinSegment`,
+//! `.nvFatBinSegment`.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -16,13 +16,13 @@ use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 
 const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 
-/// A wrapper: the structure through which a program or object hands its device code to the runtime.
+/// A wrapper, by which a program or object passes its device code to the runtime.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Wrapper<'data> {
     /// The runtime that the wrapper is for.
     pub kind: WrapperKind,
-    /// The version of the structure; all known ones have 1.
+    /// The version of the structure; 1 in all known files.
     pub version: u32,
     /// The wrapper's offset in bytes from the start of the section of wrappers.
     pub offset: u64,
@@ -44,7 +44,7 @@ pub enum WrapperKind {
     HipKpack,
     /// For NVIDIA's runtime, with a fatbin.
     Cuda,
-    /// With another magic: no runtime registers it.
+    /// Any other magic, which no runtime registers.
     Unknown,
 }
 
@@ -59,10 +59,9 @@ impl WrapperKind {
     }
 }
 
-/// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
-/// that is none of these, or whose tables are damaged, has no wrappers. If the search takes far
-/// more steps than the file's size explains, it stops, and only the wrappers found before are
-/// reported.
+/// Calls `visit` for each wrapper in a 64-bit little-endian ELF, COFF, PE or Mach-O file. Other
+/// files, and files with damaged tables, have no wrappers. If the search takes far more steps than
+/// the file's size explains, it stops after the wrappers found so far.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     pointers(file, LAYOUT, is_of_wrappers, |found| {
         let Pointing { offset, record, target } = found;

@@ -1,4 +1,4 @@
-//! LLVM bitcode: the symbols that its symbol table lists, and the stream of bits.
+//! LLVM bitcode: the symbol table, and the bit stream.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
 //! DE`. A wrapper may enclose the magic and the stream (LLVM's BitCodeFormat page; checked against
@@ -31,8 +31,7 @@ const BLOB_RECORD: u64 = 1;
 
 pub(super) const ENTER_SUBBLOCK: u64 = 1;
 pub(super) const DEFINE_ABBREV: u64 = 2;
-/// The number of the first abbreviation that a block defines for itself; smaller numbers have fixed
-/// meanings.
+/// The number of the first abbreviation that a block defines; smaller numbers have fixed meanings.
 pub(super) const FIRST_ABBREV: u64 = 4;
 const ENCODING_BLOB: u64 = 5;
 
@@ -45,7 +44,7 @@ const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// text, so without a limit a small table could cause much work.
+/// text, so without a limit a small table could take very long to read.
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
@@ -55,7 +54,7 @@ pub struct Bitcode<'data> {
 }
 
 impl<'data> Bitcode<'data> {
-    /// Whether `data` starts like a bitcode file.
+    /// Whether `data` starts with the magic of a bitcode file.
     pub fn is_bitcode(data: &[u8]) -> bool {
         super::is_bitcode(data)
     }
@@ -63,9 +62,9 @@ impl<'data> Bitcode<'data> {
     /// Checks the blocks at the top level and the symbol table, and borrows from `data`. The
     /// contents of modules are not read.
     ///
-    /// Returns an error if the file does not start with the magic, or if a block or the symbol
-    /// table is malformed. A symbol table of an unknown version is also an error. If all names
-    /// together are longer than 64 times the file, that is also an error.
+    /// Returns an error if the file does not start with the magic, if a block or the symbol table
+    /// is malformed, if the symbol table's version is unknown, or if all names together are longer
+    /// than 64 times the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -87,12 +86,12 @@ impl<'data> Bitcode<'data> {
         self.table?.triple().filter(|triple| !triple.is_empty())
     }
 
-    /// Returns the names of the symbols to which other modules can refer, as a linker spells them.
-    /// These symbols are defined and global. They include weak ones, aliases, and definitions of
-    /// the module's assembly. LLVM's archives list these names in this order.
+    /// Returns the names of the defined global symbols, as a linker spells them, including weak
+    /// symbols, aliases, and definitions in the module's assembly. LLVM's archives list these names
+    /// in this order.
     ///
-    /// There are no names if the file has no symbol table. LLVM writes no symbol table for a target
-    /// that it was built without. `llvm-cat` drops the table, and LLVM 4 and earlier had none.
+    /// There are no names if the file has no symbol table: LLVM writes none for targets that it was
+    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -233,7 +232,7 @@ impl<'data> Block<'data> {
         Self::enter(bits)
     }
 
-    /// Reads the header of a block, after the abbreviation that announces it.
+    /// Reads the header of a block, after the abbreviation ID that starts the block.
     pub(super) fn enter(mut bits: Bits<'data>) -> Result<Self> {
         let at = bits.at / 8;
         let id = bits.variable(8)?;

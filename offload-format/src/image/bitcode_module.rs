@@ -1,20 +1,18 @@
-//! The modules of a bitcode file, as far as is needed to find data that is embedded in them for
-//! devices.
+//! Reads the modules of a bitcode file to find embedded device code.
 //!
-//! A block contains other blocks and records. A record is a code and operands. A record either
-//! stores all its numbers in one general encoding, or uses an abbreviation, which has an encoding
-//! for each number. A block defines abbreviations for itself, and the block of number 0 defines
-//! those of other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) These records
-//! of a module are read:
+//! A block contains other blocks and records. A record is a code with operands. It stores its
+//! numbers either in a general encoding, or by an abbreviation, which has an encoding for each
+//! number. A block defines abbreviations for itself, and block 0 defines abbreviations for other
+//! blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) These records are read:
 //!
 //! | block | record | operands |
 //! |---|---|---|
-//! | module, 8 | version, 1 | version; from 2 on the records below have their name first, as offset and size |
+//! | module, 8 | version, 1 | version; from 2 on, the records below start with their name, as offset and size |
 //! | | section name, 5 | its characters |
 //! | | global variable, 7 | type, constness, initializer + 1, linkage, alignment, number of the section's name from 1 |
 //! | | function 8, alias 9 or 14, ifunc 15 | |
-//! | constants, 11 | type of what follows, 1 | |
-//! | | string, 8; string that a zero byte ends, 9 | its bytes |
+//! | constants, 11 | type of the next constants, 1 | |
+//! | | string, 8; NUL-terminated string, 9 | its bytes |
 //! | | all others | |
 //!
 //! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the numbers
@@ -43,23 +41,21 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// The number of operands that are kept of each record: enough for a variable's operands up to its
-/// section.
+/// The number of operands to keep of each record: a variable's operands up to its section.
 const KEPT: usize = 8;
 
-/// The most operands of an abbreviation: LLVM's have no more than some twenty.
+/// The maximum number of operands in an abbreviation. LLVM's have about twenty at most.
 const MOST_OPERANDS: u64 = 256;
 
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
-    /// Returns the values of the global variables in the section of this name, in file order. Only
-    /// variables whose initial value is a string of bytes are included. In bitcode for a host,
-    /// clang embeds offload binaries in this way, in the section `.llvm.offloading`.
+    /// Returns the values of the global variables in this section whose initial value is a string
+    /// of bytes, in file order. In bitcode for a host, clang embeds offload binaries in this way,
+    /// in the section `.llvm.offloading`.
     ///
-    /// Returns an error if the data does not start with the magic, or if a module is malformed. If
-    /// the variables of one module together have more than 64 times the bytes of the file, that is
-    /// also an error.
+    /// Returns an error if the data does not start with the magic, if a module is malformed, or if
+    /// the variables of one module together have more than 64 times the bytes of the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
@@ -123,8 +119,7 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
-    // Variables may share a constant, so without a limit a small file could produce very many
-    // bytes.
+    // Variables may share constants, so without a limit a small file could produce very many bytes.
     let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
@@ -161,7 +156,7 @@ impl Module {
         }
     }
 
-    /// Numbers the constants of a block, and keeps the strings that are initial values of the
+    /// Numbers the constants in a block, and keeps the strings that are initial values of the
     /// requested variables.
     fn constants(&mut self, block: &Block<'_>, abbreviations: &Abbreviations) -> Result<()> {
         let mut cursor = Cursor::new(block);
@@ -202,8 +197,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
         let code = cursor.record(id, &[], |operand| {
             first.get_or_insert(operand);
         })?;
-        // The abbreviations before this record are for the block that the last `SET_BLOCK` record
-        // named.
+        // The abbreviations before this record are for the block in the last `SET_BLOCK` record.
         let defined = core::mem::take(&mut cursor.own);
         if let Some(block) = current {
             abbreviations.entry(block).or_default().extend(defined);
@@ -218,7 +212,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
     Ok(())
 }
 
-/// An abbreviation: how a record's operands are stored, the code first.
+/// An abbreviation: the encodings of a record's operands, starting with the code.
 struct Abbreviation(Vec<Operand>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -227,8 +221,8 @@ enum Operand {
     Fixed(u64),
     Variable(u64),
     Char6,
-    /// All remaining operands: a count, and then this number of values, each stored like the
-    /// operand that follows this one.
+    /// All remaining operands: a count, and then this number of values in the encoding of the next
+    /// operand.
     Array,
     /// The remaining bytes: a count, and then this number of bytes at a multiple of four.
     Blob,
@@ -302,9 +296,9 @@ impl<'data> Cursor<'data> {
         Ok(Abbreviation(operands))
     }
 
-    /// Reads a record by the abbreviation `id`, gives each operand to `sink` and returns the code.
-    /// The abbreviations in `shared` are numbered before the block's own. The contents of a blob
-    /// are skipped.
+    /// Reads a record by the abbreviation `id`, passes each operand to `sink`, and returns the
+    /// code. The abbreviations in `shared` are numbered before the block's own. Skips the contents
+    /// of a blob.
     fn record(
         &mut self,
         id: u64,
@@ -328,8 +322,8 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // An element may not be a literal: literals need no bits, so an array in a
-                    // small file could have any length.
+                    // Refuse literals as elements: these need no bits, so an array in a small file
+                    // could have any length.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))

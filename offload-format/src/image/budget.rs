@@ -1,14 +1,13 @@
-//! Limits of the work that a file may cause.
+//! A limit for the work that a file may cause.
 
 use crate::{Error, ErrorKind, Result};
 
-/// The maximum number of steps for each byte of the file. Files from compilers need less than one
-/// step for each byte.
+/// The maximum number of steps for each byte of the file. Files from compilers need less than one.
 const PER_BYTE: u64 = 16;
 
-/// The number of steps that the search for kernels may take, and the number that remains. Tables
-/// that refer to each other in an unusual order need more steps than they have rows. A file that
-/// needs more steps than the limit is refused.
+/// The maximum and the remaining number of steps in the search for kernels. Tables that refer to
+/// each other in an unusual order need more steps than they have rows. Files that exceed the limit
+/// are refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     allowed: u64,

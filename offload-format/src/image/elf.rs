@@ -1,7 +1,6 @@
-//! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, notes.
+//! The parts of 64-bit little-endian ELF files in GPU code: the header, sections, notes.
 //!
-//! The `object` crate can read these parts, too. With this small module, a build script need not
-//! compile that crate.
+//! With this small module, build scripts need not compile the crate `object`.
 
 use super::budget::Budget;
 use crate::reader::Reader;
@@ -18,21 +17,21 @@ const SHT_DYNSYM: u32 = 11;
 const SECTION_SIZE: u64 = 64;
 const SEGMENT_SIZE: u64 = 56;
 const SYMBOL_SIZE: u64 = 24;
-/// The value of `e_shstrndx` that means: the number of the section with the names is in the first
-/// section's `sh_link`.
+/// The value of `e_shstrndx` if the number of the section with the names is in the first section's
+/// `sh_link`.
 const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
 
-/// The binding of a symbol that all libraries of a program share, whoever loaded them.
+/// The binding of a symbol that all libraries in a process share.
 const STB_GNU_UNIQUE: u8 = 10;
 const SHN_UNDEF: u16 = 0;
 const STB_LOCAL: u8 = 0;
 const STT_OBJECT: u8 = 1;
 const STT_TLS: u8 = 6;
 
-/// Returns whether `data` starts with the header of an ELF file that is a shared object. The
-/// function reads `e_type`, and accepts ELF files of either size and byte order.
+/// Returns whether `data` starts with the ELF header of a shared object (`e_type`), of either size
+/// and byte order.
 #[inline]
 pub(super) fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
@@ -44,10 +43,10 @@ pub(super) fn is_shared_object(data: &[u8]) -> bool {
 }
 
 /// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) that a shared object defines, if there is
-/// one. All libraries of a program that define a unique symbol of this name use the first one, and
-/// the loader never unloads them. g++ makes such symbols without `-fno-gnu-unique`.
+/// one. All libraries in a process that define a unique symbol with this name share the first one,
+/// and the loader never unloads them. g++ makes such symbols without `-fno-gnu-unique`.
 ///
-/// Returns `None` for files that are no ELF files of 64 bits in little-endian byte order.
+/// Returns `None` for files other than 64-bit little-endian ELF files.
 ///
 /// Returns an error if the file is malformed.
 pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
@@ -57,7 +56,7 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
     })
 }
 
-/// A symbol of an object that other objects may define or use.
+/// A symbol in an object that other objects may define or use.
 ///
 /// Source: System V ABI, "Symbol Table".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +73,8 @@ pub struct GlobalSymbol<'data> {
     pub size: u64,
 }
 
-/// Returns the global symbols of an object. The list is empty for files that are no ELF files of 64
-/// bits in little-endian byte order.
+/// Returns the global symbols of an object. The list is empty for files other than 64-bit
+/// little-endian ELF files.
 ///
 /// Returns an error if the file is malformed.
 pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
@@ -84,7 +83,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
         if symbol.binding != STB_LOCAL
             && let Some(name) = symbols.name(symbol)
         {
-            // Names may share bytes, so a small file could have long names.
+            // Names may share bytes, so a small file could have many long names.
             budget.spend(name.len() as u64 / 16)?;
             found.push(GlobalSymbol {
                 name,
@@ -100,7 +99,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
 }
 
 /// Calls `find` with each symbol in the tables of this kind, until it returns a value. Finds
-/// nothing in files that are no ELF files of 64 bits in little-endian byte order.
+/// nothing in files other than 64-bit little-endian ELF files.
 pub(super) fn find_symbol<'data, T>(
     data: &'data [u8],
     table: u32,
@@ -248,7 +247,7 @@ impl<'data> Elf<'data> {
         Ok(elf)
     }
 
-    /// Whether a linker wrote the file: it has program headers.
+    /// Whether a linker wrote the file, as its program headers show.
     pub(super) fn is_linked(&self) -> bool {
         self.segments > 0
     }
@@ -279,14 +278,14 @@ impl<'data> Elf<'data> {
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// Returns the text after `prefix` in a section's name. The result continues after the name's
-    /// NUL, up to the end of all names. Returns `None` if the name does not start with `prefix`.
+    /// Returns the text after `prefix` in a section's name, including everything after the name's
+    /// NUL up to the end of all names. Returns `None` if the name does not start with `prefix`.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
 
-    /// Calls `found` with each note until it returns something. Notes in segments come first,
-    /// because they exist even without a section table.
+    /// Calls `found` with each note until it returns a value. Notes in segments come first, because
+    /// they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,
@@ -321,9 +320,9 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// Searches one run of notes, which starts at `base` in the file. Each note is three words (sizes
-/// of owner and description, type), the owner and the description. The owner and the description
-/// are each padded to 4 bytes.
+/// Searches consecutive notes, which start at `base` in the file. Each note consists of three words
+/// (sizes of owner and description, type), the owner, and the description, the last two padded to 4
+/// bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -365,7 +364,7 @@ pub(super) struct Symbols<'data> {
 }
 
 impl<'data> Symbols<'data> {
-    /// Reads the symbols in a section; their names are in the section that it links to.
+    /// Reads the symbols in a section, whose `sh_link` is the section with the names.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
         Ok(Self {
@@ -392,7 +391,7 @@ impl<'data> Symbols<'data> {
         read().map_err(|error: Error| error.shifted(self.base))
     }
 
-    /// Returns the bytes from the start of a symbol's name to the end of all names; the name ends
+    /// Returns the bytes from the start of a symbol's name to the end of all names. The name ends
     /// at the first NUL.
     pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
@@ -421,7 +420,7 @@ impl<'data> HashTable<'data> {
         Ok(Self { words: Reader::new(elf.data(section)?), symbols })
     }
 
-    /// Returns the symbol of this name and type; `None` if there is none.
+    /// Returns the symbol with this name and type; `None` if there is none.
     pub(super) fn find(&self, name: &[u8], kind: u8) -> Option<Symbol> {
         let word = |index: u64| self.words.u32(index.checked_mul(4)?, "ELF hash table").ok();
         let buckets = word(0)?;

@@ -1,7 +1,8 @@
-//! Sections and symbols of objects that compilers wrote, and the edits that builds make in them.
-//! Only little-endian ELF files of 64 bits are read.
+//! Sections and symbols of objects from compilers, and the edits that builds make to them. Only
+//! 64-bit little-endian ELF files are supported.
 //!
-//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so that only build scripts that make static libraries compile
+//! them.
 
 use super::elf::{Elf, ElfHeader, SHT_SYMTAB, find_symbol};
 use crate::reader::Reader;
@@ -37,7 +38,8 @@ const TABLE: usize = 0x28;
 const PAGE: usize = 4096;
 
 impl ElfSection {
-    /// Returns the sections of an object; `None` if the bytes are no such object, or incomplete.
+    /// Returns the sections of an object; `None` if the bytes are not such an object, or
+    /// incomplete.
     #[inline]
     pub fn all(data: &[u8]) -> Option<Vec<Self>> {
         ElfHeader::parse(data).ok()?;
@@ -64,12 +66,12 @@ impl ElfSection {
         put(data, self.header + FLAGS, self.flags | flags)
     }
 
-    /// Returns an object in which the section has other contents, which may be longer. The sections
-    /// after it keep their alignment.
+    /// Returns the object with new contents for the section, which may be longer. Later sections
+    /// keep their alignment.
     #[inline]
     pub fn with_contents(&self, data: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
         let Range { start, end } = self.range;
-        // What follows moves by whole pages.
+        // Move what follows by whole pages.
         let more = contents.len().saturating_sub(self.range.len()).next_multiple_of(PAGE);
         let mut edited = data.get(..start)?.to_vec();
         edited.extend_from_slice(contents);
@@ -90,8 +92,8 @@ impl ElfSection {
     }
 }
 
-/// Makes a symbol of an object weak: several objects of a program may define it. Returns `None` if
-/// the object has no such symbol.
+/// Makes a symbol of an object weak, so that several objects of a program may define it. Returns
+/// `None` if the object has no such symbol.
 #[inline]
 pub fn weaken(data: &mut [u8], symbol: &str) -> Option<()> {
     let row = find_symbol(data, SHT_SYMTAB, |symbols, found, _| {
@@ -181,7 +183,7 @@ mod tests {
         let mut bytes = object();
         let symbols = ElfSection::all(&bytes).unwrap()[2].range.start;
         assert_eq!(weaken(&mut bytes, "second"), Some(()));
-        // The type stays.
+        // The type is unchanged.
         assert_eq!((bytes[symbols + 4], bytes[symbols + SYMBOL_SIZE + 4]), (0x12, 0x22));
         for other in ["third", "secon", "econd"] {
             assert_eq!(weaken(&mut bytes, other), None);

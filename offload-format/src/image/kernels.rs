@@ -1,4 +1,4 @@
-//! The kernels of an image and their arguments, for images of every kind.
+//! The kernels of an image and their arguments, for all kinds of images.
 
 use super::ImageHeader;
 use super::budget::Budget;
@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 use alloc::vec;
 use core::fmt;
 
-/// The kernels of an image, in the order of the source where the compiler keeps it.
+/// The kernels of an image, in the order of the source if the compiler preserves it.
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 
@@ -31,7 +31,8 @@ impl<'data> Kernels<'data> {
     /// Finds the kernels of an AMD code object (version 3 and later), a cubin, PTX text, or a
     /// SPIR-V module.
     ///
-    /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
+    /// Returns an error if the image is of any other kind, or if any part of a kernel cannot be
+    /// read.
     ///
     /// ```
     /// use offload_format::image::Kernels;
@@ -66,7 +67,8 @@ impl<'data> Kernels<'data> {
                 ));
             }
         });
-        // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
+        // Read all kernels once, so that errors occur here and not during iteration, which repeats
+        // these steps.
         let mut check = kernels.clone();
         while check.read()?.is_some() {}
         Ok(kernels)
@@ -101,10 +103,10 @@ impl fmt::Debug for Kernels<'_> {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
-    /// Its name, as it was mangled.
+    /// The mangled name.
     pub name: &'data str,
-    /// The size of its code. AMD: without the functions that it calls, `None` in objects that are
-    /// not linked. Cubin: including the instructions that ptxas adds after it. PTX: `None`.
+    /// The size of its code. AMD: without the functions that it calls; `None` in unlinked objects.
+    /// Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
@@ -119,23 +121,23 @@ pub struct Kernel<'data> {
     pub agprs: Option<u64>,
     /// Scalar registers of an AMD kernel, for each wavefront.
     pub sgprs: Option<u64>,
-    /// Vector registers of an AMD kernel that are kept in memory.
+    /// Vector registers of an AMD kernel that are spilled to memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers of an AMD kernel that are kept elsewhere. (No cubin records how much ptxas
+    /// Scalar registers of an AMD kernel that are spilled. (Cubins do not record how much ptxas
     /// spills.)
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share (LDS, `__shared__`), without the bytes that a
-    /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel has
-    /// any shared memory. PTX: `None`, since the size is known only after ptxas.
+    /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
+    /// shared memory. PTX: `None`, since only ptxas determines the size.
     pub shared_memory: Option<u64>,
     /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
-    /// that it calls. PTX and cubins that are not linked: `None`.
+    /// that it calls. PTX and unlinked cubins: `None`.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront. NVIDIA: `None`, since it is always 32.
     pub wavefront_size: Option<u64>,
-    /// The most threads that a block may have (`.max_flat_workgroup_size`, `.maxntid`).
+    /// The maximum number of threads in a block (`.max_flat_workgroup_size`, `.maxntid`).
     pub max_threads: Option<u64>,
-    /// The block that a launch must have, by dimension (`.reqd_workgroup_size`, `.reqntid`).
+    /// The block size that a launch must have, by dimension (`.reqd_workgroup_size`, `.reqntid`).
     pub required_block: Option<[u64; 3]>,
 }
 
@@ -145,9 +147,9 @@ impl<'data> Kernel<'data> {
     }
 }
 
-/// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
-/// sampler and surface references of PTX are not among them, since a program binds them instead of
-/// passing them.
+/// The arguments of a kernel, in the order of the source; AMD's hidden ones come last. Texture,
+/// sampler and surface references in PTX are omitted, since programs bind them instead of passing
+/// them.
 #[derive(Clone, Default)]
 pub struct Arguments<'data>(pub(super) Source<'data>);
 
@@ -166,7 +168,7 @@ impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // All arguments were read once when the image was parsed, so this cannot fail.
+        // This cannot fail, since parsing the image has read all arguments once.
         match &mut self.0 {
             Source::None => None,
             Source::Metadata(arguments) => arguments.next().ok().flatten(),
@@ -188,29 +190,28 @@ impl fmt::Debug for Arguments<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
-    /// Its number, counted from 0 in the order of the source. Texture, sampler and surface
-    /// references of PTX and of cubins count too.
+    /// Its number, counted from 0 in the order of the source, including texture, sampler and
+    /// surface references in PTX and cubins.
     pub ordinal: u64,
-    /// Offset in bytes from the start of the arguments. PTX: the offset is for the architecture
-    /// that the text names. On another architecture, the offset may differ if an alignment is more
-    /// than 16 bytes.
+    /// The offset in bytes from the start of the arguments. PTX: for the architecture in the text.
+    /// On other architectures, it may differ if an alignment is more than 16 bytes.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// AMD: the kind of the argument, in the metadata's words (`by_value`, `global_buffer`,
+    /// AMD: the kind of the argument, as in the metadata (`by_value`, `global_buffer`,
     /// `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
     /// Its name, if the image has it: the parameter's name in PTX, or the name in the metadata of
-    /// AMD's code objects of OpenCL C.
+    /// AMD code objects from OpenCL C.
     pub name: Option<&'data str>,
-    /// Its type, where the image has it. PTX: the type of a parameter that is not an array, `f32`.
+    /// Its type, if the image has it. PTX: the type of a parameter that is not an array, `f32`.
     /// AMD: the type in OpenCL C, `float*`.
     pub type_name: Option<&'data str>,
 }
 
 impl Argument<'_> {
-    /// Whether the runtime fills in the argument. The source does not name it, and a launch does
-    /// not pass it.
+    /// Whether the runtime fills in the argument, which is not in the source and which launches do
+    /// not pass.
     pub fn is_hidden(&self) -> bool {
         self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
     }

@@ -2,7 +2,7 @@
 //!
 //! Sources: AMD code objects: LLVM's AMDGPUUsage (22.1.8). Cubins: files of ptxas 12.9 and 13.5,
 //! and cuobjdump 13.5. PTX: NVIDIA's PTX ISA, and ptxas 13.5. Bitcode: LLVM's BitCodeFormat
-//! (22.1.8). docs/formats.md of the project has the details ("Headers of images", "Kernels of
+//! (22.1.8). The project's docs/formats.md has the details ("Headers of images", "Kernels of
 //! images").
 //!
 //! ```
@@ -46,8 +46,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
-/// is an image, since other containers contain it. A `match` must name all kinds.
+/// The kind of an image. Bundles and offload binaries are containers, not images. NVIDIA's fatbin
+/// counts as an image, since other containers contain it. A `match` must name all kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageHeader {
     /// Machine code for AMD GPUs.
@@ -77,7 +77,7 @@ pub enum ImageHeader {
 /// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
-/// The first bytes of a header before bitcode, which records where the bitcode is.
+/// The first bytes of the header that may precede bitcode and contains its offset.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl ImageHeader {
@@ -88,7 +88,7 @@ impl ImageHeader {
     pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if data.starts_with(elf::MAGIC) {
-            // ELF files of 32 and of 64 bits have the machine at this offset.
+            // The machine has the same offset in 32-bit and 64-bit ELF files.
             let machine = reader.u16(18, "ELF machine")?;
             return Ok(match machine {
                 code_object::EM_AMDGPU => ImageHeader::CodeObject(CodeObjectHeader::parse(data)?),
@@ -121,8 +121,8 @@ impl ImageHeader {
 }
 
 impl ImageHeader {
-    /// Returns the target that the header states: that of a code object, of a cubin without its
-    /// suffix, or of PTX.
+    /// Returns the target in the header: that of a code object, of a cubin without its suffix, or
+    /// of PTX.
     pub fn arch(&self) -> Option<OffloadArch<'static>> {
         match self {
             ImageHeader::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
@@ -133,7 +133,7 @@ impl ImageHeader {
         }
     }
 
-    /// Returns DPC++'s name of the target, if it has one for all images of this kind.
+    /// Returns DPC++'s name for the target, if all images of this kind have one.
     #[inline]
     pub fn sycl_target(&self) -> Option<&'static str> {
         matches!(self, ImageHeader::SpirV(_)).then_some("spir64")
@@ -172,8 +172,8 @@ impl ImageHeader {
         })
     }
 
-    /// Returns the code of the image, if its names (target ID and triple) describe `named`. The
-    /// header counts more than the names.
+    /// Returns the code of the image, whose names (target ID and triple) describe `named`. The
+    /// header has precedence over the names.
     #[inline]
     pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         match self {
@@ -194,8 +194,8 @@ impl ImageHeader {
         }
     }
 
-    /// Whether names that describe `named` claim that the image runs on some device on which an
-    /// image with this header does not run.
+    /// Whether the names, which describe `named`, claim a device that cannot run an image with this
+    /// header.
     #[inline]
     pub fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         // `ImageCode::Cpu` only means that the triple is not known to be a GPU's.
@@ -216,14 +216,14 @@ impl ImageHeader {
         matches!(self, ImageHeader::Elf { .. } | ImageHeader::Pe { .. })
     }
 
-    /// Whether the image is code for GPUs, compiled or to be compiled, and no container.
+    /// Whether the image is code for GPUs, compiled or to be compiled, and not a container.
     pub(crate) fn is_device_code(&self) -> bool {
         !self.is_for_cpu() && !matches!(self, ImageHeader::Fatbin)
     }
 
-    /// Returns the name of the target, if the image's container names the target `named`. The name
-    /// tells what headers do not record: the letter of a cubin's target (`sm_90a`), and processors
-    /// of AMD that are not in the table.
+    /// Returns the name of the target, for which the image's container may have the name `named`.
+    /// That name adds what headers lack: the suffix of a cubin's target (`sm_90a`), and AMD
+    /// processors that are not in the table.
     pub fn target(&self, named: Option<&str>) -> Option<String> {
         let Some(own) = self.arch().map(|arch| arch.to_string()) else {
             return named.map(str::to_owned);
@@ -234,8 +234,7 @@ impl ImageHeader {
         })
     }
 
-    /// Whether these bytes, which have this header, are machine code for a GPU that a linker has to
-    /// complete.
+    /// Whether these bytes, which have this header, are unlinked machine code for a GPU.
     pub fn is_unlinked(&self, data: &[u8]) -> bool {
         const ET_REL: [u8; 2] = [1, 0];
         matches!(self, ImageHeader::CodeObject(_) | ImageHeader::Cubin(_))
@@ -250,8 +249,8 @@ impl ImageHeader {
         }
     }
 
-    /// Whether images of this kind list their kernels. Code object version 2 has notes of another
-    /// form, and code for a CPU has no kernels.
+    /// Whether images of this kind list their kernels. Code object version 2 has a different form
+    /// of notes, and code for a CPU has no kernels.
     #[inline]
     pub fn lists_kernels(&self) -> bool {
         self.kind().vendor().is_some_and(Vendor::is_gpu)
@@ -259,7 +258,7 @@ impl ImageHeader {
     }
 }
 
-/// Prints whom the image is for, as its header states it: `gfx90a:xnack-`, `sm_90`, `SPIR-V`, `a
+/// Prints what the image is for, according to its header: `gfx90a:xnack-`, `sm_90`, `SPIR-V`, `a
 /// CPU (ELF machine 62)`; `nothing` for bitcode and fatbins.
 impl fmt::Display for ImageHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -287,7 +286,7 @@ fn is_bitcode(data: &[u8]) -> bool {
 pub enum ImageKind {
     /// An AMD code object, an ELF file.
     CodeObject,
-    /// Another ELF file that is not a cubin: code for a CPU.
+    /// Any other ELF file except a cubin: code for a CPU.
     Elf,
     /// A library for Windows: code for a CPU.
     Pe,
@@ -301,7 +300,7 @@ pub enum ImageKind {
     SpirV,
     /// NVIDIA's container of images.
     Fatbin,
-    /// No bytes; or the zero byte that replaces the host's code in an object bundle.
+    /// No bytes, or the zero byte that replaces the host's code in an object bundle.
     Empty,
     /// Anything else.
     Unknown,
@@ -314,19 +313,19 @@ impl ImageKind {
         Self::with_header(bytes, ImageHeader::parse(bytes).ok())
     }
 
-    /// Returns the kind of an image whose header is this; `None` if it cannot be read.
+    /// Returns the kind of an image with this header; `None` for an unreadable header.
     pub(crate) fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
         match header {
             _ if bytes.is_empty() => ImageKind::Empty,
             Some(header) => header.kind(),
-            // The file is damaged, or it is for an operating system that this crate does not know.
+            // The file is damaged, or is for an unknown operating system.
             None if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
             None => ImageKind::Unknown,
         }
     }
 
-    /// Returns the name of the kind in the JSON of `cargo offload ls`, the extension of its files,
-    /// the description in messages, and the kind that an offload binary should state.
+    /// Returns the kind's name in the JSON of `cargo offload ls`, the extension of its files, the
+    /// description in messages, and the kind that an offload binary should state.
     const fn row(self) -> (&'static str, &'static str, &'static str, Option<StatedKind>) {
         match self {
             ImageKind::CodeObject => ("elf", "hsaco", "a code object", Some(StatedKind::OBJECT)),
@@ -342,7 +341,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the name of the kind in the JSON of `cargo offload ls`: `elf`, `pe`, `cubin`, `ptx`,
+    /// Returns the kind's name in the JSON of `cargo offload ls`: `elf`, `pe`, `cubin`, `ptx`,
     /// `bitcode`, `spirv`, `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         self.row().0
@@ -368,7 +367,7 @@ impl ImageKind {
     }
 
     /// Returns the vendor of the devices that load such images; `None` for bitcode, and for
-    /// containers. SPIR-V may also be for AMD's GPUs, as its target says.
+    /// containers. SPIR-V may also be for AMD's GPUs, depending on its target.
     pub fn vendor(self) -> Option<Vendor> {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
@@ -399,7 +398,7 @@ impl ImageKind {
         self == ImageKind::Bitcode
     }
 
-    /// Whether the image is machine code: drivers load it, and it is not text.
+    /// Whether the image is machine code that drivers load.
     pub fn is_machine_code(self) -> bool {
         self.vendor().is_some() && !matches!(self, ImageKind::Ptx | ImageKind::SpirV)
     }
@@ -417,10 +416,11 @@ impl StatedKind {
     }
 }
 
-/// Returns the kind of an image that was made for `target`, from its first bytes. `triple` is the
-/// target triple of the host, for an image for the CPU.
+/// Returns the kind of an image for `target`, from its first bytes. `triple` is the target triple
+/// of the host, for an image for the CPU.
 ///
-/// Returns an error in words if the image is for another target, or if its header cannot be read.
+/// Returns an error message if the image is for a different target, or if its header cannot be
+/// read.
 pub fn pack_kind_for(
     target: &OffloadArch<'_>,
     head: &[u8],

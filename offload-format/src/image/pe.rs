@@ -1,9 +1,9 @@
-//! The start of Windows' programs and libraries.
+//! The start of Windows programs and libraries.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 2 | `MZ`, of the program for DOS that comes first |
-//! | 0x3c | 4 | offset of what follows |
+//! | 0 | 2 | `MZ`, from the leading DOS program |
+//! | 0x3c | 4 | offset of the next fields |
 //! | +0 | 4 | `PE`, NUL, NUL |
 //! | +4 | 2 | `Machine` of the COFF header |
 

@@ -20,12 +20,12 @@ pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
     (is_all && is_spirv(first)).then_some(first)
 }
 
-/// The kernels that have not been read yet.
+/// The remaining kernels.
 #[derive(Debug, Clone)]
 pub(super) struct SpirvKernels<'data> {
     kernels: vec::IntoIter<SpirvKernel<'data>>,
-    /// The shared memory of the only kernel. Of several kernels, nothing tells which variables each
-    /// uses.
+    /// The shared memory of the only kernel; `None` for several kernels, since the module does not
+    /// record which variables each uses.
     shared_memory: Option<u64>,
 }
 

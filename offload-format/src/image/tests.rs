@@ -1,4 +1,4 @@
-//! Tests of headers beside the names of images.
+//! Tests of headers together with the names of images.
 
 use super::*;
 use crate::target::{NvidiaArch, OffloadArch, SpirvFeatures, SpirvVersion, TargetId};

@@ -9,10 +9,10 @@ use core::ops::Range;
 pub struct Container<'a> {
     /// The kind of the container.
     pub kind: ContainerKind,
-    /// The place of the container; `place.offset` is the offset of the container itself.
+    /// The place of the container; `place.offset` is the container's own offset.
     pub place: Place<'a>,
-    /// The size in the file, in bytes. For object bundles and text bundles, the size of the entries
-    /// alone.
+    /// The size in the file, in bytes. For object bundles and text bundles, only the size of the
+    /// entries.
     pub size: u64,
     /// The size of the decompressed content in bytes, as the header records it; `None` if the
     /// container is not compressed as a whole. Images of a fatbin are compressed separately:
@@ -24,8 +24,8 @@ pub struct Container<'a> {
     pub images: Range<usize>,
     /// Whether an image table lists this container among the images of its program.
     pub is_in_table: bool,
-    /// The container's bytes, for callers that need details that the inventory does not have; none
-    /// for an image table or a text bundle. For an object bundle, those of the object.
+    /// The container's bytes, for callers that need more details; empty for an image table or a
+    /// text bundle. For an object bundle, the object's bytes.
     pub data: &'a [u8],
     /// The container's part in a link of NVIDIA's relocatable device code.
     pub link: Option<DeviceLink>,
@@ -34,7 +34,7 @@ pub struct Container<'a> {
 /// The part of a fatbin in a link of NVIDIA's relocatable device code.
 ///
 /// If the linked machine code does not fit a GPU, the driver compiles and links the parts when it
-/// loads the program. For that, each part needs an image that fits.
+/// loads the program, so each part needs an image that fits.
 ///
 /// Source: nvcc manual 13, "JIT Linking Support"; `fatbinary_section.h` and `link.stub` of CUDA
 /// 13.5; nvJitLink 13.5 links parts for the same GPUs.

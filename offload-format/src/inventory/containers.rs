@@ -28,14 +28,15 @@ use alloc::vec::Vec;
 /// window.
 const TABLE_LIMIT: u64 = 1 << 28;
 
-/// The largest entry table, in bytes. Tables of linked programs have some thousand bytes.
+/// The maximum size of an entry table in bytes. Tables of linked programs have a few thousand
+/// bytes.
 const LARGEST_TABLE: usize = 1 << 24;
 
-/// Adds the bundles of a section, which follow each other.
+/// Adds the consecutive bundles of a section.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     let limit = list.limit;
     let bundles = in_a_row(section, 1, |rest| {
-        // Some sizes are found by decompression, so each is kept.
+        // Keep each size, since some are found only by decompression.
         Found::parse_sized(rest, limit).map(|(found, size)| ((found, size), size))
     });
     for found in bundles {
@@ -49,7 +50,7 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     }
 }
 
-/// Adds the fatbins of a section, which follow each other.
+/// Adds the consecutive fatbins of a section.
 pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in NvFatbin::in_a_row(section) {
         match found {
@@ -73,8 +74,8 @@ fn compressed_bundle<'a>(
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // The entry table might fit into the limit, but its images do not. The bundle is reported
-        // as a problem, and its images are not listed.
+        // If the entry table is within the limit but the images are not, report the bundle as a
+        // problem without listing its images.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -248,8 +249,8 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         image.said = (kernel.kind == "hsaco").then_some(ImageKind::CodeObject);
         image
     };
-    // The caller's limit is for one decompressed image at a time, so all images together may have
-    // more bytes.
+    // The caller's limit applies to each decompressed image, so all images together may have more
+    // bytes.
     let compressed = kpack.kernels().iter().filter(|kernel| kernel.is_compressed);
     let inflated = compressed.map(|kernel| kernel.size).reduce(u64::saturating_add);
     let records = IMAGE.saturating_mul(kpack.kernels().len() as u64);
@@ -257,7 +258,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// Adds the bundles of cuda-oxide of a section, which follow each other.
+/// Adds the consecutive cuda-oxide bundles of a section.
 pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in Oxart::in_a_row(section) {
         let (place, bundle) = match found {
@@ -274,7 +275,7 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
             image.module = Some(Cow::Borrowed(bundle.name));
             image.offload_kind = Some(Cow::Borrowed("cuda"));
             image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
-            // The bundle has one name for all forms of the device code: that of machine code.
+            // The bundle has only the name of machine code for all forms of the device code.
             let form = |start: &str| match bundle.target.strip_prefix("sm_") {
                 Some(number) => Cow::Owned(format!("{start}{number}")),
                 None => Cow::Borrowed(bundle.target),
@@ -317,7 +318,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     };
     let (major, minor) = found.version;
     image.ptx_version = found.kind.is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
-    // Fatbins have their own numbers for kinds.
+    // Fatbins have separate numbers for kinds.
     image.said = Some(match found.kind {
         nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,

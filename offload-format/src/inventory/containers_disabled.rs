@@ -1,4 +1,4 @@
-//! The stand-in for `containers` without the feature of that name: one plain bundle is read.
+//! Replaces `containers` without the feature of that name: reads a single plain bundle.
 
 use super::listing::Listing;
 use super::{Place, plain};

@@ -7,7 +7,7 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// Copies a bundle entry ID to the image, and also its parts: offload kind, triple and target ID.
+/// Copies a bundle entry ID and its parts to the image: offload kind, triple and target ID.
 pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     let part = |range: Range<usize>| match &id {
         Cow::Borrowed(id) => Cow::Borrowed(&id[range]),
@@ -15,7 +15,7 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     };
     if let Ok(parsed) = EntryId::parse(&id) {
         let kind = parsed.kind().len();
-        // Old compilers left a dash after the target ID.
+        // Old compilers wrote a dash after the target ID.
         let before = [id.as_ref(), id.trim_end_matches('-')]
             .into_iter()
             .find_map(|it| it.strip_suffix(parsed.target()));

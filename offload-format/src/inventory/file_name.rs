@@ -1,4 +1,4 @@
-//! Names of files that differ by their GPU alone.
+//! Names of files that differ only by their GPU.
 
 use crate::target::{NvidiaArch, amdgpu};
 use alloc::string::String;
@@ -6,15 +6,15 @@ use alloc::string::String;
 /// The replacement for a GPU in a name.
 const ANY: char = '*';
 
-/// The end of the names of AMD's generic targets.
+/// The suffix of AMD's generic targets.
 const GENERIC: &str = "-generic";
 
 /// Returns a path with `*` in place of each GPU: `hsa/*/k.co` for `hsa/gfx942/k.co`, and
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
-/// Libraries load one of several files whose paths are equal in this form: rocBLAS, hipBLASLt,
-/// MIOpen, AITER. A GPU is named as compilers name it, also without the first underscore and in
-/// capitals (`SM90a`), between characters that are neither letters nor digits.
+/// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
+/// form. A GPU has a compiler's name, possibly without the first underscore or in capitals
+/// (`SM90a`), between characters that are neither letters nor digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
     let (mut out, mut rest, mut is_any, mut is_start) = (String::new(), path, false, true);
@@ -33,14 +33,13 @@ pub fn without_gpu(path: &str) -> Option<String> {
     is_any.then_some(out)
 }
 
-/// Returns the number of bytes of the GPU at the start of a text, with its modes; 0 if there is
-/// none.
+/// Returns the number of bytes of the GPU and its modes at the start of a text; 0 if there is none.
 #[inline]
 fn gpu(text: &str) -> usize {
     let word = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     if let Some(number) = text.strip_prefix("gfx").filter(|it| digits(it)) {
-        // The names of generic targets are short.
+        // Search only a few bytes, since names of generic targets are short.
         let generic = number.as_bytes().windows(GENERIC.len()).take(8);
         let generic = generic.into_iter().position(|it| it == GENERIC.as_bytes());
         let generic = generic.map(|at| "gfx".len() + at + GENERIC.len());
@@ -50,7 +49,7 @@ fn gpu(text: &str) -> usize {
             return 0;
         }
         let mut end = generic.filter(is_known).unwrap_or("gfx".len() + processor);
-        // Names of files have the modes of target IDs with other characters before them.
+        // In file names, other characters precede the modes of target IDs.
         while let Some(sign) = ["xnack", "sramecc"].iter().find_map(|mode| {
             let after = text[end..].strip_prefix(['-', '_', ':'])?.strip_prefix(mode)?;
             after.starts_with(['+', '-']).then_some(1 + mode.len() + 1)

@@ -17,31 +17,31 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// One device image, or the part of a container that replaces one (the host's entry of a bundle).
+/// A device image, or a part that replaces one (the host's entry of a bundle).
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
-    /// Index of its container in [`Inventory::containers`](super::Inventory::containers).
+    /// The index of its container in [`Inventory::containers`](super::Inventory::containers).
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
-    /// crate. Image tables: the first of the image's kernels in the order of the alphabet, since
-    /// the runtime finds images by kernels. Offload binaries: the string `module`. Fatbins: the
-    /// name, usually the name of a source file. Bundles have none.
+    /// crate. Image tables: the image's alphabetically first kernel, since the runtime finds images
+    /// by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
+    /// source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.
     pub offload_kind: Option<Cow<'a, str>>,
-    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's target triple.
+    /// The target triple as stored, without trailing dashes. Fatbins: NVIDIA's target triple.
     /// `None` if nothing records it.
     pub triple: Option<Cow<'a, str>>,
-    /// The target, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image
-    /// by itself, the target in its header.
+    /// The target in the container: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image without a
+    /// container, the target in its header.
     pub target_id: Option<Cow<'a, str>>,
-    /// Offset in bytes from the start of the file; `None` inside something compressed.
+    /// The offset in bytes from the start of the file; `None` inside a compressed part.
     pub offset: Option<u64>,
-    /// Size in bytes. For PTX that is compressed in a fatbin, the size includes the NUL after it,
-    /// which [`Images`](super::Images) remove.
+    /// The size in bytes. For PTX compressed in a fatbin, the size includes the NUL after it, which
+    /// [`Images`](super::Images) removes.
     pub size: u64,
     /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
     /// Fatbins: the size of the compressed payload in the file, in bytes; images that were
@@ -59,7 +59,7 @@ pub struct Image<'a> {
 pub(super) enum Bytes<'a> {
     /// The bytes themselves, uncompressed in the file.
     Here(&'a [u8]),
-    /// A range of bytes that had to be decompressed for the list.
+    /// A range of bytes that were decompressed to build the list.
     Inflated(Arc<Vec<u8>>, Range<usize>),
     /// The bytes at this offset in a compressed bundle.
     #[cfg(feature = "containers")]
@@ -101,8 +101,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the offset in the file of the `stored_size` compressed bytes of an image that is
-    /// compressed alone, in an image table.
+    /// Returns the offset in the file of an image's `stored_size` compressed bytes, if the image is
+    /// compressed separately in an image table.
     #[cfg(feature = "object")]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {
@@ -111,7 +111,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the form in which the image itself is compressed, as images of fatbins are.
+    /// Returns the form in which the image itself is compressed, as in fatbins.
     #[inline]
     pub(super) fn form(&self) -> Form {
         match &self.bytes {
@@ -123,8 +123,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the kind, as far as it is known without decompressing anything. For a compressed
-    /// image in a fatbin, this is the kind that the fatbin records.
+    /// Returns the kind, if it is known without decompression. For a compressed image in a fatbin,
+    /// this is the kind that the fatbin records.
     #[inline]
     pub fn known_kind(&self) -> Option<ImageKind> {
         match &self.bytes {
@@ -138,14 +138,13 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the kind; `bytes` are the bytes of this image, and `header` is its header, if that
-    /// can be read.
+    /// Returns the kind from the image's bytes, and from its header if that can be read.
     pub fn kind(&self, bytes: &[u8], header: Option<ImageHeader>) -> ImageKind {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
-    /// Returns the kind that the image's container records, as fatbins and kernel packs do; `None`
-    /// if it records none.
+    /// Returns the kind that the container records, as fatbins and kernel packs do; `None` if not
+    /// recorded.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }
@@ -155,20 +154,19 @@ impl<'a> Image<'a> {
         self.said == Some(ImageKind::Empty)
     }
 
-    /// Returns the bundle entry ID, split into its parts; `None` if there is none or if it does not
-    /// follow the grammar.
+    /// Returns the bundle entry ID, split into its parts; `None` if it is missing or malformed.
     #[inline]
     pub fn parsed_entry_id(&self) -> Option<EntryId<'_>> {
         EntryId::parse(self.entry_id.as_deref()?).ok()
     }
 
-    /// Whether it is the host's entry of a bundle.
+    /// Whether this is the host's entry of a bundle.
     pub fn is_host(&self) -> bool {
         self.offload_kind.as_deref() == Some("host")
     }
 
-    /// Returns a short name for people: the target ID, else the triple, else the bundle entry ID,
-    /// else `unnamed`.
+    /// Returns a short name for people: the target ID, the triple, the bundle entry ID, or
+    /// `unnamed`.
     pub fn label(&self) -> &str {
         let names = [&self.target_id, &self.triple, &self.entry_id];
         names.into_iter().flatten().next().map_or("unnamed", |name| name)

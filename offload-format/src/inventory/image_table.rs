@@ -13,13 +13,13 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Adds the images of a table. DPC++ has fatbins for NVIDIA's GPUs and bundles for AMD's; their
-/// images are added, too.
+/// Adds the images of a table, and the images in its containers: DPC++ uses fatbins for NVIDIA's
+/// GPUs and bundles for AMD's.
 pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]) {
     let mut found = Vec::new();
     let images = ImageTable::find(file).map(|table| table.images()).unwrap_or_default();
     if images.is_empty() {
-        // The table is not that of a 64-bit little-endian file.
+        // The file is not 64-bit little-endian.
         return;
     }
     for image in images {
@@ -54,7 +54,7 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'
     list.inventory.containers[container + 1..].iter_mut().for_each(|it| it.is_in_table = true);
     let mut reader = Images::new(list.limit);
     for image in &mut list.inventory.images[first..] {
-        // Commands that read the image report the error.
+        // Ignore errors: commands that read the image report them.
         if let Ok((module, target, triple)) = reader.read(image).map(|bytes| facts(&bytes)) {
             image.module = module.map(Cow::Owned);
             image.target_id = image.target_id.take().or(target.map(Cow::Owned));
@@ -86,8 +86,8 @@ fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> 
     image
 }
 
-/// Returns what an image's bytes tell: the first of its kernels in the order of the alphabet, the
-/// target in its header, and DPC++'s name of its form, which linkers for Windows cut.
+/// Returns information from an image's bytes: the alphabetically first kernel, the target in the
+/// header, and DPC++'s name of the form, which linkers for Windows cut short.
 fn facts(bytes: &[u8]) -> (Option<String>, Option<String>, Option<&'static str>) {
     let kernels = Kernels::parse(bytes).ok();
     let first = kernels.and_then(|kernels| kernels.map(|it| it.name.to_owned()).min());

@@ -1,8 +1,8 @@
-//! Finds the fatbins of programs that NVIDIA's device linker made from others.
+//! Finds fatbins in programs that NVIDIA's device linker made from other fatbins.
 //!
 //! `fatbinary_section.h` of CUDA 13.5: a wrapper of version 2 has "array of prelinked fatbins". The
-//! array is filled when the program starts (`link.stub`), so that all parts of the file belong to
-//! each linked fatbin here.
+//! array is filled when the program starts (`link.stub`), so here all parts of the file belong to
+//! each linked fatbin.
 
 use super::{Container, ContainerKind, DeviceLink};
 use crate::archive::Archive;

@@ -5,35 +5,35 @@ use crate::{Error, ErrorKind};
 #[cfg(feature = "object")]
 use alloc::collections::BTreeSet;
 
-/// The limit for the sizes of images together, since images may share bytes. All uncompressed
-/// images together may have this many times the file's size. All images of a compressed part
-/// together may have this many times the part's size.
+/// The limit for the total size of images, which may share bytes: all uncompressed images together
+/// may have this many times the file's size, and all images of a compressed part this many times
+/// the part's size.
 const SHARED_LIMIT: u64 = 8;
 
-/// The limit for the memory of the list, which may have very many empty images: this many bytes for
-/// each byte of the file or compressed part.
+/// The limit for the memory of the list, which may contain very many empty images: bytes for each
+/// byte of the file or compressed part.
 const LIST_LIMIT: u64 = 64;
 
-/// The memory for the record of an image, generously estimated.
+/// A generous estimate of the memory for an image's record.
 pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory while it is built, and the limits that still apply.
 pub(super) struct Listing<'a> {
     file: &'a [u8],
     pub(super) inventory: Inventory<'a>,
-    /// The maximum number of bytes that may be decompressed at once.
+    /// The maximum number of bytes to decompress at a time.
     #[cfg(feature = "containers")]
     pub(super) limit: u64,
     /// The number of bytes that the list may still keep in memory.
     pub(super) left: u64,
-    /// The offsets of the images of tables, which are also in entries of object bundles.
+    /// The offsets of images in tables, which object bundles may contain, too.
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
-    /// The limits for further uncompressed images together.
+    /// The limits for further uncompressed images.
     in_file: Limits,
 }
 
-/// The bytes that images may still have together, and the memory that their records may still need.
+/// The total bytes that images may still have, and the memory that their records may still need.
 #[derive(Clone, Copy)]
 struct Limits {
     images: u64,
@@ -100,10 +100,9 @@ impl<'a> Listing<'a> {
         self.inventory.containers.last_mut().expect("one was just added")
     }
 
-    /// Adds images to the last container. For uncompressed images, which share the file's bytes,
-    /// `inflated_size` is `None`. All others share the `inflated_size` bytes of one compressed
-    /// part. If the images together have more bytes than the limits allow, the remaining images are
-    /// left out, and a problem is added.
+    /// Adds images to the last container. `inflated_size` is `None` for uncompressed images, which
+    /// share the file's bytes; all others share the `inflated_size` bytes of a compressed part. If
+    /// the images exceed the limits, the remaining ones are omitted, and a problem is added.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,

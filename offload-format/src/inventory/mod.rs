@@ -1,5 +1,5 @@
-//! All containers and images of a file. `cargo offload ls`, `extract`, `select`, `verify` and
-//! `size`, the macro and offload-build share this walk.
+//! Lists all containers and images of a file, for `cargo offload ls`, `extract`, `select`, `verify`
+//! and `size`, the macro, and offload-build.
 //!
 //! The formats and their references are on the pages of [`bundle`](crate::bundle),
 //! [`offload_binary`](crate::offload_binary) and the other containers. The page of
@@ -25,14 +25,14 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables. For a compressed bundle, it decompresses only the
-//!   entry table. An image's kind and bytes cost nothing until a caller needs them:
+//! * [`Inventory::of`] reads headers and tables, and decompresses only the entry tables of
+//!   compressed bundles. An image's kind and bytes cost nothing until a caller needs them:
 //!   [`Image::known_kind`], `Images::read`.
-//! * Names, IDs and other text are unchanged from the file. They may contain any characters: escape
-//!   them before they are shown on a terminal.
-//! * A part that cannot be read is a [`Problem`]. A part that needs a missing feature is also one
+//! * Names, IDs and other text are as in the file, with any characters. Escape them before printing
+//!   them on a terminal.
+//! * A part that cannot be read is a [`Problem`], also if it needs a missing feature
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
-//! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: its contents
+//! * A fatbin inside an offload binary or a bundle is a single image of unknown kind: its contents
 //!   are not listed.
 
 mod container;
@@ -93,13 +93,12 @@ pub struct Inventory<'a> {
     /// not opened.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
-    /// Members of a thin archive: file paths, relative to the archive's folder. The member files
-    /// are not opened.
+    /// Members of a thin archive: paths relative to the archive's folder. The files are not opened.
     pub elsewhere: Vec<&'a [u8]>,
 }
 
 impl<'a> Inventory<'a> {
-    /// Finds all containers and images in `file`. Decompresses at most `limit` bytes at once, and
+    /// Finds all containers and images in `file`. Decompresses at most `limit` bytes at a time, and
     /// keeps at most `limit` bytes in total.
     pub fn of(file: &'a [u8], limit: u64) -> Self {
         walk::walk(file, limit)
@@ -113,15 +112,15 @@ impl<'a> Inventory<'a> {
     /// Returns the problem for an `error` that `Images::read` returned for an image.
     pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
         let place = self.container(image).place;
-        // Error offsets in an uncompressed image count from the start of the image.
+        // In an uncompressed image, error offsets count from the start of the image.
         match image.offset {
             Some(offset) => Problem { place, error: error.shifted(offset), decompressed: false },
             None => Problem { place, error, decompressed: true },
         }
     }
 
-    /// Drops the images of a kernel pack whose entries `is_kept` refuses. Keeps all images if the
-    /// file is of another kind.
+    /// Removes the images of a kernel pack whose entries `is_kept` refuses. Keeps all images of any
+    /// other kind of file.
     #[cfg(feature = "containers")]
     pub fn retain_entries(&mut self, is_kept: impl Fn(&str) -> bool) {
         let [container] = &mut self.containers[..] else { return };
@@ -147,7 +146,7 @@ impl<'a> Inventory<'a> {
         self.problems.extend(other.problems);
     }
 
-    /// Returns the form in which an image is in its container, which its loader has to read.
+    /// Returns the form in which the container stores an image, which the loader has to read.
     #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
         let container = self.container(image);
@@ -162,7 +161,7 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Returns the images that are not empty, as far as this is known without decompressing.
+    /// Returns the images that are not known to be empty without decompression.
     #[inline]
     pub fn images_with_content(&self) -> impl Iterator<Item = &Image<'a>> {
         self.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
@@ -187,8 +186,8 @@ pub struct Reference<'a> {
 
 #[cfg(all(feature = "containers", feature = "object"))]
 impl Reference<'_> {
-    /// Returns the entries of kernel packs for which the wrappers of the file ask:
-    /// `lib/libfoo.so#0`. Returns none if no wrapper is found, as in an archive.
+    /// Returns the entries of kernel packs that the file's wrappers request: `lib/libfoo.so#0`.
+    /// Returns none if no wrapper is found, as in an archive.
     #[inline]
     pub fn entries(&self, file: &[u8]) -> Vec<String> {
         let (name, mut entries) = (self.reference.kernel_name, Vec::new());
@@ -209,7 +208,7 @@ pub struct Problem<'a> {
     pub place: Place<'a>,
     /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
     pub error: Error,
-    /// Whether the error is in a compressed container: its offsets count from the container's
-    /// start, or from its content's start.
+    /// Whether the error is in a compressed container, so that its offsets count from the start of
+    /// the container or of its content.
     pub decompressed: bool,
 }

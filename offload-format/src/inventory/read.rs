@@ -7,9 +7,8 @@ use crate::compressed::{CodeObjects, CompressedBundle};
 use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
-/// Reads the bytes of images. The value keeps only the last decompressed part: at most one image,
-/// or the payload of a fatbin. If images are read in file order, each container is decompressed
-/// once.
+/// Reads the bytes of images. Only the last decompressed part is kept: one image, or the payload of
+/// a fatbin. If images are read in file order, each container is decompressed once.
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,
@@ -31,8 +30,8 @@ impl<'a> Images<'a> {
 
     /// Returns the image's bytes: borrowed if they are in the file uncompressed.
     ///
-    /// Returns an error if the compressed part is damaged, has an unknown method, or needs more
-    /// than the limit. Offsets in the error count from the start of the container.
+    /// Returns an error if the compressed part is damaged, has an unknown method, or exceeds the
+    /// limit. Offsets in the error count from the start of the container.
     pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
         match &image.bytes {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -47,8 +46,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's bytes, unless it is compressed in a fatbin, which records the kinds of
-    /// its images.
+    /// Returns the image's bytes, unless the image is compressed in a fatbin, which records its
+    /// kind.
     ///
     /// Returns an error in the same cases as [`Images::read`].
     pub fn read_unrecorded<'b>(

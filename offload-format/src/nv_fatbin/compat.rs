@@ -1,4 +1,4 @@
-//! The fields of a cubin, an ELF file, that its entry in a fatbin repeats.
+//! The fields of a cubin that its entry in a fatbin repeats.
 
 use crate::image::CubinHeader;
 use crate::reader::Reader;
@@ -9,13 +9,13 @@ use crate::{Error, ErrorKind, Result};
 const OS_ABI: u8 = 65;
 /// A bit of `e_flags` in these cubins; ptxas 13.5 and 12.9 set it for `sm_100` and later.
 const IS_PORTABLE: u32 = 0x2;
-/// The most bytes that `.nv.compat` may have; tools write 16 to 44.
+/// The maximum size of `.nv.compat` in bytes; tools write 16 to 44.
 const LARGEST: usize = 0xffff;
 
 /// The values of a cubin that its entry in a fatbin repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Cubin<'data> {
-    /// Compute capability times ten.
+    /// The compute capability times ten.
     pub(super) number: u32,
     pub(super) abi_version: u8,
     /// The section `.nv.compat`, if bit 1 of `e_flags` is set; otherwise the section has no effect.

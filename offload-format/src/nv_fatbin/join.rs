@@ -1,12 +1,12 @@
-//! One fatbin of the images of several.
+//! Joins several fatbins into one.
 
 use super::{HEADER_SIZE, MAGIC, NvFatbin, VERSION};
 use alloc::vec::Vec;
 
-/// Returns one fatbin with the entries of these fatbins, in order and unchanged.
+/// Returns a fatbin with the unchanged entries of these fatbins, in order.
 ///
-/// nvcc writes the same bytes when it compiles for the targets of all of them in one call, except
-/// for the order of the entries.
+/// nvcc writes the same bytes, except for the order of the entries, if it compiles for all of their
+/// targets in one call.
 ///
 /// ```
 /// use offload_format::nv_fatbin::{self, NvFatbin};

@@ -3,7 +3,7 @@
 use super::FLAG_SCRAMBLED;
 use core::fmt;
 
-/// The kind of file that the image is. Unknown numbers are kept.
+/// The kind of an image's file. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FatbinImageKind(pub u16);
 
@@ -87,7 +87,7 @@ pub enum Compression {
     Lz4Frame,
     /// A zstd frame: written by CUDA 13.
     Zstd,
-    /// An undocumented method: the bits of the flags that name it.
+    /// An undocumented method: its bits in the flags.
     Unknown(u64),
 }
 

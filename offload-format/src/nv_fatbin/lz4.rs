@@ -15,7 +15,7 @@ const TOO_LONG: &str = "more bytes come out than its size says";
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// The most bytes that come out for each byte of a block.
+/// The maximum number of decompressed bytes for each byte of a block.
 const RATIO: u64 = 255;
 
 /// Decompresses one block to at most `size` bytes.
@@ -37,8 +37,7 @@ pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     if flags >> 6 != 1 || has(0) != 0 {
         return Err("an LZ4 frame of another version, or with a dictionary");
     }
-    // Skips the size of the largest block, the content size if there is one, and the checksum of
-    // the header.
+    // Skip the maximum block size, the content size if there is one, and the header checksum.
     bytes(&mut input, 1 + 8 * has(3) + 1)?;
     loop {
         let block = word(&mut input)?;
@@ -60,15 +59,15 @@ pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     if input.is_empty() { Ok(out) } else { Err("something follows the stream") }
 }
 
-/// Returns a buffer for the output. It is no larger than what can come out, whatever size a header
-/// promises.
+/// Returns a buffer for the output, which is never larger than the maximum that the input can
+/// produce, regardless of the size in a header.
 fn buffer(input: &[u8], size: u64) -> Vec<u8> {
     let size = size.min(RATIO.saturating_mul(input.len() as u64));
     vec![0; usize::try_from(size).unwrap_or(usize::MAX)]
 }
 
 /// Decompresses a block after the first `filled` bytes of `out`, to which matches may refer.
-/// Returns the number of bytes that came out.
+/// Returns the number of decompressed bytes.
 fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     let (earlier, rest) = out.split_at_mut(filled);
     decompress_into_with_dict(input, rest, earlier).map_err(|error| match error {

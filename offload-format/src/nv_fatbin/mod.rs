@@ -2,10 +2,9 @@
 //! The section's name is `__nv_relfatbin` in objects whose device code is linked later, and
 //! `__NV_CUDA,__nv_fatbin` in Mach-O.
 //!
-//! NVIDIA does not publish the format. The facts here come from experiments: inputs and bytes were
-//! changed, and the reactions of tools observed. The tools were fatbinary, cuobjdump and nvJitLink
-//! 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins").
-//! All integers are little-endian.
+//! NVIDIA does not publish the format. This description comes from experiments, which changed
+//! inputs and bytes and observed fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
+//! 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
@@ -15,22 +14,22 @@
 //! | 8 | 8 | size of all entries in bytes | | 8 | 8 | size of the payload in bytes, a multiple of 8, P |
 //! | | | | | 16 | 4 | size of the payload without padding if it is compressed, or 0 |
 //! | | | | | 20 | 4 | offset of the options, or 0 |
-//! | | | | | 24 | 2 | version of the code, minor: PTX ISA; 8 or 7 of cubins: their ABI version |
-//! | | | | | 26 | 2 | version of the code, major: PTX ISA; 1 of cubins |
-//! | | | | | 28 | 4 | compute capability times ten: 90 of `sm_90a` |
+//! | | | | | 24 | 2 | version of the code, minor: PTX ISA; for cubins, their ABI version, 8 or 7 |
+//! | | | | | 26 | 2 | version of the code, major: PTX ISA; for cubins, 1 |
+//! | | | | | 28 | 4 | compute capability times ten: 90 for `sm_90a` |
 //! | | | | | 32 | 4 | offset of the name, or 0 |
 //! | | | | | 36 | 4 | length of the name in bytes |
 //! | | | | | 40 | 8 | flags, see below |
-//! | | | | | 48 | 8 | 0, but a key if the payload is scrambled |
-//! | | | | | 56 | 8 | size of the payload once decompressed, or 0 |
+//! | | | | | 48 | 8 | 0, or a key if the payload is scrambled |
+//! | | | | | 56 | 8 | size of the decompressed payload, or 0 |
 //! | | | | | H | P | payload |
 //!
-//! Offsets in an entry are from its start. The next entry is at H + P; the next container follows
-//! the last entry directly, or after zeros. A name is followed by a NUL, and by zeros up to a
-//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string, stored
-//! like a name: options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a
-//! zero byte and the bytes of the section `.nv.compat`; the length does not count the zero.
-//! nvJitLink uses these bytes to decide which other GPUs of the family get the cubin.
+//! Offsets in an entry count from its start. The next entry is at H + P. The next container follows
+//! the last entry, possibly after zeros. A name is followed by a NUL, and by zeros up to a multiple
+//! of 8 bytes. The options are the `u32` offset and the `u32` length of a string, stored like a
+//! name: options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a zero
+//! byte and the bytes of the section `.nv.compat`; the length does not count the zero. nvJitLink
+//! uses these bytes to decide which other GPUs of the family the cubin fits.
 //!
 //! | flag | |
 //! |---|---|
@@ -43,13 +42,13 @@
 //! | 0x100000, 0x200000 | `a`, `f` after the compute capability |
 //! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
 //!
-//! An uncompressed payload has zeros after it: up to a multiple of 8 (cubins), at least one (PTX).
+//! Zeros follow an uncompressed payload: up to a multiple of 8 (cubins), at least one (PTX).
 //!
-//! Images can be compressed together (`fatbinary --concat`): then the entry has the kind
+//! Images can be compressed together (`fatbinary --concat`), in an entry of the kind
 //! [`FatbinImageKind::GROUP`]. Its options are the number of images (`u32`), the size of this table
-//! (`u32`), and for each image a header as above with strings. In these headers, offset 4 contains
-//! the offset of the image in the decompressed payload, and offset 8 its size there. A header ends
-//! at the end of its strings.
+//! (`u32`), and for each image a header as above with strings. In these headers, the field at
+//! offset 4 is the image's offset in the decompressed payload, and the field at offset 8 is its
+//! size there. A header ends at the end of its strings.
 
 #[cfg(feature = "containers")]
 mod compat;

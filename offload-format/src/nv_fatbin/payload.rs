@@ -15,12 +15,12 @@ pub struct Payload<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// Decompresses the payload, or borrows it if it is not compressed. `limit` is the most bytes
-    /// that may be allocated.
+    /// Decompresses the payload, or borrows it if it is not compressed. `limit` is the maximum
+    /// number of bytes to allocate.
     ///
-    /// Returns an error if the payload exceeds the limit, if it is damaged, or if its header
-    /// records another size. Also returns an error if this crate does not know the compression or
-    /// was built without it (zlib and zstd are features, LZ4 is not).
+    /// Returns an error if the payload exceeds the limit, is damaged, or does not have the recorded
+    /// size, or if the compression is unknown or not built in (zlib and zstd are features, LZ4 is
+    /// not).
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
         let (stored, size, at) = (self.stored, self.size, self.offset);
@@ -75,14 +75,14 @@ impl<'data> Payload<'data> {
         &self.bytes
     }
 
-    /// Returns the bytes of one of the entry's images, as [`Payload::images`] does. Returns `None`
-    /// if the image belongs to another entry and is not in this payload.
+    /// Returns the bytes of one of the entry's images, like [`Payload::images`]. Returns `None` if
+    /// the image is not in this payload.
     pub(crate) fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 
-    /// Returns the images, each with its bytes. PTX has no NULs at its end. A cubin that was not
-    /// compressed, or was compressed together with others, has up to 7 zeros at its end.
+    /// Returns the images with their bytes. PTX is returned without NULs at its end. A cubin that
+    /// was not compressed, or was compressed together with others, has up to 7 zeros at its end.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

@@ -1,7 +1,7 @@
 //! Views of a fatbin.
 //!
-//! Only build scripts that make static libraries read fatbins. The functions are `#[inline]`, so
-//! the others compile none.
+//! The functions are `#[inline]`, so that only build scripts that make static libraries compile
+//! them.
 
 use super::{
     ALIGN, Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
@@ -22,12 +22,10 @@ pub struct NvFatbin<'data> {
 }
 
 impl<'data> NvFatbin<'data> {
-    /// Checks the fatbin at the start of `data` and borrows from it; other bytes may follow the
-    /// fatbin.
+    /// Checks the fatbin at the start of `data`, which may continue after it, and borrows from it.
     ///
-    /// Returns an error if the magic or the version is unknown, or if anything is outside the size
-    /// that a header records. Also returns an error if an image is outside its payload, or if
-    /// images share bytes of it.
+    /// Returns an error if the magic or the version is unknown, if anything exceeds the size in a
+    /// header, if an image is outside its payload, or if images overlap in it.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -115,8 +113,8 @@ pub struct Entry<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// Reads the entry at `at`, but not its strings and images; returns it and the offset of the
-    /// next one.
+    /// Reads the entry at `at`, without its strings and images, and returns it with the offset of
+    /// the next entry.
     #[inline]
     fn read(data: &'data [u8], at: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
@@ -142,8 +140,8 @@ impl<'data> Entry<'data> {
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
     }
 
-    /// Returns the offset of the length of the entry's name, and the range of the name, if it has
-    /// one. Both are from the start of the fatbin.
+    /// Returns the offset of the length of the entry's name, and the range of the name, if there is
+    /// one, from the start of the fatbin.
     #[inline]
     pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
         let reader = Reader::new(self.header);
@@ -162,7 +160,7 @@ impl<'data> Entry<'data> {
             let mut left = self.size;
             for _ in 0..count {
                 let image = images.read_next()?;
-                // Without this check, very many images could overlap in a large payload.
+                // Otherwise, very many images could overlap in a large payload.
                 let shared = Error::new(
                     ErrorKind::Malformed,
                     "images (together larger than the payload)",
@@ -261,8 +259,8 @@ pub struct Image<'data> {
     /// The name of the image, usually a source file; empty if there is none. The name is
     /// not always UTF-8.
     pub name: &'data [u8],
-    /// Options for a compiler: for ptxas if the image is PTX, for the optimizer if it is LTO-IR.
-    /// For a cubin, its section `.nv.compat`. Empty if there are none.
+    /// Options for ptxas (PTX) or for the optimizer (LTO-IR), or the section `.nv.compat` of a
+    /// cubin. Empty if there are none.
     pub options: &'data [u8],
     #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,
@@ -292,7 +290,7 @@ impl<'data> Image<'data> {
             let mut at = u64::from(reader.u32(options_at, "options offset")?);
             let size = u64::from(reader.u32(options_at + 4, "options length")?);
             if kind == FatbinImageKind::CUBIN {
-                // The string of a cubin starts with a zero byte, which its length does not count.
+                // The string of a cubin starts with a zero byte, which the length does not include.
                 at += 1;
             }
             options = reader.range(at, size, options_at, "options")?;
@@ -305,7 +303,7 @@ impl<'data> Image<'data> {
         Ok((image, end.next_multiple_of(ALIGN)))
     }
 
-    /// Reads an entry in the table of a group, where the header has the image's place in the
+    /// Reads an entry in the table of a group, whose header contains the image's position in the
     /// payload.
     #[inline]
     fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
@@ -338,8 +336,8 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Returns the letter after the compute capability, `a` or `f`, if there is one. If the flags
-    /// of both letters are set, nvJitLink 13.5 uses `a`.
+    /// Returns the suffix of the compute capability, `a` or `f`, if there is one. If both flags are
+    /// set, nvJitLink 13.5 uses `a`.
     pub fn suffix(&self) -> Option<NvidiaSuffix> {
         if self.flags & FLAG_ARCH_SPECIFIC != 0 {
             Some(NvidiaSuffix::ArchSpecific)

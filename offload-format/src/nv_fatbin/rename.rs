@@ -1,10 +1,10 @@
-//! Other names for the images of a fatbin.
+//! Renames the images of a fatbin.
 
 use super::NvFatbin;
 use alloc::vec::Vec;
 
-/// Gives each image of a fatbin this name, in place of a name that it has. Images whose name is
-/// shorter keep theirs, as do those that are compressed together.
+/// Replaces the existing names of a fatbin's images with this name. Images with shorter names, and
+/// images that are compressed together, keep theirs.
 ///
 /// `nvcc -dlink` names an image after the paths of all objects that it was linked from.
 #[inline]

@@ -1,4 +1,4 @@
-//! The compressed stream that an offload binary of version 3 may contain in place of images.
+//! The compressed stream that an offload binary of version 3 may contain instead of images.
 
 use super::{ENTRIES_OFFSET, INFLATED_SIZE_OFFSET, SIZE_OFFSET, Version};
 use crate::compression::{self, Method};
@@ -13,8 +13,7 @@ pub struct Compressed<'data> {
     head: &'data [u8],
     /// The compressed bytes, up to the binary's end.
     pub stream: &'data [u8],
-    /// The size in bytes of the binary that [`Compressed::decompress`] returns, as the
-    /// header records it.
+    /// The size in bytes of the binary that [`Compressed::decompress`] returns, from the header.
     pub inflated_size: u64,
 }
 
@@ -48,9 +47,8 @@ impl<'data> Compressed<'data> {
 
     /// Returns the decompressed binary, which also has version 3.
     ///
-    /// Returns an error if the inflated size is over `limit` bytes, or if the method was not built
-    /// in. Also returns an error if the content does not decompress, or if its size differs from
-    /// the header's.
+    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in,
+    /// if the content is damaged, or if its size differs from the header's.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
         let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
@@ -81,15 +79,14 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// Appends one image, or any other range after the header, to `out`. The range has `size` bytes
-    /// at `offset`, counted from the start of the binary that [`Compressed::decompress`] returns.
-    /// Bytes after the range are not decompressed, and bytes before it are not kept; for several
-    /// images use `decompress`.
+    /// Appends an image, or any other range after the header, to `out`: `size` bytes at `offset`,
+    /// counted from the start of the binary that [`Compressed::decompress`] returns. Bytes after
+    /// the range are not decompressed, and bytes before it are not kept. For several images, use
+    /// `decompress`.
     ///
-    /// Returns an error if the range is not inside the inflated binary after its header. Also
-    /// returns an error if the range has more than `limit` bytes, or if the decoder needs more.
-    /// Other errors: the method was not built in, or the content does not decompress or ends too
-    /// early. After an error, `out` is unchanged.
+    /// Returns an error if the range is not inside the inflated binary after its header, if it has
+    /// more than `limit` bytes, if the decoder needs more, if the method was not built in, or if
+    /// the content is damaged or ends too early. After an error, `out` is unchanged.
     #[inline]
     pub fn decompress_into(
         &self,

@@ -16,8 +16,8 @@ pub struct Image<'data> {
     pub image_kind: StatedKind,
     /// The programming model that the image was compiled for: OpenMP, CUDA, HIP, SYCL.
     pub offload_kind: OffloadKind,
-    /// The flags of the entry. LLVM 22 writes 0; in later versions, bit 0 marks an entry
-    /// that has strings and no image.
+    /// The flags of the entry. LLVM 22 writes 0; in later versions, bit 0 marks an entry with
+    /// strings but without an image.
     pub flags: u32,
     strings_offset: u64,
     strings: u64,
@@ -28,7 +28,7 @@ pub struct Image<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// Reads the entry at `at` of a binary; the strings that it points to are not checked.
+    /// Reads the entry at `at` of a binary, without checking its strings.
     pub(super) fn read(binary: &'data [u8], version: Version, at: u64) -> Result<Self> {
         let reader = Reader::new(binary);
         let strings_offset = reader.u64(at + 8, "string pairs offset")?;
@@ -65,8 +65,8 @@ impl<'data> Image<'data> {
         Ok(())
     }
 
-    /// Returns all string pairs, in file order. LLVM's tools write only text as values, but formats
-    /// from version 2 on do not require it.
+    /// Returns all string pairs, in file order. LLVM's tools write only text as values, but the
+    /// format does not require this from version 2 on.
     pub fn strings(&self) -> impl Iterator<Item = (&'data str, &'data [u8])> + use<'data> {
         let image = *self;
         // This cannot fail: `OffloadBinary::parse` has read every pair.
@@ -90,7 +90,7 @@ impl<'data> Image<'data> {
         Ok((key, value))
     }
 
-    /// Returns the value of a key; if the key occurs several times, the last value, as in LLVM.
+    /// Returns the value of a key; the last one if the key occurs several times, as in LLVM.
     pub fn bytes(&self, key: &str) -> Option<&'data [u8]> {
         self.strings().filter(|(found, _)| *found == key).last().map(|(_, value)| value)
     }
@@ -127,7 +127,7 @@ impl fmt::Debug for Image<'_> {
     }
 }
 
-/// Returns the bytes from the offset that the field at `field` contains up to the first NUL.
+/// Returns the bytes from the offset in the field at `field` up to the first NUL.
 fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> Result<&'data [u8]> {
     let offset = reader.u64(field, what)?;
     let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;

@@ -1,5 +1,5 @@
-//! The order in which `llvm-offload-binary` 22 writes string pairs: the order of a hash table's
-//! buckets. Readers ignore the order, but with it our files are identical to LLVM's.
+//! The order in which `llvm-offload-binary` 22 writes string pairs: that of a hash table's buckets.
+//! Readers ignore the order, but it makes our files identical to LLVM's.
 //!
 //! The table has 64 buckets, and its size doubles before three quarters of them are in use. The
 //! search for a key's bucket starts at the low bits of the key's hash, and continues in growing
@@ -93,8 +93,8 @@ fn hash(key: &[u8]) -> u64 {
             let both = fold(low.wrapping_add(high));
             fold((SEED ^ both.wrapping_mul(K0)).wrapping_add(first_turned)).wrapping_mul(K2)
         }
-        // All whole blocks come first. If the key does not end with a block, its last 64 bytes
-        // follow, which overlap the last block.
+        // First all whole blocks, and then, if the key does not end with a whole block, its last 64
+        // bytes, which overlap the last block.
         _ => {
             let mut state = State::new();
             key.chunks_exact(64).for_each(|block| state.stir(block));

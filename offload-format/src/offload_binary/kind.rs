@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The kind of file that the image is. Unknown numbers are kept.
+/// The kind of an image's file. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatedKind(pub u16);
 
@@ -22,8 +22,8 @@ impl StatedKind {
     /// SPIR-V (LLVM 23 and later).
     pub const SPIRV: Self = Self(6);
 
-    /// Returns the kind that `llvm-offload-binary` 22 derives from a file name's extension;
-    /// [`StatedKind::NONE`] for other extensions.
+    /// Returns the kind that `llvm-offload-binary` 22 derives from an extension;
+    /// [`StatedKind::NONE`] for all others.
     pub fn from_extension(extension: &str) -> Self {
         match extension {
             "o" => Self::OBJECT,
@@ -52,8 +52,8 @@ impl fmt::Display for StatedKind {
     }
 }
 
-/// The programming model that an image was compiled for. The values are a bit mask since LLVM 21;
-/// the published page still counts 1, 2, 3.
+/// The programming model that an image was compiled for. The values are bits since LLVM 21, but the
+/// published page still numbers them 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 
@@ -64,15 +64,15 @@ impl OffloadKind {
     pub const OPENMP: Self = Self(1);
     /// CUDA.
     pub const CUDA: Self = Self(2);
-    /// HIP, with its number from before LLVM 21.
+    /// HIP, with its number before LLVM 21.
     pub const HIP_OLD: Self = Self(3);
     /// HIP.
     pub const HIP: Self = Self(4);
     /// SYCL.
     pub const SYCL: Self = Self(8);
 
-    /// Returns the model of this name: `openmp`, `cuda`, `hip`, `sycl`; [`OffloadKind::NONE`] for
-    /// other names.
+    /// Returns the model with this name: `openmp`, `cuda`, `hip`, `sycl`; [`OffloadKind::NONE`] for
+    /// all others.
     pub fn named(name: &str) -> Self {
         match name {
             "openmp" => Self::OPENMP,

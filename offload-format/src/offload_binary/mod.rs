@@ -1,5 +1,5 @@
 //! The offload binary: device images, each with a map of strings. LLVM's linker wrapper and
-//! `llvm-objdump --offloading` look for it in sections of the type [`SHT_LLVM_OFFLOADING`].
+//! `llvm-objdump --offloading` search for it in sections of the type [`SHT_LLVM_OFFLOADING`].
 //!
 //! All integers are little-endian; all offsets count in bytes from the start of the binary.
 //!
@@ -7,9 +7,9 @@
 //! |---|---|---|---|---|---|---|
 //! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`StatedKind`] |
 //! | 4 | 4 | [`Version`] | | 2 | 2 | [`OffloadKind`] |
-//! | 8 | 8 | size of the whole in bytes | | 4 | 4 | flags |
+//! | 8 | 8 | total size in bytes | | 4 | 4 | flags |
 //! | 16 | 8 | offset of the entries | | 8 | 8 | offset of the string pairs |
-//! | 24 | 8 | number of entries; in version 1, which has one, its size | | 16 | 8 | number of string pairs |
+//! | 24 | 8 | number of entries; in version 1, the size of the only entry | | 16 | 8 | number of string pairs |
 //! | 32 | 8 | from version 3 on: inflated size, 0 if nothing is compressed | | 24 | 8 | offset of the image |
 //! | | | | | 32 | 8 | size of the image in bytes |
 //!
@@ -19,16 +19,16 @@
 //!
 //! Several binaries may follow one another, each at a multiple of 8 bytes
 //! ([`OffloadBinary::in_a_row`]). In version 1, this is the only way to store several images. Later
-//! versions have an entry for each image, one string table for all, and images that follow each
-//! other without padding.
+//! versions have an entry for each image, a common string table, and images without padding between
+//! them.
 //!
 //! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame. The
 //! stream ends at the end of the binary. The decompressed binary has the same header, with the
 //! inflated size as its size, followed by the stream's content ([`Compressed`]).
 //!
-//! Source: LLVM's ClangOffloadPackager page. Version 1 was checked against LLVM 22.1.8, which has
-//! no other version. Versions 2 and 3 follow the sources of LLVM's main branch and were checked
-//! against files made by hand (docs/formats.md).
+//! Source: LLVM's ClangOffloadPackager page. Version 1 was checked against LLVM 22.1.8, which
+//! supports only this version. Versions 2 and 3 follow LLVM's main branch, and were checked against
+//! handmade files (docs/formats.md).
 //!
 //! ```
 //! use offload_format::offload_binary::{StatedKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
@@ -69,11 +69,11 @@ use crate::section::{self, DeviceSection};
 /// The first bytes of an offload binary.
 pub const MAGIC: [u8; 4] = *section::OFFLOAD_BINARY_MAGIC;
 
-/// Type of the ELF sections that hold offload binaries.
+/// The type of ELF sections that contain offload binaries.
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
-/// Alignment in bytes of an offload binary and of its first image. The size of an uncompressed
-/// binary also has this alignment.
+/// The alignment in bytes of an offload binary and of its first image. The size of an uncompressed
+/// binary is a multiple of it.
 pub const ALIGN: u64 = DeviceSection::LlvmOffloading.align();
 
 const SIZE_OFFSET: u64 = 8;

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The size limit for all pairs of all images together, as a multiple of the binary's own size.
-/// Pairs may share text, and images may share pairs. Without a limit, a small file could make a
+/// Pairs may share text, and images may share pairs, so without a limit a small file could make a
 /// reader read the same bytes millions of times.
 const TEXT_LIMIT: u64 = 64;
 
@@ -28,12 +28,10 @@ pub struct OffloadBinary<'data> {
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Checks the binary at the start of `data` and borrows from it; other bytes may follow the
-    /// binary.
+    /// Checks the binary at the start of `data`, which may continue after it, and borrows from it.
     ///
-    /// Returns an error if the magic or the version is unknown, or if anything is outside the size
-    /// that the header records. Also returns an error if a string key is not UTF-8. Compressed
-    /// content is not read.
+    /// Returns an error if the magic or the version is unknown, if anything exceeds the size in the
+    /// header, or if a string key is not UTF-8. Compressed content is not read.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let magic = reader.bytes(0, MAGIC.len() as u64, "offload binary magic")?;

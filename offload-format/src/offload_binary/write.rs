@@ -1,4 +1,4 @@
-//! Writing offload binaries.
+//! Writes offload binaries.
 
 use super::{ALIGN, ENTRY_SIZE, MAGIC, OffloadKind, StatedKind, Version, key_order};
 use crate::Result;
@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 
 /// Collects images and lays out the offload binaries for them.
 ///
-/// The builder needs the sizes of the images; [`Layout`] needs their bytes, from memory or from
-/// files.
+/// The builder needs only the sizes of the images; the [`Layout`] needs their bytes, from memory or
+/// from files.
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -25,7 +25,7 @@ impl OffloadBinaryBuilder {
     }
 
     /// Adds an image with `size` bytes. `image_kind` is the kind of its file, and `offload_kind`
-    /// the programming model that it was compiled for. Returns the image so that strings can be
+    /// the programming model that it was compiled for. Returns the image, to which strings can be
     /// added. Images keep the order of the calls.
     pub fn image(
         &mut self,
@@ -41,13 +41,13 @@ impl OffloadBinaryBuilder {
     /// Returns the offload binaries as runs of bytes; empty if there are no images. Payload numbers
     /// are image numbers, from 0. The size is a multiple of 8.
     ///
-    /// In version 1 the layout has one binary for each image. The bytes are those that
+    /// In version 1, the layout has one binary for each image, with the bytes that
     /// `llvm-offload-binary` 22 writes if each image is given as
-    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later
-    /// versions have all images in one binary.
+    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. In later
+    /// versions, all images are in one binary.
     ///
     /// # Panics
-    /// Panics if the version is 1 and a value contains a NUL, because version 1 cannot store it.
+    /// Panics if the version is 1 and a value contains a NUL, which version 1 cannot store.
     pub fn layout(&self, version: Version) -> Layout {
         let together = match version {
             Version::V1 => 1,
@@ -60,16 +60,16 @@ impl OffloadBinaryBuilder {
         layout
     }
 
-    /// Returns one binary of version 3 with all images, compressed; nothing if there are none.
-    /// `images` are the bytes of the images, in order. `level` is a level of this method; `None` is
-    /// the method's default. Zeros after the binary make its size a multiple of 8 bytes. During
-    /// compression, the uncompressed binary is in memory, too.
+    /// Returns one compressed binary of version 3 with all images; nothing if there are none.
+    /// `images` are the images' bytes, in order. `level` is on the method's scale; `None` is its
+    /// default. Zeros pad the binary to a multiple of 8 bytes. During compression, the uncompressed
+    /// binary is in memory, too.
     ///
     /// Returns an error if the method was not built in.
     ///
     /// # Panics
-    /// Panics if an image is missing, or if its size differs from the size that
-    /// [`OffloadBinaryBuilder::image`] was called with.
+    /// Panics if an image is missing, or if its size differs from the one in
+    /// [`OffloadBinaryBuilder::image`].
     #[inline]
     pub fn compressed(
         &self,
@@ -102,8 +102,7 @@ pub struct ImageBuilder {
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// The keys of the option `--image`, in their order. The keys of strings have values; the keys
-    /// that are not stored have `None`.
+    /// The keys of the option `--image`, in order. Keys that are not stored as strings have `None`.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }
 
@@ -137,9 +136,9 @@ impl ImageBuilder {
         self
     }
 
-    /// Records the position of a key of `--image` that LLVM's tool does not store (`file` or
-    /// `kind`): after the strings added so far. The order of the string pairs depends on this
-    /// position. If this method is not called, `file` and `kind` come first.
+    /// Records that a key of `--image` that LLVM's tool does not store (`file` or `kind`) follows
+    /// the strings added so far. The order of the string pairs depends on this position. Without
+    /// this call, `file` and `kind` come first.
     #[inline]
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {

@@ -1,17 +1,17 @@
 //! Kernels of AMD code objects: MessagePack in a note, and the symbols of their code.
 //!
 //! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
-//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. Version 2 has YAML in a note of
-//! owner `AMD` and type 10, which is an error here.
+//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. Version 2, an error in this
+//! module, has YAML in a note with the owner `AMD` and the type 10.
 //!
-//! | key | is |
+//! | key | value |
 //! |---|---|
 //! | `amdhsa.kernels` | array of kernels |
 //! | `.name`, `.symbol` | the kernel's name; its descriptor's symbol, `<function>.kd` |
 //! | `.args` | array of arguments: `.offset`, `.size`, `.value_kind`, `.name`, `.type_name`, hidden ones last |
 //! | `.kernarg_segment_size` | size of all arguments |
 //! | `.vgpr_count`, `.agpr_count`, `.sgpr_count` | registers |
-//! | `.vgpr_spill_count`, `.sgpr_spill_count` | registers kept elsewhere |
+//! | `.vgpr_spill_count`, `.sgpr_spill_count` | spilled registers |
 //! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS of a work-group, scratch of a work-item |
 //! | `.wavefront_size`, `.max_flat_workgroup_size`, `.reqd_workgroup_size` | numbers of work-items |
 
@@ -27,7 +27,7 @@ const NT_AMD_HSA_METADATA: u32 = 10;
 const SHT_HASH: u32 = 5;
 const STT_FUNC: u8 = 2;
 
-/// The kernels in the metadata that have not been read yet.
+/// The remaining kernels in the metadata.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CodeObjectKernels<'data> {
     cursor: Cursor<'data>,
@@ -103,7 +103,7 @@ impl<'data> CodeObjectKernels<'data> {
     }
 }
 
-/// Returns the hash table of the symbols; `None` for a file that is not linked.
+/// Returns the hash table of the symbols; `None` for an unlinked file.
 fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     for index in 0..elf.sections() {
         let section = elf.section(index)?;
@@ -114,7 +114,8 @@ fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     Ok(None)
 }
 
-/// Reads the metadata of a kernel; also returns its `.symbol`, the name of its kernel descriptor.
+/// Reads the metadata of a kernel, and also returns its `.symbol`, the name of its kernel
+/// descriptor.
 fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'data str>)> {
     let mut kernel = Kernel::new("");
     let (mut name, mut symbol) = (None, None);
@@ -170,7 +171,7 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
     Ok((kernel, symbol))
 }
 
-/// The arguments in a kernel's metadata that have not been read yet.
+/// The remaining arguments in a kernel's metadata.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct MetadataArguments<'data> {
     cursor: Cursor<'data>,

@@ -1,9 +1,9 @@
-//! Parts of a code object that ROCm's loaders read, besides its header and its notes.
+//! Parts of a code object that ROCm's loaders read, apart from its header and its notes.
 //!
 //! | read | by | source |
 //! |---|---|---|
 //! | a section called `.strtab`, and the section with the names of sections | HIP: "failed: null sections(STRTAB)" | `InitElf` in clr's `rocclr/elf/elf.cpp`, tags rocm-5.7.1 to rocm-6.2.2, and rocm-systems of 2026 |
-//! | a symbol table, in which it looks for the kernels' descriptors; the dynamic one only if a variable asks for it | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
+//! | a symbol table with the kernels' descriptors; the dynamic one only if a variable requests it | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
 //!
 //! `llvm-strip` and `dh_strip` remove both (TheRock, issue 4590). We ran no loader.
 
@@ -13,8 +13,8 @@ use crate::image::elf::Elf;
 const SHT_SYMTAB: u32 = 2;
 
 impl CodeObjectHeader {
-    /// Returns the part that ROCm's loaders miss in a whole code object: `section .strtab`.
-    /// Returns `None` if nothing is missing, or if the file is not linked or not whole.
+    /// Returns the part that a code object lacks for ROCm's loaders: `section .strtab`. Returns
+    /// `None` if nothing is missing, or if the file is unlinked or incomplete.
     #[inline]
     pub fn lacks(data: &[u8]) -> Option<&'static str> {
         Self::parse(data).ok()?;

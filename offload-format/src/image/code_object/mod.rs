@@ -5,15 +5,14 @@
 //!
 //! | version | processor | xnack | sramecc | version of a generic target |
 //! |---|---|---|---|---|
-//! | 2 | a note has it | | | |
+//! | 2 | in a note | | | |
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
-//! processor does not have it. For a feature that no target ID of the processor names, the bits
-//! say nothing: LLVM's main branch writes 3 for XNACK of gfx1250 since September 2026, LLVM 22
-//! writes 1, and ROCm's loaders and comgr leave it out of the name (rocm-systems, pull request
-//! 11904).
+//! processor does not have it. If target IDs of the processor cannot name a feature, its bits have
+//! no meaning: for XNACK on gfx1250, LLVM's main branch writes 3 since September 2026, LLVM 22
+//! writes 1, and ROCm's loaders and comgr omit it from the name (rocm-systems, pull request 11904).
 
 mod kernels;
 mod loader;
@@ -27,8 +26,8 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
-/// The code object version whose header cannot express that a feature is unspecified: if the
-/// feature is off there, it may also be unspecified.
+/// The code object version whose header does not distinguish an unspecified feature from one that
+/// is off.
 const WITHOUT_ANY: u32 = 3;
 
 /// The ELF header of an AMD code object.
@@ -42,7 +41,7 @@ pub struct CodeObjectHeader {
 impl CodeObjectHeader {
     /// Reads the header at the start of `data`.
     ///
-    /// Returns an error if this is no 64-bit little-endian ELF file for AMD GPUs.
+    /// Returns an error unless this is a 64-bit little-endian ELF file for AMD GPUs.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let elf = ElfHeader::parse(data)?;
         if elf.machine != EM_AMDGPU {
@@ -65,7 +64,7 @@ impl CodeObjectHeader {
     }
 
     /// Returns the canonical target ID that the flags describe. Returns `None` for an unknown
-    /// processor, or for a version whose flags have, or may have, another meaning.
+    /// processor, or for a version whose flags may have a different meaning.
     pub fn target_id(&self) -> Option<TargetId<'static>> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
         // The bits of sramecc and xnack, then the value of these bits that means off, then the
@@ -75,8 +74,8 @@ impl CodeObjectHeader {
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
             _ => return None,
         };
-        // LLVM's main branch says of gfx1250 that XNACK is on, which no target ID can name. In
-        // version 3, off can also mean that the processor does not have the feature.
+        // LLVM's main branch sets XNACK to on for gfx1250, which no target ID can name. In version
+        // 3, off can also mean that the processor does not have the feature.
         let [sramecc, xnack] = bits.map(|(name, state)| match state {
             _ if !processor.features.contains(&name) => 0,
             _ if state == on => 2,
@@ -88,7 +87,7 @@ impl CodeObjectHeader {
 }
 
 impl CodeObjectHeader {
-    /// Returns the code of the image beside the code that its names describe.
+    /// Returns the code of the image, whose names describe `named`.
     #[inline]
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         let id = match (self.target_id(), named.target_id()) {
@@ -118,8 +117,7 @@ fn is_same(one: &TargetId<'_>, other: &TargetId<'_>) -> bool {
     one.primary_processor() == other.primary_processor()
 }
 
-/// The features of a target ID: of sramecc, and then of xnack, those that are not named, off, or
-/// on.
+/// The text of sramecc, and then of xnack, in target IDs: not named, off, on.
 const FEATURES: [[&str; 3]; 3] = [
     ["", ":xnack-", ":xnack+"],
     [":sramecc-", ":sramecc-:xnack-", ":sramecc-:xnack+"],

@@ -1,4 +1,4 @@
-//! Arguments in the attributes of a cubin's section for a kernel.
+//! Arguments in the attributes of a kernel's section in a cubin.
 
 use crate::image::Argument;
 use crate::image::elf::{Elf, Section};
@@ -7,8 +7,8 @@ use crate::{Error, ErrorKind, Result};
 
 pub(super) const WHAT: &str = ".nv.info attribute";
 
-/// The kind of attribute for an argument whose size does not fit into 14 bits. It stores the size
-/// in a full word.
+/// The kind of attribute for an argument whose size does not fit into 14 bits and is stored in a
+/// full word.
 pub(super) const LARGE_ARGUMENT: u8 = 0x45;
 
 /// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending

@@ -3,12 +3,12 @@
 //! NVIDIA does not document these formats. They are derived from files of ptxas 12.9 and 13.5 and
 //! nvlink 13.5, and from cuobjdump 13.5's output for these files.
 //!
-//! | section | type | `sh_info` | has |
+//! | section | type | `sh_info` | contents |
 //! |---|---|---|---|
 //! | `.text.<kernel>` | PROGBITS | the function's symbol in bits 0-23; up to sm_8x registers in bits 24-31 | code |
 //! | `.nv.info` | 0x70000000 | 0 | attributes of all functions |
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
-//! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | its size is that of the shared memory |
+//! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | none; its size is the size of the shared memory |
 //!
 //! The symbol of a kernel has the bit 0x10 in `st_other`. An attribute is a byte for the form, a
 //! byte for the kind, and two bytes for the value. With form 4, these two bytes are the size of a
@@ -16,12 +16,12 @@
 //!
 //! | kind | in | value |
 //! |---|---|---|
-//! | 0x05, 0x10 | kernel | the most threads, the required block: three words |
+//! | 0x05, 0x10 | kernel | the maximum number of threads, the required block: three words each |
 //! | 0x17 | kernel | argument: word, number (2 bytes), offset (2), word whose bits 18-31 are the size |
-//! | 0x45 | kernel | the same with the size as a word: where an argument is larger than 16383 bytes |
+//! | 0x45 | kernel | the same with the size as a word, for arguments of more than 16383 bytes |
 //! | 0x19 | kernel | size of all arguments |
 //! | 0x2f | all | registers: symbol, number |
-//! | 0x12 | all | stack with that of called functions: symbol, bytes. Linked files only |
+//! | 0x12 | all | stack including that of called functions: symbol, bytes. Linked files only |
 //!
 //! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
 //! last. A texture, sampler or surface reference has offset 0xffff and size 0.
@@ -50,8 +50,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The kernels that have not been read yet: those in the sections before `next`. They are read from
-/// the last section to the first, because ptxas writes the last kernel first.
+/// The remaining kernels, in the sections before `next`. They are read from the last section to the
+/// first, because ptxas writes the last kernel first.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -185,8 +185,8 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// The attributes of one kind in `.nv.info`, each with a number for one function. ptxas writes them
-/// in the order of the kernels or in reverse, nvlink in any order.
+/// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes them in
+/// the order of the kernels or in reverse, nvlink in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
@@ -196,7 +196,7 @@ struct OfFunctions<'data> {
     near: Attributes<'data>,
 }
 
-/// The size of an attribute that has a symbol and a number: four bytes and a value of eight.
+/// The size of an attribute with a symbol and a number: four bytes, and a value of eight bytes.
 const OF_FUNCTION_SIZE: u64 = 12;
 
 impl<'data> OfFunctions<'data> {
@@ -211,8 +211,8 @@ impl<'data> OfFunctions<'data> {
 
     fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
         let stop = self.near.at;
-        // First look at the attribute before the last one found, in case the file has the reverse
-        // order of the kernels.
+        // First try the attribute before the last one found, in case the attributes are in reverse
+        // order.
         let mut next = Attributes { at: stop.saturating_sub(2 * OF_FUNCTION_SIZE), ..self.all };
         if let Ok(Some(attribute)) = next.next()
             && next.at == stop.saturating_sub(OF_FUNCTION_SIZE)
@@ -221,7 +221,7 @@ impl<'data> OfFunctions<'data> {
             self.near = next;
             return Ok(Some(number));
         }
-        // Then search after the last one found, and finally from the start.
+        // Then search after the last one found, then from the start.
         for (mut next, stop) in [(self.near, u64::MAX), (self.all, stop)] {
             while next.at < stop {
                 budget.spend(1)?;
@@ -242,15 +242,15 @@ impl<'data> OfFunctions<'data> {
     }
 }
 
-/// The sections of one kind that belong to sections of code, such as those with the attributes of
-/// each kernel. A section of code has at most one related section of this kind. The related
-/// section's `sh_info` is the number of the section of code.
+/// The sections of one kind that belong to code sections, such as those with each kernel's
+/// attributes. A code section has at most one related section of this kind, whose `sh_info` is the
+/// code section's number.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],
     prefix: &'static [u8],
-    /// Whether the sections are in the order of the sections of code that they belong to. If they
-    /// are, the search for each section starts where the last search ended.
+    /// Whether the sections are in the order of their code sections. If so, each search starts
+    /// where the last one ended.
     sorted: bool,
     before: u64,
 }

@@ -30,27 +30,27 @@ pub(super) const EM_CUDA: u16 = 190;
 pub struct CubinHeader {
     /// The compute capability times ten: 90 for `sm_90` and `sm_90a`.
     pub number: u32,
-    /// Whether the code is for this compute capability alone.
+    /// Whether the code is only for this compute capability.
     is_specific: bool,
 }
 
 /// The type of the section `.nv.compat`.
 const SHT_COMPAT: u32 = 0x7000_0086;
 
-/// So many sections are searched. ptxas writes the section before those of kernels.
+/// The maximum number of sections to search. ptxas writes the section before those of kernels.
 const MOST_SECTIONS: u64 = 4096;
 
 /// The attribute of the suffix `a`, as cuobjdump 13.5 lists it.
 const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
 
-/// The form of an attribute whose value is that many bytes; the others have a value of two bytes.
+/// The form of an attribute with this many bytes of value; all others have two.
 const EICOMPAT_FMT_SVAL: u8 = 4;
 
 impl CubinHeader {
-    /// Reads the header at the start of `data`, and the suffix, if `data` is a whole cubin of CUDA
+    /// Reads the header at the start of `data`, and the suffix if `data` is a whole cubin from CUDA
     /// 13.
     ///
-    /// Returns an error if this is no 64-bit little-endian ELF file for NVIDIA GPUs.
+    /// Returns an error unless this is a 64-bit little-endian ELF file for NVIDIA GPUs.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let elf = ElfHeader::parse(data)?;
         if elf.machine != EM_CUDA {
@@ -76,15 +76,15 @@ impl CubinHeader {
         Ok(Self { number, is_specific })
     }
 
-    /// Returns the architecture: `sm_90a`, or `sm_100` for code for `sm_100f`, too.
+    /// Returns the architecture: `sm_90a`, or `sm_100` also for `sm_100f`.
     pub fn arch(&self) -> NvidiaArch {
         let (major, minor) = (self.number / 10, self.number % 10);
         let suffix = self.is_specific.then_some(NvidiaSuffix::ArchSpecific);
         NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix }
     }
 
-    /// Returns the code of the image beside the code that its names describe. A suffix may be in
-    /// the names alone.
+    /// Returns the code of the image, whose names describe `named`. Only the names may contain a
+    /// suffix.
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         if self.contradicts(&named) { ImageCode::Cubin(self.arch()) } else { named }
     }
@@ -97,8 +97,8 @@ impl CubinHeader {
     }
 }
 
-/// Whether the section `.nv.compat` of a cubin says that the code is for one compute capability.
-/// The section is not in the first bytes of a cubin.
+/// Whether the section `.nv.compat` of a cubin restricts the code to one compute capability. The
+/// section is not in the first bytes of a cubin.
 fn is_accelerator_target(data: &[u8]) -> bool {
     let compat = || {
         let elf = Elf::parse(data).ok()?;

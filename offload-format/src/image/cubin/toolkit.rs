@@ -18,10 +18,10 @@ const OWNER: &[u8] = b"NVIDIA Corp\0";
 const NT_CUDA: u32 = 1000;
 const NT_TOOLKIT: u32 = 2000;
 
-/// The version of the note [`NT_CUDA`] that has the toolkit. Version 1 has not.
+/// The first version of the note [`NT_CUDA`] that contains the toolkit.
 const WITH_TOOLKIT: u16 = 2;
 
-/// The oldest toolkit whose cubins have notes with its version.
+/// The oldest toolkit that writes notes with its version.
 const FIRST_WITH_NOTES: u32 = 120;
 
 impl CubinHeader {
@@ -57,7 +57,8 @@ impl CubinHeader {
     }
 }
 
-/// Whether a number can be a version times ten. Files of other writers have 1, the version of ELF.
+/// Whether a number can be a version times ten. Files from other tools contain 1, the version of
+/// ELF.
 fn is_version(toolkit: &u32) -> bool {
     (10..1000).contains(toolkit)
 }

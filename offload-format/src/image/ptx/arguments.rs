@@ -4,7 +4,7 @@ use super::tokens::Tokens;
 use crate::image::Argument;
 use crate::{Error, ErrorKind, Result};
 
-/// Parses a constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may follow.
+/// Parses a PTX constant: decimal, `0x`, `0b`, or octal with a leading `0`; `U` may follow.
 pub(super) fn number(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?;
     let text = text.strip_suffix('U').unwrap_or(text);
@@ -71,7 +71,7 @@ impl<'data> PtxArguments<'data> {
             match tokens.next()?.1 {
                 b")" if kind.is_none() => return Some(Parameter::End),
                 b")" => {
-                    // Leaves the parenthesis in place, so that the next call returns
+                    // Do not consume the parenthesis, so that the next call returns
                     // `Parameter::End`.
                     *tokens = before;
                     break;
@@ -115,7 +115,7 @@ impl<'data> PtxArguments<'data> {
 
 enum Parameter<'data> {
     End,
-    /// A reference to a texture, sampler or surface, which takes no room.
+    /// A reference to a texture, sampler or surface, which needs no space.
     Reference,
     Value {
         size: u64,

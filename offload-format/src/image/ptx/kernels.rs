@@ -2,11 +2,11 @@
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
 //! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: a parameter is at the next
-//! multiple of its alignment. The alignment is the size of the parameter's type, or the number
-//! after `.align` if that is greater. The rule applies to the address, not to the offset: the
-//! address of the first parameter is not a multiple of every alignment. A parameter is a value or
-//! an array of one dimension, and never a vector. A texture, sampler or surface reference takes no
-//! room and has the alignment 4.
+//! multiple of its alignment, which is the size of its type, or the number after `.align` if that
+//! is greater. The rule applies to the address, not to the offset, and the address of the first
+//! parameter is not a multiple of every alignment. A parameter is a value or a one-dimensional
+//! array, never a vector. A texture, sampler or surface reference needs no space and has the
+//! alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -22,7 +22,7 @@ use crate::image::kernels::{Arguments, Source};
 use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
-/// The kernels in the text that has not been read yet.
+/// The kernels in the remaining text.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct PtxKernels<'data> {
     tokens: Tokens<'data>,
@@ -90,7 +90,7 @@ fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> 
     }
 }
 
-/// Reads one to three numbers with commas between them; missing ones are 1.
+/// Reads one to three numbers separated by commas; missing ones are 1.
 fn dimensions(tokens: &mut Tokens<'_>) -> Option<[u64; 3]> {
     let mut dimensions = [1; 3];
     for (index, size) in dimensions.iter_mut().enumerate() {

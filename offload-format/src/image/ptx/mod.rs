@@ -23,7 +23,7 @@ use tokens::Tokens;
 pub struct PtxHeader {
     /// The PTX ISA version.
     pub version: PtxVersion,
-    /// Where the number of the version begins, and where it ends.
+    /// The start and the end of the version's number.
     version_at: (usize, usize),
     /// The architecture that the text is for: `compute_90` for `.target sm_90`.
     pub arch: NvidiaArch,
@@ -59,13 +59,13 @@ impl PtxHeader {
         Ok(Self { version: PtxVersion { major, minor }, version_at, arch })
     }
 
-    /// Returns the place of the version's number in the text: the offsets of `8.0`.
+    /// Returns the range of the version's number in the text: the offsets of `8.0`.
     pub fn version_range(&self) -> Range<usize> {
         let (start, end) = self.version_at;
         start..end
     }
 
-    /// Returns the code of the image. The text counts more than the image's names.
+    /// Returns the code of the image. The text has precedence over the image's names.
     pub(super) fn code(&self) -> ImageCode<'static> {
         ImageCode::Ptx { arch: self.arch, version: Some(self.version) }
     }

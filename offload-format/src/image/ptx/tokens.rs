@@ -13,12 +13,12 @@ impl<'data> Tokens<'data> {
         Self { data, at: 0 }
     }
 
-    /// Returns the place where the search for the next token begins.
+    /// Returns the offset where the search for the next token starts.
     pub(super) fn at(&self) -> u64 {
         self.at as u64
     }
 
-    /// Skips the next token if it is `token`; returns whether it was.
+    /// Skips the next token if it is `token`, and returns whether it was.
     pub(super) fn skip(&mut self, token: &[u8]) -> bool {
         let mut next = *self;
         let found = next.next().is_some_and(|(_, found)| found == token);

@@ -1,9 +1,9 @@
-//! The oldest version of PTX that has all that a text uses.
+//! The oldest PTX version that supports everything that a text uses.
 //!
-//! A compiler writes its own version into `.version`, and drivers refuse a version that is newer
-//! than theirs. The instructions of most kernels are much older. `table.rs` lists what is known
-//! with the version that introduced it. A text with anything else has no known oldest version: a
-//! new modifier may look like an old one, so nothing is assumed.
+//! A compiler writes its own version into `.version`, and drivers refuse versions that are newer
+//! than theirs, but the instructions of most kernels are much older. `table.rs` lists known words
+//! with the versions that introduced them. If a text has any other word, its oldest version is
+//! unknown: nothing is assumed, since a new modifier may look like an old one.
 //!
 //! The text is read once, word by word. The statements of PTX are simple: a directive, or an
 //! instruction with its modifiers and operands, up to a semicolon.
@@ -19,9 +19,9 @@ use core::fmt;
 #[doc(hidden)]
 pub use table::{GROUPS, INSTRUCTIONS, Instruction};
 
-/// Returns the oldest PTX ISA version that has all instructions, modifiers, directives and special
-/// registers of a text, and its target. Version 7.8 (CUDA 11.8) stands for all older ones. The text
-/// ends at the first NUL, if there is one.
+/// Returns the oldest PTX ISA version that supports a text's target and all of its instructions,
+/// modifiers, directives and special registers. Version 7.8 (CUDA 11.8) represents all older ones.
+/// The text ends at the first NUL, if there is one.
 ///
 /// Returns an error for the first word that is not in the table.
 ///
@@ -49,7 +49,7 @@ pub fn oldest_ptx_version(text: &[u8]) -> Result<PtxVersion, UnknownPtx<'_>> {
     Ok(reader.version)
 }
 
-/// A word of PTX that is not in the table of [`oldest_ptx_version`].
+/// A word that is not in the table of [`oldest_ptx_version`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownPtx<'data> {
     word: &'data [u8],
@@ -76,15 +76,15 @@ type Token<'data> = (usize, &'data [u8]);
 struct Reader<'data> {
     text: &'data [u8],
     tokens: Tokens<'data>,
-    /// The oldest version that has everything up to here.
+    /// The oldest version that supports everything read so far.
     version: PtxVersion,
     registers: Registers<'data>,
 }
 
-/// Registers that `.reg` declares with a name like those of special registers.
+/// Registers from `.reg` whose names look like those of special registers.
 #[derive(Default)]
 struct Registers<'data> {
-    /// The names, and whether numbers follow them: `%r<5>` stands for `%r0` to `%r4`.
+    /// The names, and whether numbers follow them: `%r<5>` declares `%r0` to `%r4`.
     names: [(&'data [u8], bool); 32],
     count: usize,
 }
@@ -109,13 +109,13 @@ impl<'data> Registers<'data> {
 }
 
 impl<'data> Reader<'data> {
-    /// Reads a statement, or a part of one. Returns whether the text goes on.
+    /// Reads a statement, or a part of one. Returns whether the text continues.
     fn statement(&mut self) -> Result<bool, UnknownPtx<'data>> {
         let Some((at, word)) = self.tokens.next() else { return Ok(false) };
         let result = match word {
             [b'{' | b'}' | b';'] => Some(()),
             [b'.', directive @ ..] => self.directive(directive),
-            // The guard of an instruction, which follows: `@!%p1 bra done;`.
+            // The guard before an instruction: `@!%p1 bra done;`.
             [b'@'] => {
                 self.skip(b"!");
                 self.tokens.next().and_then(|(_, predicate)| self.operand(predicate))
@@ -134,7 +134,7 @@ impl<'data> Reader<'data> {
         word[0].is_ascii_digit().then_some(())
     }
 
-    /// Skips the next token if it is this one; returns whether it was.
+    /// Skips the next token if it is this one, and returns whether it was.
     fn skip(&mut self, token: &[u8]) -> bool {
         let tokens = &mut self.tokens;
         tokens.skip(token)
@@ -145,7 +145,7 @@ impl<'data> Reader<'data> {
         self.skip(token).then_some(())
     }
 
-    /// Reads what follows the name of a directive. Returns `None` if the table lacks some of it.
+    /// Reads the rest of a directive after its name. Returns `None` if the table lacks any of it.
     fn directive(&mut self, name: &'data [u8]) -> Option<()> {
         is_one_of(name, table::DIRECTIVES).then_some(())?;
         match name {
@@ -177,7 +177,7 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Reads `.loc 1 5 3`, and where the line was inlined.
+    /// Reads `.loc 1 5 3`, with the location where the line was inlined.
     fn location(&mut self) -> Option<()> {
         for _ in 0..3 {
             self.number()?;
@@ -248,8 +248,8 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Looks at a kernel's arguments, before they are read as a declaration: newer versions allow
-    /// more bytes.
+    /// Checks the size of a kernel's arguments, which is larger in newer versions, before they are
+    /// read as a declaration.
     fn arguments(&mut self) -> Option<()> {
         let tokens = &mut self.tokens.clone();
         tokens.next()?;
@@ -323,7 +323,7 @@ impl<'data> Reader<'data> {
                 self.version = self.version.max(*version);
                 Some(())
             }
-            // Newer versions allow `_` where a vector's part is not needed.
+            // Newer versions allow `_` for an unneeded part of a vector.
             b"_" => None,
             _ => (word[0] == b'%' || is_name(word) || word[0].is_ascii_digit()).then_some(()),
         }
@@ -338,7 +338,8 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
     words.iter().any(|known| known.as_bytes() == word)
 }
 
-/// Returns the version that introduced an instruction with these modifiers and as many operands.
+/// Returns the version that introduced an instruction with these modifiers and this number of
+/// operands.
 fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxVersion> {
     let first = INSTRUCTIONS.partition_point(|row| row.0.as_bytes() < name);
     let mut oldest = None;
@@ -354,11 +355,11 @@ fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxV
     oldest
 }
 
-/// Whether a row has these modifiers: `.rn.f32`. The first word of each group that fits is taken,
-/// since no row has the same word in two groups one of which may be missing.
+/// Whether a row has these modifiers: `.rn.f32`. A word matches the first group that contains it:
+/// no row has the same word in two groups of which one is optional.
 fn has_modifiers(row: &Instruction, modifiers: &[u8]) -> bool {
     let mut words = modifiers.split(|&byte| byte == b'.');
-    // Before the first period, there is nothing.
+    // The text before the first period is empty.
     words.next();
     let mut word = words.next();
     for group in row.2.split_ascii_whitespace() {

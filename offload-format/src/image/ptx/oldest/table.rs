@@ -7,8 +7,8 @@
 
 use crate::target::PtxVersion;
 
-/// The oldest version that is tried. It also stands for all older ones: its assembler, ptxas 11.8,
-/// is the oldest one that can be had.
+/// The oldest version in the table, which represents all older ones: its assembler, ptxas 11.8, is
+/// the oldest available.
 pub(super) const OLDEST: PtxVersion = V78;
 
 const V78: PtxVersion = PtxVersion::new(7, 8);
@@ -17,7 +17,7 @@ const V81: PtxVersion = PtxVersion::new(8, 1);
 const V84: PtxVersion = PtxVersion::new(8, 4);
 const V86: PtxVersion = PtxVersion::new(8, 6);
 
-/// The version from which on a kernel may have more than [`ARGUMENTS`] bytes of arguments.
+/// The first version in which a kernel may have more than [`ARGUMENTS`] bytes of arguments.
 pub(super) const MORE_ARGUMENTS: PtxVersion = V81;
 
 /// The bytes of arguments that every version allows.
@@ -26,16 +26,17 @@ pub(super) const ARGUMENTS: u64 = 4096;
 /// Instructions with equal versions, modifiers and operands: the name, the version, the modifiers,
 /// the operands. Rows are sorted by name.
 ///
-/// Modifiers are groups with spaces between them. A group is one of the words between `|`; `?`
-/// before it marks a group that may be missing. Names in capitals are groups of [`GROUPS`].
+/// Modifiers are groups separated by spaces. A group matches one of the words separated by `|`; a
+/// `?` before it marks an optional group. Names in capitals are groups from [`GROUPS`].
 ///
-/// The operands have a word for each of them. The reader only counts them; the test writes them:
+/// There is a word for each operand. The reader only counts the words, but the test writes operands
+/// from them:
 ///
 /// | word | operand |
 /// |---|---|
-/// | `t`, `T`, `w` | a register of the last modifier's type, the last but one's, or twice the last's size |
+/// | `t`, `T`, `w` | a register of the type of the last modifier, of the second to last, or of twice the size of the last |
 /// | `h`, `r`, `d`, `f`, `e`, `p` | a register of 16, 32 or 64 bits, a float, a double, a predicate |
-/// | `v` | `t`, or a vector of it if a modifier is `v2` or `v4` |
+/// | `v` | `t`, or a vector of `t` if a modifier is `v2` or `v4` |
 /// | `4r` | a vector of four `r` |
 /// | `q` | two predicates, `p\|q` |
 /// | `a`, `S`, `G` | an address: in the space of a modifier, in shared memory, in global memory |
@@ -53,7 +54,7 @@ pub struct Instruction(
     pub &'static str,
 );
 
-/// Groups of modifiers that several rows have.
+/// Groups of modifiers that several rows share.
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &str)] = &[
     ("ALLINT", "u8|u16|u32|u64|s8|s16|s32|s64"),
@@ -74,7 +75,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("VALUE", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
 ];
 
-/// The instructions that are known.
+/// The known instructions.
 #[rustfmt::skip]
 pub const INSTRUCTIONS: &[Instruction] = &[
     Instruction("abs", V78, "s16|s32|s64", "t t"),
@@ -381,7 +382,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     Instruction("xor", V78, "pred|b16|b32|b64", "t t t"),
 ];
 
-/// The words of directives and types, with a period before each in the text. All of them are in
+/// The words of directives and types, which follow a period in the text. All of them exist in
 /// [`OLDEST`].
 #[rustfmt::skip]
 pub(super) const DIRECTIVES: &[&str] = &[
