@@ -1,27 +1,27 @@
-//! Rules for whether an entry serves a request.
+//! Rules that decide whether a bundle entry fits a request.
 
 use super::EntryId;
 use crate::target::{FeatureState, TargetId};
 use core::fmt;
 
-/// The result of [`EntryId::provides_for`]: whether the code object of a bundle entry serves a
-/// request, and why. The cases are those of `clang-offload-bundler`.
+/// The result of [`EntryId::provides_for`]: whether a bundle entry's code object fits a request,
+/// and why. The cases are those of `clang-offload-bundler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.
     Exact,
     /// Yes: the same processor, and the request has each feature of the entry, with the same sign.
     Compatible,
-    /// No: the offload kinds or the triples do not go together.
+    /// No: the offload kinds or the triples are incompatible.
     KindOrTriple,
     /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its
     /// processor lacks.
     Processor,
     /// No: the entry names more features than the request.
     MoreFeatures,
-    /// No: the entry names a feature that the request leaves open.
+    /// No: the entry names a feature that the request does not specify.
     OpenFeature,
-    /// No: the entry names a feature with the other sign.
+    /// No: the entry names a feature with the opposite sign.
     OtherSign,
 }
 
@@ -51,12 +51,12 @@ impl fmt::Display for Compatibility {
 }
 
 impl EntryId<'_> {
-    /// Returns whether and why the code object of this entry serves `requested`, by LLVM 22's rules
-    /// for unbundling. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, but
-    /// code for `gfx90a:xnack+` does not serve `gfx90a`. A generic target serves its own name only.
+    /// Returns whether and why this entry's code object fits `requested`, by LLVM 22's rules for
+    /// unbundling. The relation is not symmetric: code for `gfx90a` fits `gfx90a:xnack+`, but code
+    /// for `gfx90a:xnack+` does not fit `gfx90a`. A generic target fits only its own name.
     ///
-    /// `hip_openmp_compatible` (the option of that name of `clang-offload-bundler`) lets HIP's code
-    /// objects serve OpenMP, and the reverse.
+    /// `hip_openmp_compatible` (as the option of `clang-offload-bundler`) makes code objects for
+    /// HIP fit OpenMP, and vice versa.
     #[inline]
     pub fn provides_for(
         &self,
@@ -101,7 +101,7 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
         || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
 }
 
-/// Returns the target ID, if its processor can have the features that it names. Only AMD's GPUs
+/// Returns the target ID, if its processor supports the features that it names. Only AMD's GPUs
 /// have features.
 #[inline]
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
         }
-        // Files may contain an old spelling: the entry is equal to one in the new spelling.
+        // An entry in an old spelling is equal to one in the new spelling.
         for (old, new) in [
             ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android"),
             ("host-x86_64-pc-win32-", "host-x86_64-pc-windows-msvc"),
@@ -176,8 +176,7 @@ mod tests {
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
         }
-        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), and HIP writes triples
-        // without (`amdgcn`).
+        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), HIP without (`amdgcn`).
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),

@@ -1,4 +1,4 @@
-//! Targets that may be together in one bundle.
+//! Rules for targets in the same bundle.
 
 use super::{EntryId, WriteError};
 use crate::target::TargetId;
@@ -7,11 +7,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The IDs of the entries of a new bundle: each is checked alone and against the earlier ones.
+/// The entry IDs of a new bundle, each checked alone and against the earlier ones.
 ///
-/// Entries for one processor, of the same offload kind and target triple, must name the same
-/// features. If one names a feature and another does not, some device fits both. A bundle can have
-/// an ID once, in any spelling.
+/// Entries with the same processor, offload kind and target triple must name the same features;
+/// otherwise some device would fit several of them. A bundle can have each ID only once, in any
+/// spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
     /// All IDs in order, in canonical form including their features.
@@ -25,9 +25,9 @@ type Processors = Vec<(String, String, String)>;
 impl Composition {
     /// Adds an ID, and returns its canonical form.
     ///
-    /// Returns an error if the ID or its target ID is malformed, or if today's LLVM and HIP do not
-    /// read the offload kind. Also returns an error if the bundle has the ID already, or if an
-    /// earlier ID for the same processor names other features.
+    /// Returns an error if the ID or its target ID is malformed, if current LLVM and HIP do not
+    /// read the offload kind, if the bundle already has the ID, or if an earlier ID for the same
+    /// processor names different features.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -52,10 +52,10 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns two bundle entry IDs, as spelled, that may not be in one bundle: they name different
-    /// features for one processor. If several pairs conflict, returns the pair whose second ID
-    /// comes first in alphabetic order. Unknown offload kinds, duplicate IDs and malformed IDs are
-    /// skipped: the function is also for bundles that other tools have written.
+    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, since they
+    /// name different features for the same processor. If several pairs conflict, returns the pair
+    /// whose second ID comes first in alphabetical order. Skips unknown offload kinds, duplicate
+    /// IDs and malformed IDs, since other tools may have written the bundle.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -64,8 +64,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have any number of IDs, so not all pairs are compared: after one sort, the IDs
-        // for one processor are adjacent.
+        // Files may have any number of IDs, so do not compare all pairs: after a sort, the IDs for
+        // the same processor are adjacent.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -76,15 +76,14 @@ impl Composition {
         Some((first.to_owned(), other.to_owned()))
     }
 
-    /// Returns the first two target IDs, in alphabetic order, that may not be in one bundle. They
-    /// are for one AMD processor and name different features. Offload kinds and triples of their
-    /// entries do not matter, as in `-check-input-archive` of LLVM's main branch.
-    /// [`Composition::find_conflict`] compares only entries of one kind and triple.
+    /// Returns the first two target IDs, in alphabetical order, that name different features for
+    /// the same AMD processor. Unlike [`Composition::find_conflict`], ignores the entries' offload
+    /// kinds and triples, as `-check-input-archive` does in LLVM's main branch.
     pub fn find_conflict_across_kinds<'a>(
         ids: impl IntoIterator<Item = &'a str>,
     ) -> Option<(String, String)> {
         let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
-        // Gives all IDs one kind and triple, so that only their target IDs are compared.
+        // Give all IDs the same kind and triple, so that only their target IDs are compared.
         let targets: Vec<String> = ids
             .into_iter()
             .filter_map(of_amd)
@@ -98,8 +97,8 @@ impl Composition {
     }
 }
 
-/// Returns the kind, triple and processor of an entry, and its features in order. Returns `None` if
-/// the entry has no well-formed target ID.
+/// Returns the kind, triple and processor of an entry, and its sorted features; `None` without a
+/// well-formed target ID.
 fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     let target = id.target_id()?;
     let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
@@ -108,7 +107,7 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     Some((processor, features.join(":")))
 }
 
-/// Returns the spelling of the first entry for the processor of `id`, if that entry names other
+/// Returns the spelling of the first entry for the processor of `id`, if that entry names different
 /// features. If the processor is new, records its features and `spelling`, the canonical form of
 /// `id`, and returns `None`.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // These IDs do not conflict: they differ in kind, triple or processor, or they are
+        // These IDs do not conflict, since they differ in kind, triple or processor, or are
         // malformed.
         let fine = [
             GFX906,
@@ -169,7 +168,7 @@ mod tests {
             "",
         ];
         assert_eq!(find(&fine), None);
-        // Without their kinds and triples, some of these IDs are for one processor and conflict.
+        // Without kinds and triples, some of these IDs conflict.
         let across = Composition::find_conflict_across_kinds(fine);
         assert_eq!(across, Some(("gfx906".into(), "gfx906:xnack+".into())));
         let apart = [

@@ -7,8 +7,8 @@ use core::fmt;
 /// A bundle entry ID, split into its parts.
 ///
 /// [`EntryId::parse`] reads two spellings. LLVM 21 and later write the triple's fourth field
-/// (`hip-amdgcn-amd-amdhsa--gfx906`). Older compilers left it out (`hip-amdgcn-amd-amdhsa-gfx906`,
-/// `host-x86_64-unknown-linux`). [`fmt::Display`] gives the canonical form, which is LLVM 22's.
+/// (`hip-amdgcn-amd-amdhsa--gfx906`); older compilers omit it (`hip-amdgcn-amd-amdhsa-gfx906`,
+/// `host-x86_64-unknown-linux`). [`fmt::Display`] writes the canonical form, which is LLVM 22's.
 ///
 /// ```
 /// use offload_format::bundle::EntryId;
@@ -32,13 +32,13 @@ const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<e
 impl<'a> EntryId<'a> {
     /// Splits an ID in any spelling, including those of old files.
     ///
-    /// Returns an error if it has no offload kind or fewer than three triple fields. An unknown
+    /// Returns an error if the ID has no offload kind or fewer than three triple fields. An unknown
     /// kind, triple or target ID is not an error.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Finds the parts without building an error, which would contain a copy of the text.
+    /// Splits an ID without building an error, which would contain a copy of the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -69,8 +69,8 @@ impl<'a> EntryId<'a> {
             // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // If the environment is missing, LLVM 22 mistakes the processor for the environment. It
-            // then adds the dash that comes before a target ID, although no target ID follows.
+            // If the environment is missing, LLVM 22 mistakes the processor for the environment,
+            // and then adds the dash before a target ID, although none follows.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -113,7 +113,7 @@ impl<'a> EntryId<'a> {
         self.kind == "sycl"
     }
 
-    /// Returns the target that DPC++ writes in programs in place of an ID: `spir64` for
+    /// Returns the target that DPC++ writes in programs instead of an ID: `spir64` for
     /// `sycl-spir64`, without a vendor and a system.
     #[inline]
     pub fn sycl_target(text: &'a str) -> Option<&'a str> {
@@ -148,7 +148,7 @@ impl fmt::Display for EntryId<'_> {
     }
 }
 
-/// Two spellings of one ID are equal; features in another order are another ID.
+/// Two spellings of the same ID are equal, but the order of features matters.
 impl PartialEq for EntryId<'_> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -162,8 +162,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// The expected forms are the output of LLVM 22.1.8 for each spelling. The second group is the
-    /// exception: for these spellings, LLVM's output lacks a name that this crate keeps.
+    /// The expected forms are the output of LLVM 22.1.8, except in the second group, where LLVM's
+    /// output lacks a name that this crate keeps.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

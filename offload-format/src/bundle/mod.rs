@@ -1,4 +1,4 @@
-//! The offload bundle: code objects for several targets in one file, each under a bundle entry ID.
+//! The offload bundle: code objects for several targets in one file, each with a bundle entry ID.
 //!
 //! Binary form, all integers little-endian (LLVM's ClangOffloadBundler page; bytes checked against
 //! LLVM 22.1.8):
@@ -36,18 +36,18 @@ use crate::section::{self, DeviceSection};
 /// The first bytes of a binary bundle.
 pub const MAGIC: &[u8; 24] = section::BUNDLE_MAGIC;
 
-/// The entry ID that clang gives the empty host entry of every HIP bundle, whatever the host is.
+/// The ID that clang gives the empty host entry of every HIP bundle, on any host.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 
-/// The start of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes
+/// The prefix of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes
 /// with the start of each entry's ID.
 pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 
-/// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
+/// The alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// The number of bytes, from the start of a bundle, that HIP's runtime passes to its reader. The
-/// entry table must be inside these bytes.
+/// The number of bytes at the start of a bundle that HIP's runtime passes to its reader. The entry
+/// table must be inside them.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;

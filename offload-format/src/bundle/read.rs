@@ -14,8 +14,8 @@ pub struct Bundle<'data> {
 }
 
 impl<'data> Bundle<'data> {
-    /// Checks the magic and the whole entry table, and borrows from `data`, which may continue
-    /// after the bundle.
+    /// Checks the magic and the whole entry table of the bundle at the start of `data`, which may
+    /// continue after it, and borrows from it.
     ///
     /// Returns an error if [`EntryTable::parse`] returns one, or if a code object is outside
     /// `data`.
@@ -31,18 +31,17 @@ impl<'data> Bundle<'data> {
         self.table.entries().filter_map(move |entry| entry_in(data, &entry).ok())
     }
 
-    /// Returns the code object for a HIP device. The result is the first one, in file order, of
-    /// kind `hip`, `hipv4` or `hcc` that runs on the device ([`TargetId::provides_for`]). `device`
-    /// is the target ID that the runtime reports for the device, with all its features
-    /// (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device: the first in file order of the kind `hip`, `hipv4`
+    /// or `hcc` that runs on the device ([`TargetId::provides_for`]). `device` is the target ID
+    /// that the runtime reports, with all features (`gfx90a:sramecc+:xnack-`).
     ///
     /// To find an image for a generic target, call this method again with that target as the
-    /// device: [`select`](crate::select()) has the rules for generic targets.
+    /// device. [`select`](crate::select()) has the rules for generic targets.
     #[inline]
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // HIP's compilers write IDs with this prefix, so the rest is the target ID and no
-            // parsing is needed.
+            // HIP's compilers write IDs with this prefix, after which the rest is the target ID, so
+            // no parsing is needed.
             let target = match entry.id_str.strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str) {
@@ -61,8 +60,8 @@ impl<'data> Bundle<'data> {
         self.table
     }
 
-    /// Returns the size in bytes of the bundle: the end of its last code object, or of the table if
-    /// that is later.
+    /// Returns the size of the bundle in bytes: the end of its last code object or of the table,
+    /// whichever is later.
     pub fn size(&self) -> u64 {
         self.table.bundle_size()
     }
@@ -81,8 +80,8 @@ fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry
     Ok(Entry { id_str: id, offset, code_object })
 }
 
-/// One bundle entry: an ID and a code object. Binary bundles, bundles in text and bundles in
-/// objects have such entries.
+/// A bundle entry: an ID and a code object. Binary bundles, text bundles and object bundles have
+/// such entries.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Entry<'data> {
@@ -91,15 +90,15 @@ pub struct Entry<'data> {
     /// The offset in bytes of the code object from the start of the bundle, or of the
     /// object that contains the bundle.
     pub offset: u64,
-    /// The code object; empty for the host entry of a HIP bundle. A bundle in text may have
-    /// other payloads: device code as text, without the line end that belongs to the END line.
+    /// The code object; empty for the host entry of a HIP bundle. In a text bundle, the payload may
+    /// be device code as text, without the line end that belongs to the END line.
     pub code_object: &'data [u8],
 }
 
 impl<'data> Entry<'data> {
     /// Returns the bundle entry ID, split into its parts.
     ///
-    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
+    /// Returns an error if the ID is malformed; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         EntryId::parse(self.id_str)
     }

@@ -5,8 +5,8 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// The entry table of a binary bundle, checked. The code objects may be missing: the first bytes
-/// are enough, while the rest of the bundle is decompressed or downloaded.
+/// A checked entry table of a binary bundle. The code objects may be missing, so the first bytes of
+/// a bundle are enough, before the rest is decompressed or downloaded.
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -17,9 +17,8 @@ pub struct EntryTable<'data> {
 impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from it.
     ///
-    /// Returns an error if `data` does not start with the magic, if the table ends early, or if an
-    /// ID is not UTF-8. Also returns an error if an entry's code object starts at the bundle's
-    /// start.
+    /// Returns an error if `data` does not start with the magic, if the table is truncated, if an
+    /// ID is not UTF-8, or if an entry's code object starts at the bundle's start.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
@@ -55,7 +54,7 @@ impl<'data> EntryTable<'data> {
         })
     }
 
-    /// Returns the size in bytes of the magic, the count and the table.
+    /// Returns the size in bytes of the magic, the count and the table together.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -75,7 +74,7 @@ impl fmt::Debug for EntryTable<'_> {
     }
 }
 
-/// Reads the entry at `at`; returns it and the offset of the next one.
+/// Reads the entry at `at`, and returns it with the offset of the next entry.
 fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
     let reader = Reader::new(data);
     let offset = reader.u64(at, "code object offset")?;
@@ -105,7 +104,7 @@ pub struct TableEntry<'data> {
     pub offset: u64,
     /// The size in bytes of the code object.
     pub size: u64,
-    /// The offset of the table's field that contains the code object's offset, for error messages.
+    /// The offset of the field with the code object's offset, for errors.
     pub(crate) field: u64,
 }
 

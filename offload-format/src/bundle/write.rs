@@ -1,4 +1,4 @@
-//! Writing a binary bundle.
+//! Writes binary bundles.
 
 use super::{
     Composition, ENTRY_FIXED_SIZE, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC,
@@ -11,8 +11,8 @@ use core::fmt;
 
 /// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs only the sizes of the code objects; the caller gives their bytes to the
-/// [`Layout`], from memory or from files.
+/// The builder needs only the sizes of the code objects; the [`Layout`] needs their bytes, from
+/// memory or from files.
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -24,13 +24,13 @@ pub struct BundleBuilder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The bundle entry ID, or the target ID in it, does not follow the grammar.
+    /// The bundle entry ID, or the target ID in it, is malformed.
     Id(ParseError),
     /// A bundle cannot have this offload kind.
     Kind(String),
-    /// The bundle has an entry of this canonical ID already.
+    /// The bundle already has an entry with this canonical ID.
     Duplicate(String),
-    /// Some device would fit both entries, so they may not be in one bundle.
+    /// Both entries would fit the same device, so they must not be in the same bundle.
     Conflict(String, String),
 }
 
@@ -75,9 +75,9 @@ impl BundleBuilder {
         self
     }
 
-    /// Adds an entry whose code object has `size` bytes; entries keep the order of the calls. The
-    /// ID is written in its canonical form; the target ID in it stays as spelled, as LLVM's tool
-    /// leaves it.
+    /// Adds an entry whose code object has `size` bytes. Entries keep the order of the calls. The
+    /// ID is written in canonical form, except for its target ID, which LLVM's tool does not
+    /// change.
     ///
     /// Returns an error if [`Composition::add`] refuses the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {

@@ -1,4 +1,4 @@
-//! The symbols of a member for an archive's symbol table.
+//! Finds a member's symbols for an archive's symbol table.
 
 use crate::image::Bitcode;
 use crate::{Error, ErrorKind, Result};
@@ -18,13 +18,13 @@ use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
 /// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in LLVM's
-/// order. The member defines these symbols, and other objects can refer to them. They are from the
-/// symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode.
-/// Returns `None` if the member is none of these, and an empty list if it is one without symbols;
+/// order: the defined symbols to which other objects can refer, from the symbol table of an ELF,
+/// COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. Returns an empty list for
+/// such a file without symbols, and `None` for any other file;
 /// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
 ///
-/// Malformed bitcode, and bitcode whose symbol table has an unknown version, also return `None`:
-/// LLVM adds such a member with a warning.
+/// Also returns `None` for malformed bitcode, and if the bitcode's symbol table has an unknown
+/// version: LLVM adds such a member with a warning.
 ///
 /// Returns an error if an object file's symbol table is malformed, or if all names together are
 /// longer than 64 times the file.
@@ -47,12 +47,12 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
 }
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// text, so copies of them could need much more memory than a small file.
+/// text, so copies of them could need much more memory than the file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
     names: Vec<&'data [u8]>,
-    /// The number of bytes that the names still to come may have together.
+    /// The total number of bytes that further names may have.
     budget: usize,
 }
 
@@ -84,14 +84,13 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     let table = Coff::parse(data, &mut 0).ok()?.symbols(data).ok()?;
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
-            // A symbol that is in no section but has a value is a common symbol; the value is its
+            // A symbol with a value but without a section is a common symbol, and the value is its
             // size.
             IMAGE_SYM_CLASS_EXTERNAL => {
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0
             }
             IMAGE_SYM_CLASS_WEAK_EXTERNAL if symbol.number_of_aux_symbols() == 0 => true,
-            // Only an alias of another symbol is a definition; other symbols of this class are only
-            // weak references.
+            // Only aliases are definitions; other symbols of this class are weak references.
             IMAGE_SYM_CLASS_WEAK_EXTERNAL => {
                 let record = table.aux_weak_external(index).ok()?;
                 record.weak_search_type.get(LittleEndian) == IMAGE_WEAK_EXTERN_SEARCH_ALIAS

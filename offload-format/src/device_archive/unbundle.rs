@@ -1,4 +1,4 @@
-//! Taking device-specific archives from a heterogeneous one.
+//! Extracts device-specific archives from a heterogeneous one.
 
 use super::member_symbols;
 use crate::archive::{ArchiveBuilder, WriteError};
@@ -14,11 +14,11 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
-    /// Whether a HIP code object may be used for an OpenMP target, and the reverse.
+    /// Whether a HIP code object may be used for an OpenMP target, and vice versa.
     pub hip_openmp_compatible: bool,
-    /// The maximum number of bytes that may be allocated. It applies to each decompressed member,
-    /// and separately to everything that is kept. The members' names are kept. Code objects are
-    /// kept if they cannot be borrowed, because they were compressed or are host objects.
+    /// The maximum number of bytes to allocate. It applies to each decompressed member, and
+    /// separately to everything that is kept: the members' names, and code objects that cannot be
+    /// borrowed, because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -29,19 +29,19 @@ impl Default for UnbundleOptions {
     }
 }
 
-/// Takes the code objects for each requested target from the members, as `clang-offload-bundler
-/// -type=a -unbundle` does. Each archive gets all code objects that serve its target
-/// ([`EntryId::provides_for`]), in the order of the members and of the entries in them. The
-/// archives are in the order of `requested`; an archive without members means that no code object
-/// serves its target.
+/// Extracts the code objects for each requested target from the members, as `clang-offload-bundler
+/// -type=a -unbundle` does. Each archive gets all code objects that fit its target
+/// ([`EntryId::provides_for`]), in the order of the members and of their entries. The archives are
+/// in the order of `requested`. An archive without members means that no code object fits its
+/// target.
 ///
-/// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and
+/// `members` are the names and bytes of the heterogeneous archive's members: [`Member::name`] and
 /// [`Member::data`], or the contents of a thin archive's files. Members without a bundle are
 /// skipped.
 ///
-/// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if
-/// more would have to be allocated than the options allow. The error contains the number of the
-/// member, and its offset counts from the start of the decompressed member.
+/// Returns an error if a bundle or an entry's ID is malformed, or if more would have to be
+/// allocated than the options allow. The error contains the number of the member, and its offset
+/// counts from the start of the decompressed member.
 ///
 /// ```
 /// use offload_format::archive::Archive;
@@ -76,7 +76,7 @@ struct Taken<'data, 'a> {
     requested: &'a [EntryId<'a>],
     options: &'a UnbundleOptions,
     archives: Vec<DeviceArchive<'data>>,
-    /// The number of bytes that may still be allocated for names and code objects.
+    /// The remaining number of bytes to allocate for names and code objects.
     left: u64,
 }
 
@@ -98,8 +98,8 @@ impl<'data> Taken<'data, '_> {
         data: &'a [u8],
         keep: impl Fn(&'a [u8]) -> Cow<'data, [u8]>,
     ) -> Result<()> {
-        // The host object without its bundle. It is computed once for all host entries, and only if
-        // one is requested.
+        // The host object without its bundle, computed at most once, and only if a host entry is
+        // requested.
         let mut host = None;
         let mut take = |id: &'a str, code_object: &'a [u8], is_host: bool| -> Result<()> {
             let parsed = EntryId::parse(id)
@@ -146,8 +146,8 @@ impl<'data> Taken<'data, '_> {
     }
 }
 
-/// Returns a code object's name in the archive for its target. `member` is the name of the member
-/// that contained it, `id` its bundle entry ID, and `target` the target ID.
+/// Returns a code object's name in the archive for its target. `member` is the name of its member,
+/// `id` the bundle entry ID, and `target` the target ID.
 fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
     let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
     let dot = file_name
@@ -175,7 +175,7 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
     }
 }
 
-/// The archive of the code objects for one target; [`unbundle`] makes it.
+/// The archive of the code objects for one target, from [`unbundle`].
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,
@@ -196,7 +196,7 @@ impl DeviceArchive<'_> {
     /// Payload numbers are member numbers, from 0.
     ///
     /// Returns an error if a code object's symbol table is malformed, or if the archive format
-    /// cannot hold a name or a size. The error has the number of the member in this archive.
+    /// cannot store a name or a size. The error contains the number of the member in this archive.
     pub fn layout(&self) -> Result<Layout> {
         let mut builder = ArchiveBuilder::new();
         for (index, (name, bytes)) in (0..).zip(self.members()) {
@@ -212,10 +212,9 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// Returns the archive as bytes. To know their number in advance, call
-    /// [`DeviceArchive::layout`].
+    /// Returns the archive as bytes. [`DeviceArchive::layout`] returns their number in advance.
     ///
-    /// Returns an error as [`DeviceArchive::layout`] does.
+    /// Returns an error in the same cases as [`DeviceArchive::layout`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         let payloads: Vec<&[u8]> = self.members().map(|(_, bytes)| bytes).collect();
         Ok(self.layout()?.to_vec(&payloads))

@@ -5,7 +5,7 @@
 //! | 20 | file header |
 //! | 40 | section header |
 //! | | the section: the payload |
-//! | 3 × 18 | symbol table: the section's symbol, what it says of the section, the symbol that covers it |
+//! | 3 × 18 | symbol table: the section's symbol, its auxiliary record, the symbol that covers the section |
 //! | | string table: its size, the section's name, the symbol's |
 //!
 //! Microsoft's "PE Format" describes these structures; LLVM 22.1.8 reads and links the object.
@@ -42,8 +42,7 @@ const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 /// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
 /// be below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
-    // The string table starts with its size in four bytes; zeros hold the place until the size is
-    // known.
+    // The string table starts with its size in four bytes, which are zeros until the size is known.
     let mut names = StringTable::new(&[0; 4]);
     let section_name = names.add(section.names().name);
     let symbol_name = names.add(symbol);
@@ -59,7 +58,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0, HEADERS_SIZE + size, SYMBOLS])
         // The size of the optional header, the characteristics of the file.
         .u16(&[0, 0])
-        // For a name of more than eight bytes, the field contains `/` and the name's offset in the
+        // The name has more than eight bytes, so the field contains `/` and its offset in the
         // string table.
         .name(&alloc::format!("/{section_name}"), 8)
         // The section's size and address in memory, which are 0 in objects. Then its size and

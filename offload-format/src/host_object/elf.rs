@@ -22,12 +22,12 @@ pub(super) struct Machine {
     machine: u16,
     /// `e_flags`.
     flags: u32,
-    /// Flags of the section besides SHF_ALLOC.
+    /// Flags of the section in addition to SHF_ALLOC.
     section_flags: u64,
 }
 
-/// The flag of a section that may be more than 2 GiB away from the code: the linker puts it after
-/// all sections that may not.
+/// The flag of a section that may be more than 2 GiB away from the code. The linker puts it after
+/// all sections without this flag.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {

@@ -21,7 +21,7 @@ impl Fields {
         self
     }
 
-    /// Adds a name in `width` bytes, with zeros after it.
+    /// Adds a name, padded with zeros to `width` bytes.
     ///
     /// # Panics
     /// Panics if the name has more than `width` bytes.
@@ -55,7 +55,7 @@ impl Fields {
     }
 }
 
-/// A string table: the bytes that the format requires first, then names, each with a NUL after it.
+/// A string table: the bytes that the format requires at the start, then NUL-terminated names.
 pub(super) struct StringTable(Vec<u8>);
 
 impl StringTable {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 32 | file header |
 //! | 72 + 80 | `LC_SEGMENT_64`, with the section's header |
-//! | 24 | `LC_BUILD_VERSION`: for which system |
+//! | 24 | `LC_BUILD_VERSION`: the system |
 //! | 24 | `LC_SYMTAB` |
 //! | 80 | `LC_DYSYMTAB` |
 //! | | the section: the payload |
@@ -24,15 +24,15 @@ use crate::section::DeviceSection;
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS that the object is for. This is Rust's own default, because linkers warn if
-    /// an object's version is newer than the program's.
+    /// The oldest macOS version that the object supports: Rust's own default, because linkers warn
+    /// if an object's version is newer than the program's.
     min_os: u32,
 }
 
 impl Machine {
     pub(super) fn of(arch: &str) -> Option<Self> {
         const CPU_ARCH_ABI64: u32 = 0x0100_0000;
-        // A version has 16 bits for the first number, and 8 bits for each of the other two.
+        // A version has 16 bits for the first number, and 8 bits for each of the next two.
         match arch {
             "x86_64" => Some(Self {
                 cpu_type: CPU_ARCH_ABI64 | 7,
@@ -57,8 +57,8 @@ const SYMBOL_SIZE: u32 = 16;
 
 const MH_MAGIC_64: u32 = 0xfeed_facf;
 const MH_OBJECT: u32 = 1;
-/// The flag with which linkers may split the section at its symbols, and drop parts without
-/// references.
+/// The flag that allows linkers to split the section at its symbols, and to drop unreferenced
+/// parts.
 const MH_SUBSECTIONS_VIA_SYMBOLS: u32 = 0x2000;
 const LC_SYMTAB: u32 = 0x2;
 const LC_DYSYMTAB: u32 = 0xb;
@@ -68,7 +68,8 @@ const PLATFORM_MACOS: u32 = 1;
 const VM_PROT_ALL: u32 = 7;
 const N_EXT: u8 = 0x01;
 const N_SECT: u8 = 0x0e;
-/// The flag of a symbol that other objects of the link see, and other shared objects do not.
+/// The flag of a symbol that is visible to other objects in the link, but not to other shared
+/// objects.
 const N_PEXT: u8 = 0x10;
 
 /// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to

@@ -1,5 +1,5 @@
-//! The relocatable object that carries device code into the link of a host program. It has one
-//! section and one symbol that covers the section. Other shared objects do not see the symbol.
+//! The relocatable object that brings device code into the link of a host program. It has one
+//! section, and one symbol that covers the section and is invisible to other shared objects.
 //!
 //! Sources: ELF's System V ABI, Microsoft's PE format, Apple's `<mach-o/loader.h>`; objects of
 //! LLVM 22.1.8, and links by ld.lld, lld-link, ld64.lld and GNU ld 2.40.
@@ -12,8 +12,8 @@
 //! | Windows; x86-64, AArch64 | COFF | `coff.rs` |
 //! | macOS; x86-64, AArch64 | Mach-O, 64-bit | `macho.rs` |
 //!
-//! If no code in a program refers to the symbol, the linker's removal of unused sections
-//! (`--gc-sections`, `/opt:ref`, `-dead_strip`) drops the section.
+//! If no code in a program refers to the symbol, linkers drop the section (`--gc-sections`,
+//! `/opt:ref`, `-dead_strip`).
 //!
 //! ```
 //! use offload_format::host_object::{self, CargoTarget, Machine};
@@ -53,7 +53,7 @@ pub struct CargoTarget<'a> {
     pub endian: &'a str,
 }
 
-/// The machine that an object file is for: its format, and properties of the processor.
+/// The machine of an object file: the format, and properties of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(OfFormat);
 
@@ -65,7 +65,7 @@ enum OfFormat {
 }
 
 impl Machine {
-    /// Returns the machine of a host; `None` if no objects can be written for it.
+    /// Returns the machine of a host; `None` if this crate cannot write objects for it.
     pub fn of(target: &CargoTarget<'_>) -> Option<Self> {
         if target.pointer_width != "64" || target.endian != "little" {
             return None;
@@ -90,7 +90,7 @@ impl Machine {
         }
     }
 
-    /// Returns the linker's name for the symbol that C and Rust call `symbol`: Mach-O has an
+    /// Returns the linker's name for the symbol that C and Rust call `symbol`: Mach-O adds an
     /// underscore before it.
     pub fn linker_name(self, symbol: &str) -> String {
         match self.format() {
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// The error for more bytes than an object has room for.
+/// The error for more bytes than an object can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
     format: ObjectFormat,
@@ -120,10 +120,11 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// Lays out the object: payload number 0, of `size` bytes, is in `section`. C and Rust call the
-/// symbol that covers it `symbol`.
+/// Lays out the object: `section` contains payload number 0, of `size` bytes. `symbol` is the name
+/// in C and Rust of the symbol that covers it.
 ///
-/// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
+/// Returns an error if the format cannot contain this many bytes: COFF and Mach-O are limited to 4
+/// GiB.
 pub fn write(
     machine: Machine,
     section: DeviceSection,
@@ -133,8 +134,8 @@ pub fn write(
     let limit = match machine.0 {
         // No file is this large, and with this limit no sum of offsets overflows.
         OfFormat::Elf(_) => 1 << 62,
-        // Offsets have 32 bits. An offset counts at most the payload, the headers and the symbols,
-        // and the last two have less than 4096 bytes.
+        // Offsets have 32 bits. They include at most the payload, the headers and the symbols, and
+        // the last two have less than 4096 bytes.
         OfFormat::Coff(_) | OfFormat::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

@@ -1,4 +1,4 @@
-//! The table of the device images that DPC++ links into a program: SYCL's images.
+//! The table of the SYCL device images that DPC++ links into a program.
 //!
 //! (intel/llvm's clang-offload-wrapper, and clang-offload-extract, which reads the table; checked
 //! on the packages dpnp 0.20.0 and dpctl 0.22.1, for Linux and Windows, and onemkl-sycl-rng and
@@ -9,11 +9,11 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | address of the image |
-//! | 8 | 8 | size of the image; of a compressed image, the size after decompression |
+//! | 8 | 8 | size of the image, after decompression if it is compressed |
 //!
 //! The images of one target follow each other in a section `__CLANG_OFFLOAD_BUNDLE__sycl-spir64`,
-//! each aligned to 16 bytes. The last part of the name is the target; linkers for Windows cut the
-//! name after `__CLANG_`. An image may be a zstd frame (`--offload-compress`).
+//! each aligned to 16 bytes. The last part of the name is the target, but linkers for Windows cut
+//! the name after `__CLANG_`. An image may be a zstd frame (`--offload-compress`).
 
 mod read;
 

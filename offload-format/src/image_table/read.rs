@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 const LAYOUT: RecordLayout = RecordLayout { size: 16, pointer: 0 };
 const IMAGE: &str = "image of an image table";
 
-/// The limit for the sizes of all images together, after decompression, as a multiple of the file's
-/// size. Images may share bytes, so without a limit a small file could cause much work.
+/// The limit for the total size of all images after decompression, as a multiple of the file's
+/// size. Images may share bytes, so without a limit a small file could take very long to read.
 const LIMIT: u64 = 64;
 
-/// The size of an image that is smaller than the memory for its record.
+/// The minimum size to count for an image, for the memory of its record.
 const RECORD: u64 = LIMIT * LAYOUT.size;
 
 const SHARED: &str = "image table (its images share too many bytes)";
@@ -28,8 +28,7 @@ pub struct ImageTable<'data> {
 }
 
 impl<'data> ImageTable<'data> {
-    /// Borrows a table from an ELF, COFF or PE file; `None` if the file has no section of this
-    /// name.
+    /// Finds the table in an ELF, COFF or PE file; `None` if the file has no such section.
     pub fn find(file: &'data [u8]) -> Option<Self> {
         let sections = Sections::parse(file).ok()?;
         let format = sections.format();
@@ -39,7 +38,7 @@ impl<'data> ImageTable<'data> {
 
     /// Returns the images in the order of the file. An item is an error if its image is not in a
     /// section of the file, or if its zstd frame is damaged. If the images together have far more
-    /// bytes than the file, the last item is an error, and the rest is left out.
+    /// bytes than the file, the last item is an error, and the remaining images are omitted.
     pub fn images(&self) -> Vec<Result<TableImage<'data>>> {
         let Ok(sections) = Sections::parse(self.file) else { return Vec::new() };
         let names: Vec<&[u8]> = sections.map_while(Result::ok).map(|it| it.name).collect();
@@ -47,7 +46,7 @@ impl<'data> ImageTable<'data> {
         pointers(self.file, LAYOUT, is_table, |record| {
             let Some(budget) = left else { return };
             let image = TableImage::new(self.file, &names, &record);
-            // Damaged frames are read to an unknown place.
+            // A damaged frame may have been read up to any position.
             let rest = record.target.map_or(0, |target| target.bytes.len() as u64);
             let size = image.as_ref().map_or(rest, TableImage::size);
             left = budget.checked_sub(size.max(RECORD));
@@ -99,7 +98,7 @@ impl<'data> TableImage<'data> {
         Ok(Self { section, offset, stored, inflated_size })
     }
 
-    /// Returns the offload kind and the target as the section's name contains them: `sycl-spir64`.
+    /// Returns the offload kind and the target from the section's name: `sycl-spir64`.
     pub fn id(&self) -> Option<&'data str> {
         str::from_utf8(self.section.strip_prefix(SECTION_PREFIX.as_bytes())?).ok()
     }

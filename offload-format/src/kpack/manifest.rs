@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: it lists a `.kpack` file in its folder for each target. The format has no magic.
-/// The file is MessagePack: a map with `component_name`, `prefix` and `kpack_files`. `kpack_files`
-/// maps target IDs to maps with `file`, `size` and `kernel_count`.
+/// A `.kpm` file, which lists a `.kpack` file in its folder for each target. The file is
+/// MessagePack without a magic: a map with `component_name`, `prefix` and `kpack_files`, which maps
+/// target IDs to maps with `file`, `size` and `kernel_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
-    /// `blas_lib`.
+    /// The name of the component: `blas_lib`.
     pub component: &'data str,
     /// The files, in the order of the manifest.
     pub files: Vec<ManifestFile<'data>>,
@@ -24,17 +24,17 @@ pub struct ManifestFile<'data> {
     pub target: &'data str,
     /// The file's name, in the manifest's folder.
     pub file: &'data str,
-    /// The file's size in bytes, as the manifest records it.
+    /// The file's size in bytes, from the manifest.
     pub size: u64,
-    /// The number of code objects in the file, as the manifest records it.
+    /// The number of code objects in the file, from the manifest.
     pub kernels: u64,
 }
 
 impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
-    /// Returns an error if the manifest is malformed or has no files. Also returns an error if a
-    /// file's name contains a folder: files are in the manifest's folder.
+    /// Returns an error if the manifest is malformed or has no files, or if a file's name contains
+    /// a folder, since files are in the manifest's folder.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | 0 | 4 | [`MAGIC`] |
 //! | 4 | 4 | version, 1 |
-//! | 8 | 8 | offset of the table, which goes to the end of the file |
+//! | 8 | 8 | offset of the table, which extends to the end of the file |
 //! | 64 | | the code objects |
 //!
 //! The table is a map in MessagePack:
@@ -22,8 +22,8 @@
 //! | `format_version`, `group_name`, `gfx_arch_family` | 1, two texts |
 //! | `gfx_arches` | target IDs |
 //! | `compression_scheme` | `none` or `zstd-per-kernel` |
-//! | `blobs` | of `none`: an array of maps with `offset` and `size`, from the start of the file |
-//! | `zstd_offset`, `zstd_size` | of `zstd-per-kernel`: where a number of 4 bytes counts the streams, which follow, each after its size in 4 bytes |
+//! | `blobs` | for `none`: an array of maps with `offset` (from the start of the file) and `size` |
+//! | `zstd_offset`, `zstd_size` | for `zstd-per-kernel`: the place of the streams: their number in 4 bytes, then each stream after its size in 4 bytes |
 //! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
 //!
 //! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack`

@@ -1,4 +1,4 @@
-//! Reading `.kpack` files.
+//! Reads `.kpack` files.
 
 use super::MAGIC;
 use crate::compression::{self, Method};
@@ -15,12 +15,11 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// The table contains the names of kernels in one place and refers to them from another. The parsed
-/// list of kernels needs at most 16 times the table's size.
+/// The table stores the names of kernels separately from the references to them. The parsed list of
+/// kernels needs at most 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
-    /// The name of the group, for example `blas`. The code objects of one group were packed
-    /// together.
+    /// The name of the group of code objects that were packed together, for example `blas`.
     group: &'data str,
     /// The name of the processor family, as the packer spells it: `gfx110X`.
     pub family: &'data str,
@@ -35,8 +34,7 @@ pub struct Kpack<'data> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct KpackKernel<'data> {
-    /// The program or library, with the number of the entry among that file's entries:
-    /// `lib/libfoo.so#0`.
+    /// The program or library, with the entry's number in that file: `lib/libfoo.so#0`.
     pub binary: &'data str,
     /// The target ID of the code object: `gfx90a:xnack-`.
     pub target: &'data str,
@@ -67,9 +65,9 @@ struct Table<'data> {
 impl<'data> Kpack<'data> {
     /// Reads the header and the table of a `.kpack` file.
     ///
-    /// Returns an error if the bytes are not a kernel pack, or if the version or the compression
-    /// scheme is unknown. Also returns an error if the table is malformed or refers to bytes
-    /// outside the file. Nothing is decompressed.
+    /// Returns an error if the bytes are not a kernel pack, if the version or the compression
+    /// scheme is unknown, or if the table is malformed or refers to bytes outside the file. Nothing
+    /// is decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if !data.starts_with(&MAGIC) {
@@ -106,7 +104,7 @@ impl<'data> Kpack<'data> {
     }
 }
 
-/// The bytes of one code object as stored, and where in the file they are.
+/// The stored bytes of a code object, and their offset in the file.
 type Place<'data> = (&'data [u8], u64);
 
 impl<'data> Table<'data> {
@@ -151,8 +149,8 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// Returns the places of the code objects; the ordinal of a code object is its index in the
-    /// result. `at` is the table's offset in the file.
+    /// Returns the places of the code objects, indexed by ordinal. `at` is the table's offset in
+    /// the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();
@@ -244,7 +242,7 @@ impl<'data> Table<'data> {
     }
 }
 
-/// Whether `binary`, a name in a table, is an entry of the program or library `name`. The number
+/// Whether `binary`, a name from a table, is an entry of the program or library `name`. The number
 /// after `#` may be missing.
 ///
 /// ```
@@ -272,8 +270,8 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 impl<'data> KpackKernel<'data> {
     /// Returns the code object, decompressed.
     ///
-    /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, or if the
-    /// stream is damaged. Also returns an error if the stream's size differs from the table's.
+    /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, if the stream
+    /// is damaged, or if its size differs from the table's.
     pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
         const OBJECT: &str = "kpack code object";
         if !self.is_compressed {

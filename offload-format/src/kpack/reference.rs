@@ -10,12 +10,12 @@ pub const GFX_ARCH: &str = "@GFXARCH@";
 
 const WHAT: &str = "kpack reference";
 
-/// The most bytes of a reference that HIP's runtime reads.
+/// The maximum size in bytes of a reference that HIP's runtime reads.
 const MOST: usize = 64 * 1024;
 
-/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows), which records where the code
-/// objects of a program or library are. The section is MessagePack: a map with `kernel_name` and
-/// the array `kpack_search_paths`.
+/// The section `.rocm_kpack_ref` (`.kpackrf` in PE images), which locates the code objects of a
+/// program or library. The section is MessagePack: a map with `kernel_name` and the array
+/// `kpack_search_paths`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.
@@ -28,8 +28,8 @@ pub struct KpackReference<'data> {
 impl<'data> KpackReference<'data> {
     /// Reads a reference; bytes after it in the section are ignored.
     ///
-    /// Returns an error if the reference is malformed, or has no name or no path: HIP's runtime
-    /// refuses these, too.
+    /// Returns an error if the reference is malformed, or has no name or no path, as HIP's runtime
+    /// does.
     pub fn parse(section: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
         let (mut name, mut search_paths) = (None, Vec::new());
@@ -38,7 +38,7 @@ impl<'data> KpackReference<'data> {
                 "kernel_name" => name = Some(cursor.str("kernel_name of the kpack reference")?),
                 "kpack_search_paths" => {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
-                        // Values that are not text are skipped, as HIP's runtime does.
+                        // Skip values that are not text, as HIP's runtime does.
                         match cursor.clone().next()? {
                             Value::Str(_) => {
                                 search_paths.push(cursor.str("path of the kpack reference")?)

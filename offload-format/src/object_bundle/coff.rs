@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | file header | as it was |
-//! | section table | as it was, new sections last |
-//! | contents of the sections | in the order of the section table, not aligned, each followed by its relocations; no place for an empty section |
-//! | symbol table | as it was |
-//! | string table | made anew: section names of more than 8 bytes, then symbol names |
+//! | file header | unchanged |
+//! | section table | unchanged, new sections last |
+//! | contents of the sections | in the order of the section table, not aligned, each followed by its relocations; an empty section has no offset |
+//! | symbol table | unchanged |
+//! | string table | rebuilt: section names of more than 8 bytes, then symbol names |
 
 use super::NOT_A_HOST;
 use super::coff_class::{Class, RELOCATION_SIZE};
@@ -26,12 +26,12 @@ const LINE_NUMBER_SIZE: u64 = 6;
 const IMAGE_SCN_LNK_REMOVE: u32 = 0x0000_0800;
 const IMAGE_SCN_LNK_NRELOC_OVFL: u32 = 0x0100_0000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
-/// The maximum number of sections of an ordinary object: greater numbers of 16 bits have special
+/// The maximum number of sections in an ordinary object. Greater 16-bit numbers have special
 /// meanings.
 const MAX_SECTIONS: usize = 0xfeff;
 
-/// A section: its header, whose name and offsets are replaced when it is written, and the data that
-/// the offsets refer to.
+/// A section: its header, whose name and offsets are replaced on writing, and the data at the
+/// offsets.
 struct Section<'a> {
     name: &'a [u8],
     header: [u8; SECTION_HEADER_SIZE as usize],
@@ -87,7 +87,7 @@ pub(super) fn rewrite(
         return Err(Error::new(kind, "number of sections", count_at as u64));
     }
 
-    // The string table starts with its size, which is filled in after the names are added.
+    // The string table starts with its size, which is set after the names are added.
     let is_long = |name: &&[u8]| name.len() > 8;
     let mut strings = StringTable::new(&[0; 4]);
     strings.add(
@@ -139,8 +139,8 @@ pub(super) fn rewrite(
 }
 
 impl<'a> Section<'a> {
-    /// Reads the header at `at`, but for the name. If `place` is set, a section without a place in
-    /// the file gets one filled with zeros, as LLVM does.
+    /// Reads the header at `at`, except for the name. If `place` is set, a section without bytes in
+    /// the file gets zeros, as in LLVM.
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
@@ -152,8 +152,8 @@ impl<'a> Section<'a> {
         if reader.u32(at + 36, "section characteristics")? & IMAGE_SCN_LNK_NRELOC_OVFL != 0
             && relocation_count == 0xffff
         {
-            // If there are too many relocations for the field, the first relocation contains their
-            // number.
+            // If the number of relocations does not fit into the field, the first relocation
+            // contains it.
             relocation_count = reader.u32(relocations, "number of relocations")?.into();
         }
         let relocations = match relocation_count {
@@ -195,7 +195,8 @@ impl<'a> Section<'a> {
         let word = |at: usize| {
             last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])))
         };
-        // Virtual size and address, which objects do not use: LLVM fills them with running totals.
+        // The virtual size and address, which objects do not use. LLVM fills them with running
+        // totals.
         let address = word(8).wrapping_add(word(12));
         let mut header = [0; SECTION_HEADER_SIZE as usize];
         let characteristics = IMAGE_SCN_LNK_REMOVE | IMAGE_SCN_MEM_READ;
@@ -213,14 +214,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a section's name is in its header: it has at most 8 bytes and does not start with a
-/// slash.
+/// Whether a section's name is in its header, because it has at most 8 bytes and does not start
+/// with a slash.
 fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
 /// Returns the name field of a section header: the name itself, or its offset in the string table.
-/// The offset is decimal after one slash if there is room, otherwise base 64 after two slashes.
+/// The offset is decimal after one slash if it fits, otherwise base 64 after two slashes.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

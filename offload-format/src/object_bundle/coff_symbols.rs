@@ -22,13 +22,13 @@ struct Symbol<'a> {
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
     /// For each record of the old symbol table, and for the table's end, the number of kept records
-    /// before it. This is the new number of a kept record.
+    /// before it, which is a kept record's new number.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbol table of `count` records at `table`; 0 means no table. Symbols of removed
-    /// sections are removed, too.
+    /// Reads the symbol table of `count` records at `table`; 0 means no table. Drops symbols of
+    /// removed sections.
     pub(super) fn parse(
         class: Class,
         reader: &Reader<'a>,
@@ -89,9 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Replaces the number of a symbol in `field`, which has four bytes, with the symbol's new
-    /// number. If no symbol is removed, a number that no symbol has stays unchanged; otherwise it
-    /// is an error.
+    /// Replaces a symbol's number in the four bytes of `field` with the new number. A number
+    /// without a symbol is unchanged if no symbol is removed, otherwise an error.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -199,8 +198,8 @@ impl Numbers {
         let is_section =
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
-            // The record contains the number of the section that this one is associated with. Only
-            // `/bigobj` objects have the upper half, at a later offset.
+            // The record contains the number of the associated section. Only `/bigobj` objects have
+            // the upper half, at a later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | file header | as it was, no program headers |
-//! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, also where it is empty or SHT_NOBITS |
+//! | file header | unchanged, without program headers |
+//! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, even if it is empty or SHT_NOBITS |
 //! | section headers | in their old order, new sections last; aligned to the size of a word |
 //!
-//! The tables of section names and symbol names are rebuilt; they stay one table if they were one.
+//! The tables of section names and symbol names are rebuilt, as one table if they were one.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,
@@ -138,7 +138,7 @@ pub(super) fn rewrite(
     Ok(layout)
 }
 
-/// A section of the new file; its contents are here until they are laid out.
+/// A section of the new file, with its contents until they are laid out.
 struct Rewritten<'a> {
     header: Section<'a>,
     contents: Piece,
@@ -158,7 +158,7 @@ impl<'a> Rewritten<'a> {
     }
 }
 
-/// Adds zeros after `at` bytes up to a multiple of `align`; returns the new number of bytes.
+/// Adds zeros after `at` bytes up to a multiple of `align`, and returns the new number of bytes.
 fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<u64> {
     let end = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
     growth.take(end - at)?;
@@ -166,7 +166,7 @@ fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<
     Ok(end)
 }
 
-/// Returns the file header with the new place and number of section headers.
+/// Returns the file header with the new offset and number of section headers.
 fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize) -> Vec<u8> {
     let class = file.class;
     let (offsets_at, sizes_at) = if class.is_64 { (32, 52) } else { (28, 40) };
@@ -196,7 +196,7 @@ fn section_headers(
     let mut out = Vec::with_capacity(sections.len() * class.section_header_size() as usize);
     let too_many = |number: usize| number >= SHN_LORESERVE.into();
     for (index, Rewritten { header, .. }) in sections.iter().enumerate() {
-        // Header 0 has the values that do not fit into the file header.
+        // Header 0 contains the values that do not fit into the file header.
         let first = Section {
             size: if too_many(sections.len()) { sections.len() as u64 } else { 0 },
             link: if too_many(names) { names as u32 } else { 0 },

@@ -1,4 +1,4 @@
-//! The parts of a relocatable ELF file that the rewriting code distinguishes.
+//! The parts of a relocatable ELF file for the rewriting code.
 
 use super::NOT_A_HOST;
 use super::read::Sections;
@@ -163,7 +163,7 @@ pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
 
-/// A reader of consecutive fields, in bytes whose length was checked before.
+/// A reader of consecutive fields, in bytes whose length was already checked.
 struct Fields<'a> {
     class: Class,
     bytes: &'a [u8],

@@ -21,7 +21,7 @@ impl SectionNumbers {
             file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
         let mut numbers = Self { new: Vec::with_capacity(stays.len()), kept: 0 };
         for (index, section) in file.sections.iter().enumerate() {
-            // Relocations are removed together with the section that they are for.
+            // Remove relocations together with their section.
             let target = match section.kind {
                 SHT_REL | SHT_RELA | SHT_CREL => section.info as usize,
                 _ => index,
@@ -42,8 +42,8 @@ impl SectionNumbers {
         self.new.get(index as usize) == Some(&GONE)
     }
 
-    /// Returns the new number of a section that something refers to, or 0 if it was removed. If no
-    /// section is removed, a number that no section has stays unchanged; otherwise it is an error.
+    /// Returns the new number of a referenced section, or 0 if it was removed. A number without a
+    /// section is unchanged if no section is removed, otherwise an error.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

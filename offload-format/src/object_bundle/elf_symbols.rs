@@ -16,7 +16,7 @@ const EM_MIPS: u16 = 8;
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a [u8],
     bytes: &'a [u8],
-    /// The symbol's `st_shndx`; if the section's number does not fit there, `large_section` has it.
+    /// The symbol's `st_shndx`; `large_section` contains a section number that does not fit.
     section: u16,
     large_section: u32,
 }
@@ -24,14 +24,14 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table, the number of kept symbols before it. This is
-    /// the new number of a kept symbol.
+    /// For each symbol, and for the end of the table, the number of kept symbols before it, which
+    /// is a kept symbol's new number.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`; 0 means that there are none. Symbols in removed
-    /// sections are removed, too.
+    /// Reads the symbols of section `symtab`; 0 means that there are none. Drops symbols in removed
+    /// sections.
     pub(super) fn parse(
         file: &ElfFile<'a>,
         symtab: usize,
@@ -98,8 +98,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the new number of a symbol that something in `section` refers to. If no symbol is
-    /// removed, a number that no symbol has stays unchanged; otherwise it is an error.
+    /// Returns the new number of a symbol that is referenced in `section`. A number without a
+    /// symbol is unchanged if no symbol is removed, otherwise an error.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -127,7 +127,7 @@ impl<'a> Symbols<'a> {
         out
     }
 
-    /// Returns one number for each kept symbol: its section number if that does not fit into the
+    /// Returns a number for each kept symbol: its section number if that does not fit into the
     /// symbol table, otherwise 0.
     pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
         self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
@@ -145,8 +145,8 @@ impl<'a> Symbols<'a> {
         if section.kind == SHT_CREL || size < 2 * word {
             return Err(malformed("relocations whose symbols change their numbers"));
         }
-        // `r_info` contains the symbol's number in its upper bits: 32 bits of 64, or 24 of 32. On
-        // MIPS the symbol's number always comes first.
+        // The upper bits of `r_info` contain the symbol's number: 32 bits of 64, or 24 of 32. On
+        // MIPS, the symbol's number always comes first.
         let at = match (class.big_endian, class.machine(file.header)) {
             (false, machine) if class.is_64 && machine != EM_MIPS => word + 4,
             _ => word,

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | section name | [`SECTION_PREFIX`] and the bundle entry ID | the same, through the string table |
 //! | section contents | the code object; for the host's entry, one zero byte | the same |
-//! | kind and flags | SHT_PROGBITS, SHF_EXCLUDE and nothing else | IMAGE_SCN_LNK_REMOVE, IMAGE_SCN_MEM_READ |
+//! | type and flags | SHT_PROGBITS, only SHF_EXCLUDE | IMAGE_SCN_LNK_REMOVE, IMAGE_SCN_MEM_READ |
 //! | address, alignment | 0, 1 | 0, none |
 //! | place | after all other sections, in the order of the entries | the same |
 //!
@@ -29,12 +29,12 @@ mod write;
 pub use read::ObjectBundle;
 pub use write::{bundle, strip};
 
-/// The start of the section name of each bundle entry, before the bundle entry ID.
+/// The prefix of each bundle entry's section name, before the bundle entry ID.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// The start of the name of a section with sizes, before the bundle entry ID. DPC++'s bundler
-/// writes such a section beside each entry, with 8 bytes for each image. A linker that joins
-/// objects (`ld -r`) joins their entries and also their sizes.
+/// The prefix of the name of a section with sizes, before the bundle entry ID. DPC++'s bundler adds
+/// such a section to each entry, with 8 bytes for each image. A linker that joins objects (`ld -r`)
+/// joins both their entries and their sizes.
 pub(crate) const SIZE_SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
 /// The content of the host entry's section.

@@ -18,7 +18,7 @@ use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
-/// The number of bytes of a size in a section of sizes.
+/// The size in bytes of each entry in a section of sizes.
 const SIZE: usize = 8;
 
 /// The bundle in a host object, whose section table has been checked.
@@ -29,13 +29,12 @@ pub struct ObjectBundle<'data> {
 }
 
 impl<'data> ObjectBundle<'data> {
-    /// Checks the section table and borrows from `data`. `data` is an object file: ELF of either
-    /// size and byte order, or COFF. An object without a bundle has no entries. Mach-O and PE files
-    /// have no entries either, because their section names are too short.
+    /// Checks the section table of the object file `data` (ELF of either size and byte order, or
+    /// COFF), and borrows from it. An object without a bundle has no entries. Neither have Mach-O
+    /// and PE files, whose section names are too short.
     ///
-    /// Returns an error if `data` is not such an object, or if a bundle entry ID is not UTF-8. Also
-    /// returns an error if the section table, a section's name or a bundle entry is outside the
-    /// file.
+    /// Returns an error if `data` is not such an object, if a bundle entry ID is not UTF-8, or if
+    /// the section table, a section's name or a bundle entry is outside the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
         let limit = data.len().saturating_mul(NAMES_PER_FILE);
@@ -55,16 +54,16 @@ impl<'data> ObjectBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the entries, in the order of the sections. Several entries may have one ID.
+    /// Returns the entries, in the order of the sections. Several entries may have the same ID.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + Clone + use<'data> {
         let bundle = *self;
         // This cannot fail: `ObjectBundle::parse` has read every entry.
         (1..=bundle.sections.count()).filter_map(move |index| bundle.entry(index).ok().flatten())
     }
 
-    /// Returns the images, in the order of the sections. If a linker has joined the entries of
-    /// several objects, an entry has several images. [`SIZE_SECTION_PREFIX`] tells their sizes;
-    /// without that, images are told apart if they are SPIR-V.
+    /// Returns the images, in the order of the sections. If a linker joined the entries of several
+    /// objects, an entry contains several images. The sections of [`SIZE_SECTION_PREFIX`] contain
+    /// their sizes; without these, only SPIR-V images can be separated.
     pub(crate) fn images(&self) -> Vec<Entry<'data>> {
         let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
             .filter_map(|index| {
@@ -109,7 +108,7 @@ impl fmt::Debug for ObjectBundle<'_> {
     }
 }
 
-/// Returns the sizes in a section of sizes, if they are those of several images that fill an entry.
+/// Returns the sizes in a section of sizes, if they belong to several images that fill the entry.
 fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
     let sizes = sizes
         .chunks_exact(SIZE)
@@ -120,15 +119,15 @@ fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
 }
 
 impl Entry<'_> {
-    /// Whether this is the host's entry of a bundle in an object, which LLVM writes as one zero
-    /// byte. It represents the object without the bundle, which `strip` returns.
+    /// Whether this is the host's entry of an object bundle, which LLVM writes as one zero byte. It
+    /// represents the object without the bundle, which `strip` returns.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
     }
 }
 
-/// The section table and the names of the sections. Sections count from 1; in ELF, number 0 is not
-/// a section.
+/// The section table and the names of the sections, which count from 1; in ELF, number 0 is not a
+/// section.
 #[derive(Clone, Copy)]
 pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
@@ -186,8 +185,8 @@ impl<'data> Sections<'data> {
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
     }
 
-    /// Returns the offset of section `index` in the file and its size in bytes; `None` if it is not
-    /// in the file.
+    /// Returns the offset and the size of section `index` in the file, in bytes; `None` if it is
+    /// not in the file.
     fn range(&self, index: usize) -> Option<(u64, u64)> {
         let index = SectionIndex(index);
         match self {

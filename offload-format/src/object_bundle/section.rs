@@ -1,4 +1,4 @@
-//! The sections that are added to an object or removed from it, and the limit for its growth.
+//! The sections to add to an object, and the limit for its growth.
 
 use super::SECTION_PREFIX;
 use crate::layout::Piece;
@@ -11,10 +11,10 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The limit on the bytes by which the new file may be longer than its source.
+/// The maximum number of bytes by which the new file may be longer than its source.
 ///
-/// Without a limit, sections of a hostile file could overlap or have any alignment, and a small
-/// file would become a huge one.
+/// Sections of a hostile file may overlap or have any alignment, so without a limit a small file
+/// could become a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,
@@ -26,8 +26,8 @@ impl Growth {
         Self { limit, left: limit }
     }
 
-    /// Subtracts `bytes` from the bytes by which the new file may still grow. Returns an error if
-    /// existing sections and the zeros between them exceed the limit.
+    /// Subtracts `bytes` from the remaining growth. Returns an error if existing sections and the
+    /// zeros between them exceed the limit.
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };

@@ -1,4 +1,4 @@
-//! Functions that add a bundle to an object, and remove it.
+//! Adds a bundle to an object, and removes it.
 
 use super::section::NewSection;
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
@@ -12,8 +12,8 @@ use object::FileKind;
 
 /// Returns the object `host` with a section for each of the bundle's entries, as
 /// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0. The
-/// host's entry is not a payload: its size does not matter, and its section contains one zero byte.
-/// Alignment does not matter either.
+/// host's entry is not a payload: its section contains one zero byte. The builder's alignment and
+/// the host entry's size are ignored.
 ///
 /// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is
 /// malformed.
@@ -53,8 +53,8 @@ pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
 }
 
 /// Returns the host object: `data` without its bundle's sections, their symbols and their
-/// relocations. The bytes are those that `clang-offload-bundler -type=o -unbundle` 22 writes. An
-/// object without a bundle is returned as it is.
+/// relocations, as `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a
+/// bundle is returned unchanged.
 ///
 /// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is
 /// malformed, or if its code refers to the bundle.

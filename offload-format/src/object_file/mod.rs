@@ -1,9 +1,9 @@
 //! The sections of object files and linked programs: ELF of either size and byte order, COFF, PE,
-//! and Mach-O of either size. The slices of universal Mach-O files are also covered, and the
-//! targets of pointers.
+//! and Mach-O of either size. Also reads the slices of universal Mach-O files, and the targets of
+//! pointers.
 //!
-//! The `object` crate reads the structures; this module gives all formats one type, without an
-//! allocation.
+//! The crate `object` reads the structures; this module has one type for all formats, without
+//! allocations.
 
 mod pointers;
 mod sections;

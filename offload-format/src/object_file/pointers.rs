@@ -1,5 +1,5 @@
-//! Records in a row that each have a pointer: in an object, a relocation of the field gives its
-//! target; in a program that can be loaded at any address, a dynamic relocation.
+//! Consecutive records, each with a pointer. Its target comes from a relocation of the field in an
+//! object, or from a dynamic relocation in a position-independent program.
 
 use super::{Section, Sections};
 use crate::reader::Reader;
@@ -10,12 +10,12 @@ use object::read::{
 };
 use object::{AddressSize, BinaryFormat, Endianness, SectionIndex};
 
-/// The bits of a pointer in a Mach-O program that contain the address. In the bits above, linkers
+/// The bits of a pointer in a Mach-O program that contain the address. In the upper bits, linkers
 /// chain the places that the loader has to change.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
-/// The maximum number of steps for each byte of the file. Sections, names and tables of relocations
-/// may share bytes, so a small file could take long to read. Files from linkers need less than one
+/// The maximum number of steps for each byte of the file. Sections, names and relocation tables may
+/// share bytes, so a small file could take very long to read. Files from linkers need less than one
 /// step for each byte.
 const STEPS_PER_BYTE: u64 = 64;
 
@@ -48,9 +48,8 @@ pub(crate) struct Pointee<'data> {
 }
 
 /// Calls `visit` for each record in the chosen sections of a 64-bit little-endian ELF, COFF, PE or
-/// Mach-O file. A file that is none of these, or whose tables are damaged, has no records. If the
-/// search takes far more steps than the file's size explains, it stops, and only the records found
-/// before are reported.
+/// Mach-O file. Other files, and files with damaged tables, have no records. If the search takes
+/// far more steps than the file's size explains, it stops after the records found so far.
 pub(crate) fn pointers<'data>(
     file: &'data [u8],
     layout: RecordLayout,
@@ -59,7 +58,7 @@ pub(crate) fn pointers<'data>(
 ) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // The architecture gives the address size, because COFF objects do not record it.
+    // Use the architecture's address size, since COFF objects do not record one.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -67,8 +66,8 @@ pub(crate) fn pointers<'data>(
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, layout, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both iterators return all sections in the order of the table. `named` is this crate's own
-    // reader, which limits the time to read names.
+    // Both iterators return all sections in the order of the table. `named` is this crate's reader,
+    // which limits the time for reading names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_chosen(&name, format) && walk.section(&section).is_none() {
             return;
@@ -81,13 +80,13 @@ struct Walk<'walk, 'data> {
     layout: RecordLayout,
     /// The number of sections.
     sections: u64,
-    /// The number of steps that the search may still take.
+    /// The remaining number of steps.
     left: u64,
     visit: &'walk mut dyn FnMut(Pointing<'data>),
 }
 
 impl<'data> Walk<'_, 'data> {
-    /// Subtracts `steps` from the steps that are left; returns `None` if there are too few.
+    /// Subtracts `steps` from the remaining steps; returns `None` if there are too few.
     fn spend(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
@@ -100,8 +99,8 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Reports the records in a section of an object. Each relocation in the section is the address
-    /// in a record.
+    /// Reports the records in a section of an object, in which each relocation belongs to a
+    /// record's pointer.
     fn in_object(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         for (at, relocation) in section.relocations() {
@@ -115,9 +114,9 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Reports the records in a section of a program. The address is in the record itself; if it is
-    /// zero there, a dynamic relocation gives it. Relocation tables that linkers leave for other
-    /// tools (`--emit-relocs`) are not read, since they contain nothing new.
+    /// Reports the records in a section of a program. The address is in the record or, if it is
+    /// zero there, in a dynamic relocation. Relocation tables for other tools (`--emit-relocs`) are
+    /// not read, since they contain nothing new.
     fn in_program(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
@@ -130,8 +129,7 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Pointing { target, ..found });
             }
         }
-        // Reading the dynamic relocations starts with a search of every section, which costs a step
-        // for each.
+        // Reading the dynamic relocations starts with a search of all sections, a step for each.
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
@@ -156,8 +154,8 @@ impl<'data> Walk<'_, 'data> {
         offset.is_multiple_of(size).then_some((found, address))
     }
 
-    /// Returns the bytes that an object's relocation refers to; `in_place` is the value that is
-    /// stored where the relocation applies.
+    /// Returns the bytes that an object's relocation refers to. `in_place` is the value stored at
+    /// the relocation's place.
     fn target(&self, relocation: &Relocation, in_place: u64) -> Option<Pointee<'data>> {
         let addend = if relocation.has_implicit_addend() {
             in_place.wrapping_add_signed(relocation.addend())
@@ -209,7 +207,7 @@ impl<'data> Walk<'_, 'data> {
     }
 }
 
-/// Returns the bytes of a section from an offset on; `None` if there are none.
+/// Returns the bytes of a section from an offset on, if there are any.
 fn from<'data>(section: &object::read::Section<'data, '_>, offset: u64) -> Option<Pointee<'data>> {
     let data = section.data().ok()?;
     let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;

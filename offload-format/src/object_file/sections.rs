@@ -20,13 +20,13 @@ use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// bytes, so without a limit a small file could take long to read.
+/// bytes, so without a limit a small file could take very long to read.
 const NAME_LIMIT: u64 = 64;
 
 /// A section of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section<'data> {
-    /// The segment's name in Mach-O files, else empty.
+    /// The segment's name in Mach-O files; empty in others.
     pub(crate) segment: &'data [u8],
     pub(crate) name: &'data [u8],
     /// `sh_type` in ELF files.
@@ -122,7 +122,8 @@ const fn malformed(what: &'static str) -> Error {
     Error::new(ErrorKind::Malformed, what, 0)
 }
 
-/// Returns the contents that a section's header describes; an error has the offset of the header.
+/// Returns the contents that a section's header describes. An error contains the offset of the
+/// header.
 fn contents<'data, Header>(
     data: &'data [u8],
     header: &'data Header,
@@ -173,8 +174,8 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// The string table, with the names of more than eight bytes. The field is `None` if the file
-    /// has no symbol table, since the string table follows the symbol table.
+    /// The string table, with the names of more than eight bytes. `None` if the file has no symbol
+    /// table, which the string table would follow.
     strings: Option<StringTable<'data>>,
 }
 
@@ -194,8 +195,8 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<SectionTable<'_>> {
     let mut offset = dos.nt_headers_offset().into();
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
     let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
-    // Linkers for MinGW write a symbol table, other linkers do not. No loader reads the symbol
-    // table, so a damaged one is not an error.
+    // Only linkers for MinGW write a symbol table. A damaged one is not an error, since no loader
+    // reads it.
     let strings = strings(headers.file_header(), data).unwrap_or_default();
     Ok(SectionTable::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
@@ -214,8 +215,8 @@ fn strings<'data, Header: CoffHeader>(
 impl<'data> Coff<'data> {
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         let Some(section) = self.sections.next() else { return Ok(None) };
-        // In images without symbols, a long name is missing: the header has only a reference to it,
-        // which becomes the name.
+        // In images without symbols, long names are missing: the reference in the header becomes
+        // the name.
         let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
         let (offset, size) = match section.coff_file_range() {
             Some(_) if self.is_image => section.pe_file_range(),

@@ -1,4 +1,4 @@
-//! The slices of a universal Mach-O file: one program for several processors.
+//! The slices of a universal Mach-O file, which contains a program for each of several processors.
 
 use super::offset_of;
 use crate::reader::Reader;
@@ -20,7 +20,7 @@ enum Table<'data> {
     Wide(slice::Iter<'data, FatArch64>),
 }
 
-/// One program in a universal file, for one processor.
+/// The program for one processor in a universal file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice<'data> {
     /// The processor's number, `cputype`.
@@ -32,8 +32,8 @@ pub(crate) struct Slice<'data> {
 }
 
 impl<'data> Slices<'data> {
-    /// Whether a file starts like a universal file. Java's class files start with the same magic,
-    /// but contain a version where universal files have the number of slices.
+    /// Whether a file starts like a universal file. Java class files have the same magic, but a
+    /// version in place of the number of slices.
     pub(crate) fn are_in(data: &[u8]) -> bool {
         const MOST: u8 = 30;
         matches!(data, [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < MOST)

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The kind of file that a payload is. Unknown numbers are kept.
+/// The kind of a payload's file. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PayloadKind(pub u16);
 

@@ -1,5 +1,5 @@
-//! Bundles of cuda-oxide: the device code of one crate in Rust, in the section `.oxart` of objects,
-//! libraries and programs. A linker puts the bundles of all crates one after another.
+//! Bundles of cuda-oxide: the device code of a Rust crate, in the section `.oxart` of objects,
+//! libraries and programs. Linkers place the bundles of all crates one after another.
 //!
 //! A bundle, integers little-endian, offsets from its start:
 //!

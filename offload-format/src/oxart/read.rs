@@ -1,4 +1,4 @@
-//! Reading bundles of cuda-oxide.
+//! Reads bundles of cuda-oxide.
 
 use super::{EntryKind, MAGIC, PayloadKind};
 use crate::in_a_row::in_a_row;
@@ -10,8 +10,8 @@ const WHAT: &str = "bundle of cuda-oxide";
 const VERSIONS: core::ops::RangeInclusive<u16> = 1..=2;
 const HEADER: u64 = 32;
 const RECORD: u64 = 24;
-/// The limit for the sizes of all names together, as a multiple of the bundle's size: records may
-/// share a name, and reading each costs time.
+/// The limit for the total size of all names, as a multiple of the bundle's size, since records may
+/// share names, and reading each takes time.
 const SHARED_LIMIT: usize = 16;
 
 /// A bundle of cuda-oxide.
@@ -19,20 +19,20 @@ const SHARED_LIMIT: usize = 16;
 pub struct Oxart<'data> {
     /// The bytes of the bundle.
     pub bytes: &'data [u8],
-    /// The name, usually that of the crate.
+    /// The name, usually the crate's.
     pub name: &'data str,
-    /// The target of the device code: `sm_90`. PTX has the name of machine code, too.
+    /// The target of the device code: `sm_90`, also for PTX.
     pub target: &'data str,
     /// The version of the format.
     pub version: u16,
-    /// The options with which the device code has to be compiled further, as bits. Bit 0:
-    /// no contraction of floating-point operations.
+    /// The options for further compilation of the device code, as bits. Bit 0: no contraction of
+    /// floating-point operations.
     pub options: u64,
     payloads: Records,
     entries: Records,
 }
 
-/// Where records are: the offset of the first one, and how many there are.
+/// The offset of the first record, and the number of records.
 #[derive(Debug, Clone, Copy)]
 struct Records {
     start: u64,
@@ -45,7 +45,7 @@ struct Records {
 pub struct OxartPayload<'data> {
     /// The kind of the payload.
     pub kind: PayloadKind,
-    /// The name, usually that of a file.
+    /// The name, usually a file's.
     pub name: &'data str,
     /// The bytes.
     pub data: &'data [u8],
@@ -59,7 +59,7 @@ pub struct OxartPayload<'data> {
 pub struct OxartEntry<'data> {
     /// The kind of the function.
     pub kind: EntryKind,
-    /// The symbol by which the function is found in the payloads.
+    /// The function's symbol in the payloads.
     pub symbol: &'data str,
     /// The metadata, if there are any. Their meaning depends on the kind.
     pub metadata: Option<u64>,
@@ -76,11 +76,10 @@ impl Records {
 }
 
 impl<'data> Oxart<'data> {
-    /// Reads the bundle at the start of `data`; more bytes may follow.
+    /// Reads the bundle at the start of `data`, which may continue after it.
     ///
-    /// Returns an error if the bytes are not a bundle, or if its version or the size of its header
-    /// is unknown. Also returns an error if a record refers to bytes outside the bundle, or if a
-    /// name is not UTF-8.
+    /// Returns an error if the bytes are not a bundle, if its version or the size of its header is
+    /// unknown, if a record refers to bytes outside the bundle, or if a name is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         if !data.starts_with(&MAGIC) {
             return Err(Error::new(ErrorKind::BadMagic, WHAT, 0));
@@ -128,7 +127,7 @@ impl<'data> Oxart<'data> {
         for (index, at) in (0..).zip(payloads.offsets()) {
             let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;
             spend(payload.name, at)?;
-            // Each image has the names of its bundle, too.
+            // Each image also gets the names of its bundle.
             spend(name, 16)?;
             spend(target, 18)?;
         }
@@ -187,7 +186,7 @@ fn named<'data>(reader: Reader<'data>, at: u64, what: &'static str) -> Result<&'
     text(reader, offset.into(), size.into(), at + 12, what)
 }
 
-/// Returns a text; `field` is the offset of the number that the error names.
+/// Returns a text. `field` is the offset of the number in the error.
 fn text<'data>(
     reader: Reader<'data>,
     offset: u64,

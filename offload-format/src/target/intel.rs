@@ -120,7 +120,7 @@ pub struct SpirvFeatures(
 struct Feature {
     /// The name in names of devices that lack it: `float64` in `spirv64:float64-`.
     name: &'static str,
-    /// What kernels use, for messages.
+    /// The feature as kernels use it, for messages: `double`.
     words: &'static str,
     /// The number of the capability, and its name.
     capability: (u32, &'static str),

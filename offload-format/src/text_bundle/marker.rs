@@ -25,7 +25,7 @@ impl Marker {
     }
 
     /// Returns the size of the marker at the start of `text`, including the line end before it;
-    /// `None` if `text` starts with another line. The entry's ID follows the marker.
+    /// `None` if `text` starts with any other line. The entry's ID follows the marker.
     pub(super) fn size_at(self, leader: CommentLeader, text: &[u8]) -> Option<usize> {
         let rest = text
             .strip_prefix(b"\n")?

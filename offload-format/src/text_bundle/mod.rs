@@ -6,13 +6,13 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____START__ `, bundle entry ID, LF | the START line, and the line end before it |
+//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____START__ `, bundle entry ID, LF | the START line, with the line end before it |
 //! | the payload, unchanged | |
-//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; its LF before it is not part of the payload |
+//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; the LF before it is not part of the payload |
 //!
-//! A line end is LF; a CR before it is part of the line's content. Text outside entries has no
-//! meaning. The ID of an END line has no meaning either. A payload ends at the first END line;
-//! START lines before it are part of the payload.
+//! A line end is LF; a CR before it is part of the line's content. Text outside entries, and the ID
+//! in an END line, have no meaning. A payload ends at the first END line; START lines before it are
+//! part of the payload.
 //!
 //! ```
 //! use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};

@@ -1,4 +1,4 @@
-//! Types that read text bundles.
+//! Views of a text bundle.
 
 use super::CommentLeader;
 use super::marker::Marker;
@@ -27,7 +27,7 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the leader of the first START line in `data`; `None` if there is no START line, so
+    /// Returns the leader of the first START line in `data`; `None` if there is none, so that
     /// `data` is not a text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
@@ -51,8 +51,7 @@ impl<'data> TextBundle<'data> {
     }
 
     /// Reads the first entry after offset `at`, and returns it with the offset from which to read
-    /// the next one. Every byte is read only once, because each search starts where the previous
-    /// search ended.
+    /// the next. Each search starts where the previous one ended, so every byte is read only once.
     fn read(&self, at: usize) -> Result<Option<(Entry<'data>, usize)>> {
         let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[at..]) else {
             return Ok(None);

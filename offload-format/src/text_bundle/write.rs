@@ -1,4 +1,4 @@
-//! Writing a text bundle.
+//! Writes text bundles.
 
 use super::CommentLeader;
 use super::marker::Marker;
@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs the sizes of the payloads; [`Layout`] needs their bytes, from memory or from
-/// files. If a payload contains an END line, every reader cuts it there.
+/// The builder needs only the sizes of the payloads; the [`Layout`] needs their bytes, from memory
+/// or from files. If a payload contains an END line, every reader cuts it there.
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
@@ -24,8 +24,8 @@ impl TextBundleBuilder {
         Self { leader, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// Adds an entry whose payload has `size` bytes; entries keep the order of the calls. The ID is
-    /// written in its canonical form.
+    /// Adds an entry whose payload has `size` bytes. Entries keep the order of the calls. The ID is
+    /// written in canonical form.
     ///
     /// Returns an error in the same cases as
     /// [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry).
@@ -34,8 +34,7 @@ impl TextBundleBuilder {
         Ok(self)
     }
 
-    /// Returns the bundle as runs of bytes. In the layout, the number of a payload is the number of
-    /// its entry, counted from 0 in the order of the calls of [`TextBundleBuilder::entry`].
+    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0.
     pub fn layout(&self) -> Layout {
         let mut layout = Layout::new();
         for (index, (id, size)) in self.entries.iter().enumerate() {

@@ -25,9 +25,9 @@
 //! | variable | used by |
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
-//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores. Launches at the same time share 1024 |
-//! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. Results that depend on it are a race |
-//! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
+//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: the number of threads of the operating system that run the blocks; by default, the number of cores. Concurrent launches share 1024 |
+//! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. If results depend on the order, the kernel has a race |
+//! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which a launch ends the program and reports the running block and thread. The blocks run in order, on one thread of the operating system |
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
 //! The drivers read their own variables: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.

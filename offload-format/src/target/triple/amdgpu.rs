@@ -7,10 +7,10 @@
 #[cfg(feature = "packs")]
 use crate::target::amdgpu::{self, PROCESSORS, Processor};
 
-/// The start of the architecture's name; a number may follow.
+/// The architecture's name, which a number may follow.
 const NAME: &str = "amdgpu";
 
-/// The families without a generic target, each with the start of its members' names.
+/// The families without a generic target, each with the prefix of its members' names.
 #[cfg(feature = "packs")]
 const WITHOUT_TARGET: [(&str, &str); 3] = [("6", "gfx60"), ("7", "gfx70"), ("8", "gfx80")];
 
@@ -34,8 +34,8 @@ pub(super) fn number(name: &str) -> &str {
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
 }
 
-/// Whether this is the number of a processor or generic target: `9.06` of `gfx906`, with two digits
-/// after the period, and `9.4` of `gfx9-4-generic`.
+/// Whether this is the number of a processor or generic target: `9.06` for `gfx906`, with two
+/// digits after the period, and `9.4` for `gfx9-4-generic`.
 #[cfg(feature = "packs")]
 fn is_number_of(number: &str, target: &Processor) -> bool {
     let (major, minor) = number.split_once('.').unwrap_or((number, ""));
@@ -71,8 +71,8 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
     a == b || a.is_empty() || b.is_empty() || is_family(a, b) || is_family(b, a)
 }
 
-/// Whether the number of an architecture goes with a processor or a generic target. Unknown
-/// processors go with all numbers.
+/// Whether an architecture's number is compatible with a processor or a generic target. Unknown
+/// processors are compatible with all numbers.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn covers(number: &str, processor: &str) -> bool {

@@ -4,8 +4,8 @@
 //! Source: the results of LLVM 22.1.8 for each name; the names to try are from the code of LLVM's
 //! ARMTargetParser.
 
-/// The starts of names, each with the architecture in both byte orders. If one start begins with
-/// another, the longer one comes first, so that it is found first.
+/// The prefixes of names, each with the architecture in both byte orders. A prefix that starts with
+/// another one precedes it, so that it is found first.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -18,8 +18,8 @@ const STARTS: &[(&str, [&str; 2])] = &[
 const AARCH64: [&str; 2] = ["aarch64", "aarch64_be"];
 const THUMB: [&str; 2] = ["thumb", "thumbeb"];
 
-/// Versions, each with its sub-architecture. The version in a name selects the first row whose
-/// version ends with that text.
+/// Versions, each with its sub-architecture. A version in a name selects the first row that ends
+/// with it.
 const VERSIONS: &[(&str, &str)] = &[
     ("v4", ""),
     ("v4t", "v4t"),
@@ -65,8 +65,8 @@ const VERSIONS: &[(&str, &str)] = &[
     ("v7k", "v7k"),
 ];
 
-/// The only version whose instructions are all Thumb instructions. The architecture is `thumb` even
-/// if the name starts with `arm`.
+/// The only version with only Thumb instructions: the architecture is `thumb` even if the name
+/// starts with `arm`.
 const V6M: &str = "v6-m";
 
 /// Other names of versions. Forms without the dash (`v8.2a`) are not listed, because
@@ -116,8 +116,7 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     }
 }
 
-/// Returns the version in a name, which may be empty; returns `None` if something else than a
-/// version follows the start.
+/// Returns the version in a name, which may be empty; `None` if anything else follows the prefix.
 fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];

@@ -1,14 +1,14 @@
-//! The compatibility of code for one triple with another triple.
+//! Decides whether code for one triple can be used for another.
 
 use super::{TargetTriple, amdgpu, names};
 
 impl TargetTriple<'_> {
     /// Whether code for one triple can be used for the other, by the rules of LLVM 22. Each field
-    /// must have the same meaning, apart from versions. ARM and Thumb count as one architecture. A
-    /// numbered architecture of AMD is compatible with its family and with `amdgcn` (LLVM's main
-    /// branch). On Apple's systems the environment is ignored; for Windows with GNU's environment
-    /// the vendor is ignored. Unknown names in one field count as equal to each other, but unknown
-    /// architectures are compared as text.
+    /// must have the same meaning, apart from versions. ARM and Thumb count as the same
+    /// architecture. A numbered architecture of AMD is compatible with its family and with `amdgcn`
+    /// (LLVM's main branch). The environment is ignored on Apple's systems, and the vendor for
+    /// Windows with the GNU environment. All unknown names in a field count as equal, except for
+    /// unknown architectures, which are compared as text.
     #[inline]
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
@@ -33,8 +33,7 @@ impl TargetTriple<'_> {
     }
 }
 
-/// A triple in which each name is replaced by its meaning, so that two triples can be compared
-/// field by field.
+/// A triple with each name replaced by its meaning, for comparison field by field.
 struct Meaning<'a> {
     arch: &'a str,
     sub_arch: &'a str,

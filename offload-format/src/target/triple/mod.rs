@@ -10,13 +10,12 @@ mod order;
 use super::ParseError;
 use core::fmt;
 
-/// A target triple, split at its dashes, each component in its place. Unknown names are accepted in
-/// every component: LLVM's lists of names grow with every release.
+/// A target triple, split at its dashes, with each component in its position. Unknown names are
+/// accepted in every component, since LLVM's lists of names grow with every release.
 ///
-/// Some spellings omit components or have them in another order (`aarch64-linux-android`,
-/// `thumbv7em-none-eabi`). Others use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`).
-/// [`TargetTriple::parse`] reads them as LLVM 22 does, and [`fmt::Display`] writes the form that
-/// LLVM 22 writes into bundles.
+/// Some spellings omit or reorder components (`aarch64-linux-android`, `thumbv7em-none-eabi`), or
+/// use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`). [`TargetTriple::parse`] reads them as
+/// LLVM 22 does, and [`fmt::Display`] writes the form that LLVM 22 writes into bundles.
 ///
 /// ```
 /// use offload_format::target::TargetTriple;
@@ -39,12 +38,12 @@ pub struct TargetTriple<'a> {
 }
 
 impl<'a> TargetTriple<'a> {
-    /// Creates a triple: moves fields to their places and replaces old spellings with current ones.
+    /// Creates a triple, with fields moved to their positions and old spellings replaced.
     pub(crate) fn new(arch: &'a str, vendor: &'a str, os: &'a str, env: &'a str) -> Self {
         let mut components = [vendor, os, env, "", "", ""];
         order::arrange(&mut components, names::architecture(arch).is_some());
         let [vendor, os, env, ..] = components;
-        // LLVM reads `gnueabi` of SUSE as `gnueabihf`, because SUSE supports ARM only with hardware
+        // LLVM reads SUSE's `gnueabi` as `gnueabihf`, because SUSE supports ARM only with hardware
         // floating point.
         let is_suse_gnueabi = vendor == "suse" && names::environment(env) == Some("gnueabi");
         let env = if is_suse_gnueabi { "gnueabihf" } else { env };
@@ -75,22 +74,22 @@ impl<'a> TargetTriple<'a> {
         Ok(triple)
     }
 
-    /// Whether LLVM knows the architecture. LLVM calls only such triples valid; the other fields
-    /// may be anything. `amdgpu9.06` and similar names count as known, although LLVM 22 knows only
+    /// Whether LLVM knows the architecture, which makes a triple valid in LLVM, regardless of the
+    /// other fields. `amdgpu9.06` and similar names count as known, although LLVM 22 knows only
     /// `amdgcn`.
     pub fn is_known(&self) -> bool {
         names::architecture(self.arch).is_some()
     }
 
-    /// Whether this is an AMD GPU whose target IDs name processors and features. Returns `false`
-    /// for SPIR-V for AMD.
+    /// Whether this is an AMD GPU with target IDs of processors and features; false for AMD's
+    /// SPIR-V.
     pub fn is_amdgpu(&self) -> bool {
         matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
     }
 
-    /// Returns the processor or generic target that the architecture itself names in triples of
-    /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
-    /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
+    /// Returns the processor or generic target in the architecture's name, in triples of LLVM's
+    /// main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for `amdgpu9-amd-amdhsa`.
+    /// Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
@@ -99,7 +98,7 @@ impl<'a> TargetTriple<'a> {
 
     /// Whether a processor can belong to the architecture: `amdgpu9` covers `gfx906` but not
     /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
-    /// table counts as covered, because it cannot be checked.
+    /// table counts as covered, since it cannot be checked.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {

@@ -1,13 +1,11 @@
-//! The names that LLVM knows in each field of a triple, as data.
+//! Tables of the names that LLVM knows in each field of a triple.
 //!
 //! Source: the results of LLVM 22.1.8's own library for each name; the names to try are from the
-//! code of LLVM's Triple. Each function returns the meaning of a name: names with the same meaning
-//! have the same result.
+//! code of LLVM's Triple. Each function returns the meaning of a name, which is equal for synonyms.
 
 use super::{amdgpu, arm};
 
-/// Architectures, with the other spellings of each. A name must equal one of the spellings
-/// completely.
+/// Architectures, each with its other spellings. A name must be equal to one of the spellings.
 const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("aarch64", &["arm64", "arm64e", "arm64ec"]),
     ("aarch64_32", &["arm64_32"]),
@@ -99,15 +97,14 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xtensa", &[]),
 ];
 
-/// Vendors. The vendors that LLVM knows. A name must equal one of these completely; `sie` means
-/// `scei`.
+/// The vendors that LLVM knows. A name must be equal to one of these; `sie` means `scei`.
 const VENDORS: &[&str] = &[
     "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
     "pc", "scei", "suse",
 ];
 
-/// Operating systems. A version may follow the name, so names are compared by their starts; longer
-/// names come before shorter ones that they start with.
+/// Operating systems. A version may follow the name, so prefixes are compared. Longer names precede
+/// their own prefixes.
 const SYSTEMS: &[&str] = &[
     "aix",
     "amdhsa",
@@ -163,8 +160,8 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
-/// Environments. The environments that LLVM knows. A version may follow the name, so names are
-/// compared by their starts; longer names come before shorter ones that they start with.
+/// The environments that LLVM knows. A version may follow the name, so prefixes are compared.
+/// Longer names precede their own prefixes.
 const ENVIRONMENTS: &[&str] = &[
     "amplification",
     "android",
@@ -222,8 +219,7 @@ const ENVIRONMENTS: &[&str] = &[
     "vertex",
 ];
 
-/// Object formats that an environment may end with; a format comes after longer ones that end with
-/// it.
+/// Object formats that may end an environment. Longer formats precede their own suffixes.
 const FORMATS: &[&str] = &["xcoff", "coff", "elf", "goff", "macho", "spirv", "wasm"];
 
 pub(super) fn architecture(name: &str) -> Option<&'static str> {
@@ -236,7 +232,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
         .or_else(|| arm::architecture(name))
 }
 
-/// Returns the part of an architecture's name that identifies its version; empty if there is none.
+/// Returns the version part of an architecture's name; empty if there is none.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
@@ -273,8 +269,8 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| environment.ends_with(**format)).copied()
 }
 
-/// Returns the object format of an architecture and an operating system, both in the form that the
-/// functions above return.
+/// Returns the default object format of an architecture and an operating system, both as returned
+/// by the functions above.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {

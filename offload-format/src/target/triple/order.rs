@@ -1,19 +1,19 @@
-//! Moves misplaced components of a triple to their places.
+//! Moves misplaced components of a triple to the right positions.
 
 use super::names;
 
-/// Vendor, operating system and environment in the order of a triple, followed by components that
-/// were pushed out of their places. The architecture does not move: it is always first.
+/// Vendor, operating system and environment in the order of a triple, followed by displaced
+/// components. The architecture is always first and does not move.
 pub(super) type Components<'a> = [&'a str; 6];
 
 const VENDOR: usize = 0;
 const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
-/// Moves each component that is known for another place to that place, as in LLVM's normal form.
-/// Components that are already at the right place stay. Then, for each place that still has no such
-/// component, the first component that LLVM knows for this place moves there. The components that
-/// it displaces move right, up to the first empty place.
+/// Moves each component to the position where LLVM knows it, as in LLVM's normal form. Components
+/// in the right position stay. Then, for each position without a known component, the first
+/// component that LLVM knows for this position moves there, and the displaced components move
+/// right, up to the first empty position.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -37,7 +37,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
         }
         settled[place] = true;
     }
-    // In `thumbv7em-none-eabi`, `none` is at the place of the vendor, but means that there is no
+    // In `thumbv7em-none-eabi`, `none` is in the vendor's position, but means that there is no
     // operating system.
     let [vendor, system, environment] = settled;
     if architecture_is_known
@@ -50,7 +50,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
     }
 }
 
-/// Whether LLVM knows a component as a name for this place: a vendor, an operating system or an
+/// Whether LLVM knows a component for this position, as a vendor, an operating system or an
 /// environment.
 fn fits(place: usize, component: &str) -> bool {
     match place {
@@ -65,8 +65,8 @@ fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a place. A place is settled if it has the right component. The component
-/// that was there moves to the next place that is not settled, and so on, until a place is empty.
+/// Puts a component into a position. The component that was there moves to the next position that
+/// is not settled (does not have the right component), and so on, up to an empty position.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

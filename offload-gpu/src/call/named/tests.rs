@@ -9,8 +9,7 @@ use core::marker::PhantomData;
 /// An argument of the type `A` for a parameter of the type `T`.
 struct Pair<A, T>(PhantomData<(A, T)>);
 
-/// The compiler's verdict: it takes this constant if the condition is true, otherwise that of the
-/// trait.
+/// The compiler's verdict: this constant if the condition is true, otherwise the trait's.
 impl<A: Argument<T>, T> Pair<A, T> {
     const IS_ACCEPTED: bool = true;
 }
@@ -39,7 +38,7 @@ struct P {
 }
 crate::impl_argument_of_record!(P);
 
-/// Another record of the same size.
+/// A different record of the same size.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Q {
@@ -51,7 +50,7 @@ crate::impl_argument_of_record!(Q);
 #[derive(Debug)]
 struct Opaque;
 
-/// Returns a list of all pairs of a parameter and an argument: their types in words, the compiler's
+/// Returns a list of all pairs of a parameter and an argument: their types as text, the compiler's
 /// verdict, and that of a named kernel.
 macro_rules! pairs {
     ([$($parameter:ty),* $(,)?] $arguments:tt) => { [$(pairs! { @ $parameter; $arguments }),*] };
@@ -117,7 +116,7 @@ fn halves_of_programs_are_accepted() {
     }
 }
 
-/// Kernels of language models take more than 24 arguments.
+/// Kernels for language models have more than 24 arguments.
 #[test]
 fn tuples_have_up_to_32_elements() {
     macro_rules! tuple {
