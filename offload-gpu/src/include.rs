@@ -49,8 +49,8 @@
 /// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker reads it
 /// from `OUT_DIR`. Programs and dynamic libraries need no further setup. A `staticlib` for a
 /// program in another language contains only packs smaller than 64 MiB. To use a larger pack, link
-/// that program with `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print
-/// native-static-libs` prints.
+/// that program with `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which
+/// `cargo rustc -- --print native-static-libs` prints.
 ///
 /// # A file
 ///
@@ -388,7 +388,7 @@ macro_rules! include_offload {
 /// | `ns::scale<float *, 3>` | `ns_scale_float_ptr_3`: `*`, `&` and `-` become `ptr`, `ref` and `minus`; other signs become `_` |
 /// | `over(int)` and `over(float *)` | `over_i32` and `over_ptr_mut_f32` |
 /// | `match`, `f32`, `PACK`, `named` | `match_`, `f32_`, `PACK_`; the function of a kernel `named` is `named_` |
-/// | a template `scale` beside a kernel or a struct `scale` | the generic function `scale_` |
+/// | a template `scale` and a kernel or a struct `scale` | the generic function `scale_` |
 /// | `__offload_x` | `___offload_x`: the macro's own names begin with `__offload` |
 /// | a parameter without a name | `arg1` for the first |
 /// | a struct without a name, in the field `a` of `P` | `P_a` |

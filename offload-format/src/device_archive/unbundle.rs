@@ -29,11 +29,11 @@ impl Default for UnbundleOptions {
     }
 }
 
-/// Extracts the code objects for each requested target from the members, as `clang-offload-bundler
-/// -type=a -unbundle` does. Each archive gets all code objects that fit its target
-/// ([`EntryId::provides_for`]), in the order of the members and of their entries. The archives are
-/// in the order of `requested`. An archive without members means that no code object fits its
-/// target.
+/// Extracts the code objects for each requested target from the members, as
+/// `clang-offload-bundler -type=a -unbundle` does. Each archive gets all code objects that fit its
+/// target ([`EntryId::provides_for`]), in the order of the members and of their entries. The
+/// archives are in the order of `requested`. An archive without members means that no code object
+/// fits its target.
 ///
 /// `members` are the names and bytes of the heterogeneous archive's members: [`Member::name`] and
 /// [`Member::data`], or the contents of a thin archive's files. Members without a bundle are

@@ -258,8 +258,8 @@ impl ImageHeader {
     }
 }
 
-/// Prints what the image is for, according to its header: `gfx90a:xnack-`, `sm_90`, `SPIR-V`, `a
-/// CPU (ELF machine 62)`; `nothing` for bitcode and fatbins.
+/// Prints what the image is for, according to its header: `gfx90a:xnack-`, `sm_90`, `SPIR-V`,
+/// `a CPU (ELF machine 62)`; `nothing` for bitcode and fatbins.
 impl fmt::Display for ImageHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(arch) = self.arch() {

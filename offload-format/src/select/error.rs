@@ -182,8 +182,8 @@ fn write_refused(
     }
 }
 
-/// The start of the advice after all images were refused: `to run on this device, add "sm_75" or
-/// "compute_75"`.
+/// The start of the advice after all images were refused:
+/// `to run on this device, add "sm_75" or "compute_75"`.
 #[derive(Debug)]
 pub struct Advice(Vec<String>);
 

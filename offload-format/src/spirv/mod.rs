@@ -225,8 +225,8 @@ impl<'data> SpirvModule<'data> {
         &self.kernels
     }
 
-    /// Returns the total shared memory of all variables in bytes, without the array for `extern
-    /// __shared__`: the maximum for a kernel.
+    /// Returns the total shared memory of all variables in bytes, without the array for
+    /// `extern __shared__`: the maximum for a kernel.
     pub fn shared_memory(&self) -> u64 {
         self.shared.fixed
     }

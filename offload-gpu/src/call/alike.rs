@@ -1,4 +1,4 @@
-//! The types that may be passed in place of those in the module `types`.
+//! The types that may be passed for those in the module `types`.
 
 use crate::types::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
 use core::any::TypeId;

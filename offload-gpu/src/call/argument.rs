@@ -18,7 +18,7 @@ use core::ptr;
 /// | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`](crate::types::Bf16), a `u16`, `half::bf16` |
 /// | an 8-bit floating-point number, such as `__nv_fp8_e4m3` | its type in [`types`](crate::types), its bits in a `u8` |
 /// | a vector, such as `float4` | its type in [`types`](crate::types) |
-/// | a struct | the struct of the same name beside the kernel's function |
+/// | a struct | the struct of the same name in the module of the kernel's function |
 /// | `const T *` | `*const T`, `*mut T`, a reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `const void *`, `void *` | the same, for any `T` |

@@ -50,8 +50,8 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// If the crate has a different name than `offload_gpu`, set its path with `#[offload(crate =
-/// ::gpu::offload_gpu)]`.
+/// If the crate has a different name than `offload_gpu`, set its path with
+/// `#[offload(crate = ::gpu::offload_gpu)]`.
 ///
 /// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
 /// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).

@@ -117,9 +117,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
     /// Launches the kernel on a device's default stream, and loads its module first if necessary.
-    /// `grid` is the number of blocks, and `block` the number of threads in each: `256`, `(16,
-    /// 16)`, `(8, 8, 4)`. The call does not wait for the kernel; copies of a
-    /// [`Buffer`](super::Buffer) and [`Device::synchronize`] do.
+    /// `grid` is the number of blocks, and `block` the number of threads in each: `256`,
+    /// `(16, 16)`, `(8, 8, 4)`. The call returns when the driver has accepted the launch; copies of
+    /// a [`Buffer`](super::Buffer) and [`Device::synchronize`] wait for the kernel.
     ///
     /// ```
     /// # use offload_gpu::run::{Device, RunError};

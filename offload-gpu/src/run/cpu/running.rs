@@ -151,7 +151,7 @@ mod signals {
             // on this thread.
             unsafe {
                 sigaction(signal, ptr::null(), &mut next);
-                // No handler can let the kernel continue.
+                // With the default action, the program ends: the kernel cannot continue.
                 if next.handler == 0 {
                     no_access(info.address, signal);
                 }
