@@ -332,7 +332,9 @@ fn rust(tools: &Tools<'_>) -> Tool {
     Tool {
         path: Some(rust.rustc.clone()),
         version: Some(rust.version.clone()),
-        problem: lld.as_ref().map(|(why, _)| format!("it has no rust-lld, and for AMD {why}")),
+        problem: lld
+            .as_ref()
+            .map(|(why, _)| format!("it has no rust-lld, which images for AMD need, and {why}")),
         install: lld.and_then(|(_, help)| help),
         targets: in_order(targets),
         ..tool

@@ -58,7 +58,8 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
         fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
     let index = text.parse::<Index>().map_err(|error| {
         let message = format!(
-            "{}: {error}\nThis package and the one with links = \"{links}\" must have the same version of offload-build.",
+            "{}: {error}\nThis package and the one with links = \"{links}\" must use the same \
+             version of offload-build.",
             index_path.display()
         );
         Error::new(ErrorKind::Dependency, message)
@@ -89,11 +90,11 @@ fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
         cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
     let message = if offered.is_empty() {
         format!(
-            "no dependency offers packs under links = \"{links}\".\n\
-             The package with the kernels needs, in its Cargo.toml, links = \"{links}\" under [package], and, in its build.rs, \
-             offload_build::Build::new()....compile(\"{pack}\").\n\
-             This package needs it in [dependencies]: Cargo passes nothing on from [build-dependencies], nor from \
-             dependencies of dependencies."
+            "no dependency with links = \"{links}\" has a pack.\nIn the package with the kernels, \
+             set links = \"{links}\" under [package] in Cargo.toml, and call \
+             offload_build::Build::new()....compile(\"{pack}\") in build.rs.\nIn this package, \
+             list that package in [dependencies]: Cargo passes on no packs from \
+             [build-dependencies], or from dependencies of dependencies."
         )
     } else {
         format!(

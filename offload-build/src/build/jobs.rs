@@ -140,8 +140,8 @@ fn prebuilt_image(
     }
     Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
-        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is set to make one".to_owned(),
-        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update uses none".to_owned(),
+        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures uses none".to_owned(),
         _ => format!("the package has no prebuilt set in {}/", folder.display()),
     }))
 }
@@ -226,7 +226,7 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
     }
     for (why, targets) in reasons {
         run.cargo.warn(&format!(
-            "pack \"{}\": {} from {}/, because {why}",
+            "pack \"{}\": using prebuilt images for {} from {}/, because {why}",
             run.name,
             targets.join(", "),
             folder.display()
@@ -262,7 +262,7 @@ impl MadeModule<'_> {
             return Ok(());
         }
         let message = format!(
-            "build.rs requires kernels of the module \"{}\":\n  {}",
+            "the module \"{}\" lacks kernels that build.rs requires:\n  {}",
             self.plan.name,
             lines.join("\n  ")
         );

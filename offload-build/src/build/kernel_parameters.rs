@@ -110,14 +110,14 @@ impl Descriptions {
             }
         }
         let consequence = if is_described {
-            "the functions of its kernels have the parameters for other GPUs. Compare them"
+            "its kernels' functions use the parameters found for other GPUs. Check that they match"
         } else {
             "its kernels are constants, without functions that check arguments. Declare them in include_kernels!"
         };
         for message in refusals {
             run.cargo.warn(&format!(
-                "clang does not read a source of the module \"{module}\" as nvcc does: {consequence}, or change the \
-                 source for clang: {message}"
+                "clang cannot read a source of the module \"{module}\", although nvcc compiles \
+                 it: {consequence}, or change the source so that clang accepts it: {message}"
             ));
         }
         let mut of_cpu = None;
@@ -226,8 +226,8 @@ fn described_by_cxx(
             let undescribed = run.undescribed.borrow();
             let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
             return Err(Error::config(format!(
-                "module \"{module}\": the compiler of the image for the CPU describes no kernels of a source that it \
-                 compiles, so that programs cannot call them: {}",
+                "module \"{module}\": the C++ compiler compiles a source for the CPU but cannot \
+                 describe its kernels, so programs cannot call them: {}",
                 message.map_or("it printed no error", |(_, message)| message)
             )));
         };
@@ -293,8 +293,9 @@ pub(super) fn of_absent(
         match known {
             Ok(signatures) => IndexModule { signatures, ..of_name },
             Err(why) => IndexModule {
-                signatures_unknown: needs_signatures
-                    .map(|skipped| format!("{skipped}, and no earlier build read them\n{why}")),
+                signatures_unknown: needs_signatures.map(|skipped| {
+                    format!("{skipped}, and no earlier build read the parameters\n{why}")
+                }),
                 ..of_name
             },
         }

@@ -99,7 +99,7 @@ impl Run<'_> {
             }
             (Err(NotMade::Fatal(error)), _) => error.to_string(),
             (Ok(clang), message) => format!(
-                "{} does not read the source as the C++ compiler does: {}",
+                "{} cannot read the source, although the C++ compiler compiles it: {}",
                 clang.path.display(),
                 message.map_or("", |(_, text)| text.as_str())
             ),
@@ -129,9 +129,9 @@ impl Run<'_> {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
             PrebuiltUse::Update if self.is_of_this_machine => refuse(
-                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
-                        'native', and variables such as CUDAARCHS, mean different targets on \
-                        different machines",
+                "a prebuilt set needs targets that build.rs lists, as in .archs([\"gfx90a\", \
+                 \"sm_80\"]): 'native' and variables such as CUDAARCHS mean different targets on \
+                 different machines",
             ),
             PrebuiltUse::Update if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")

@@ -69,8 +69,8 @@ impl MissingTool {
         let mut long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
         if !target.is_gpu() {
             long += &format!(
-                ". Let build.rs add this target only where the crate is: \
-                 if std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
+                ". In build.rs, add this target only if the crate exists: if \
+                 std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
             );
         }
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
@@ -120,17 +120,17 @@ impl MissingTool {
     #[inline]
     pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
         let long = format!(
-            "{} ({}) does not link device code for .device_link()",
+            "{} ({}) cannot link device code for .device_link()",
             clang.path.display(),
             clang.version
         );
-        let short = format!("{} does not link device code", clang.path.display());
+        let short = format!("{} cannot link device code", clang.path.display());
         Self::lacks(long, short, Installable::LinkingClang)
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
         let long = format!(
-            "{} needs a header of newer clangs: {} has {why}",
+            "{} needs a header that only newer clangs have: {} has {why}",
             source.display(),
             clang.path.display()
         );
@@ -139,8 +139,8 @@ impl MissingTool {
     }
 
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
-        let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
-        let short = format!("{} does not build for it", tool.display());
+        let long = format!("{} rejects this target\n{}", tool.display(), text.trim_end());
+        let short = format!("{} rejects this target", tool.display());
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
@@ -151,7 +151,7 @@ impl MissingTool {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
         if text.contains("unknown argument") || text.contains("unsupported option") {
-            let long = format!("{path} refuses a flag, not the target\n{}", text.trim_end());
+            let long = format!("{path} rejects a flag, not the target\n{}", text.trim_end());
             let help =
                 "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
             return Self { long, help: Some(help.to_owned()), ..refusal };
@@ -160,13 +160,14 @@ impl MissingTool {
         if first.is_none()
             && let Some(known) = similar(target.as_str())
         {
-            let long = format!("{path} refuses it; did you mean {known}?\n{}", text.trim_end());
+            let long =
+                format!("{path} rejects this target; did you mean {known}?\n{}", text.trim_end());
             return Self { long, ..refusal };
         }
         match first {
             Some(first) if clang.is_older_than(first) => Self {
                 long: format!(
-                    "it needs clang {first} or newer, and {} is {}\n{}",
+                    "this target needs clang {first} or newer, but {} is {}\n{}",
                     clang.path.display(),
                     clang.version,
                     text.trim_end()
@@ -270,7 +271,7 @@ pub(crate) fn missing(
         // If a compiler refuses a target, the target's name may be misspelt. The reason for a
         // missing prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
-            message += &format!("  and no prebuilt one: {no_prebuilt}\n");
+            message += &format!("  and no prebuilt image: {no_prebuilt}\n");
         }
         if let Some(help) = &missing.help {
             message += &format!("  to compile it, {}\n", help.replace('\n', "\n  "));
@@ -279,10 +280,12 @@ pub(crate) fn missing(
     if let Some(set) = set {
         let compilers = set.compilers().join(", ");
         message += &if compilers.is_empty() {
-            "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned()
+            "remake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release\n"
+                .to_owned()
         } else {
             format!(
-                "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
+                "the prebuilt set was made with {compilers}; remake it with \
+                 OFFLOAD_PREBUILT=update cargo build --release\n"
             )
         };
     }
@@ -304,11 +307,9 @@ pub(crate) fn stale_package(
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
-        "the prebuilt set of this package does not fit it:\n  {}\n\
-         Remake it where the compilers are, then package again:\n  \
-         {command} -p {package}\n\
-         (If a file exists but is not in the package, it is left out by .gitignore, or by exclude or \
-         include in Cargo.toml.)",
+        "the prebuilt set does not match this package:\n  {}\nRemake it on a machine with the \
+         compilers, then package again:\n  {command} -p {package}\n(If a file exists but is not \
+         in the package, .gitignore leaves it out, or exclude or include in Cargo.toml does.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)
@@ -334,8 +335,9 @@ mod tests {
             let failures = [(&target, MissingTool::only_prebuilt(), "it is gone".to_owned())];
             missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
         };
-        let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
-        let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
+        let command = "with OFFLOAD_PREBUILT=update cargo build --release";
+        let made_with =
+            |what: &str| format!("the prebuilt set was made with {what}; remake it {command}");
         assert_eq!(
             advice("compiler clang version 22\nptxas release 13.0\n"),
             made_with("clang version 22")
@@ -345,6 +347,6 @@ mod tests {
             advice("compiler clang 22\nnvcc release 13.0\n"),
             made_with("clang 22, nvcc release 13.0")
         );
-        assert_eq!(advice("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        assert_eq!(advice("ptxas release 13.0\n"), format!("remake the prebuilt set {command}"));
     }
 }

@@ -72,10 +72,11 @@ impl Run<'_> {
         if is_checked && !known.kernels.is_empty() && !has_file() {
             let (name, package) = (self.name, &self.cargo.package);
             self.cargo.warn(&format!(
-                "pack \"{name}\": the package does not contain the parameters of its kernels. Where nothing is compiled, as on \
-                 docs.rs, and without clang, include_kernels!(\"{name}\") has no functions. To add them: \
+                "pack \"{name}\": the package does not contain the parameters of the kernels, so \
+                 include_kernels!(\"{name}\") has no functions where nothing is compiled, as on \
+                 docs.rs, and on machines without clang. To add the parameters, run \
                  OFFLOAD_PREBUILT=signatures cargo build -p {package}, and package the folder {}. \
-                 OFFLOAD_PREBUILT=never turns this warning off",
+                 To turn this warning off, set OFFLOAD_PREBUILT=never",
                 folder.display()
             ));
         }

@@ -170,7 +170,8 @@ impl Prebuilt {
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(
-                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release",
+                    "cannot parse line {} of {}: '{line}'\nremake the prebuilt set with \
+                     OFFLOAD_PREBUILT=update cargo build --release",
                     index + 1,
                     set.manifest.display()
                 );
@@ -237,9 +238,9 @@ impl Prebuilt {
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
-                        "{name} has Windows line endings (CRLF), which it did not have when {manifest} was made; git's \
-                         core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
-                         file out again"
+                        "{name} has Windows line endings (CRLF), but had none when {manifest} was \
+                         made; git's core.autocrlf adds them: write '{name} text eol=lf' into the \
+                         package's .gitattributes, and check the file out again"
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
@@ -308,8 +309,10 @@ impl Prebuilt {
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
-        let (recorded, file) =
-            self.signatures.as_ref().ok_or_else(|| format!("{manifest} names no file of them"))?;
+        let (recorded, file) = self
+            .signatures
+            .as_ref()
+            .ok_or_else(|| format!("{manifest} lists no file of kernel parameters"))?;
         let path = self.folder.join(file);
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
@@ -336,7 +339,7 @@ impl Prebuilt {
         let Some((_, recorded, file)) =
             self.images.iter().find(|(found, _, _)| found == target.as_str())
         else {
-            return Ok(Err(format!("{manifest} has no image for it")));
+            return Ok(Err(format!("{manifest} has no image for this target")));
         };
         let path = self.folder.join(file);
         let shown = path.display();
@@ -381,9 +384,9 @@ pub(crate) fn update(
         Error::new(
             ErrorKind::Prebuilt,
             format!(
-                "a prebuilt set is for every machine, and {path} is a path of this one: name it \
-                 relative to the package, or name its folder by .include(...), which is \
-                 recorded by its position"
+                "a prebuilt set must work on every machine, but {path} is a path on this machine: \
+                 make it relative to the package, or add its folder with .include(...), which is \
+                 recorded by its position in the list"
             ),
         )
     };

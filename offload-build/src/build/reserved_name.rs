@@ -33,19 +33,20 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     };
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!(
-            "a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not"
+            "invalid {kind} name '{name}': use only letters, digits, '_' and '-'"
         )));
     }
     if is_one_name(name, output::INCLUDE) {
         return Err(Error::config(format!(
-            "'{name}' cannot be a {kind}'s name: the kernel header's folder has this name"
+            "invalid {kind} name '{name}': the kernel header's folder has this name"
         )));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((taken, other)) = names.iter().find(|(taken, _)| is_one_name(taken, name)) {
         let what = if taken != name {
             format!(
-                "the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"
+                "the {other} '{taken}' and the {kind} '{name}', which Cargo or file systems treat \
+                 as the same name"
             )
         } else if *other == kind {
             format!("the {kind} '{name}' twice")
@@ -76,8 +77,8 @@ mod tests {
         let failed: Result<(), Error> = reserve(Product::Pack("Scale-fast"), || {
             assert_eq!(
                 refusal(Product::Pack("scale_fast")),
-                "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', one name to Cargo or to file systems: the second \
-                 would replace the first"
+                "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', which Cargo or \
+                 file systems treat as the same name: the second would replace the first"
             );
             // After a refusal, the first name is still reserved.
             assert!(
@@ -98,7 +99,7 @@ mod tests {
         );
         let message = refusal(Product::StaticLibrary("Include"));
         assert!(message.contains(
-            "'Include' cannot be a static library's name: the kernel header's folder has this name"
+            "invalid static library name 'Include': the kernel header's folder has this name"
         ));
     }
 }

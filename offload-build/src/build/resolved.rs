@@ -43,8 +43,7 @@ impl Build {
     /// ```
     #[inline]
     pub fn is_skipped(&self) -> bool {
-        Cargo::demand("the answer whether the build is skipped", |cargo| self.skips(cargo))
-            .is_some()
+        Cargo::demand("the decision whether to skip the build", |cargo| self.skips(cargo)).is_some()
     }
 
     /// Returns the version of the CUDA toolkit whose nvcc this build would use.

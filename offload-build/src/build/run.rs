@@ -154,7 +154,8 @@ impl<'a> Run<'a> {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
             Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
                 Error::config(format!(
-                    "OFFLOAD_JOBS is '{text}'; it is how many compilers may run at a time: 1 or more"
+                    "OFFLOAD_JOBS is '{text}'; set it to the number of compilers that may run at \
+                     a time, 1 or more"
                 ))
             })?,
         };

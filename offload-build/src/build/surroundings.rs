@@ -59,7 +59,7 @@ impl Surroundings {
             let now = found(lookup, setting, &seen);
             for name in &now {
                 if !lookup.there.contains(name) {
-                    return Some(format!("{name}, which may be read, was added after"));
+                    return Some(format!("{name}, which compilers may read, was added after"));
                 }
             }
             for name in &lookup.there {

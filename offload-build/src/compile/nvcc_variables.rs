@@ -13,8 +13,8 @@ pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> 
     for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             cargo.warn_once(&format!(
-                "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \
-                 To build for these GPUs, {}",
+                "{}={} names GPUs, but nvcc runs without {}: only build.rs and OFFLOAD_ARCH list \
+                 the targets of a build. To build for these GPUs, {}",
                 flags.name,
                 flags.value,
                 flags.gpu_options,

@@ -190,8 +190,8 @@ impl<'a> Compilations<'a> {
         match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),
             Some(other) => Err(Error::config(format!(
-                "{} is compiled for {} and {other} in one command, and build.rs gives them \
-                 different options: in a static library, an option is for all targets",
+                "{} is compiled for {} and {other} in one command, but build.rs gives them \
+                 different options: in a static library, use the same options for all targets",
                 source.path.display(),
                 self.target()
             ))),

@@ -14,15 +14,17 @@ use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order}
 use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
 
-const FOR_RUST: &str = "Use offload_kernel::Atomic in place of core's type: \
-    Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
-                        GPUs before sm_70 have no instructions with an order: put fences of core around an operation with \
-                        Ordering::Relaxed";
-const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and their kin, which have their orders by offload/kernel.h";
-const FOR_CLANG: &str = "Write the kernel in the CUDA dialect, with __atomic_fetch_add or its kin: in a source .cu, these keep their \
-                         orders. In C, fences around an operation with __ATOMIC_RELAXED have an \
-                         order, too. In LLVM IR, clang writes seq_cst even for CUDA's \
-                         atomicAdd, which has no order: write monotonic";
+const FOR_RUST: &str = "Use offload_kernel::Atomic instead of core's type: \
+                        Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). GPUs before sm_70 \
+                        have no instructions with an order: for them, put core's fences around an \
+                        operation with Ordering::Relaxed";
+const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and similar functions: \
+                         offload/kernel.h keeps their orders";
+const FOR_CLANG: &str = "Write the kernel in the CUDA dialect (.cu), where __atomic_fetch_add and \
+                         similar functions keep their orders. In C, put fences around an \
+                         operation with __ATOMIC_RELAXED. In LLVM IR, write monotonic for \
+                         operations without an order: clang writes seq_cst even for CUDA's \
+                         atomicAdd, which has none";
 
 impl Compilation {
     /// Returns an error if the image lacks the order of an atomic operation.

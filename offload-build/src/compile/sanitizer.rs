@@ -54,7 +54,7 @@ impl Sanitizer {
         let checks = Check::requested(&word).ok_or_else(|| {
             Error::config(format!(
                 "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all \
-                 (an image that contains a second one for races)",
+                 (which adds a second image for races)",
                 variables::CHECK
             ))
         })?;
@@ -70,8 +70,8 @@ impl Sanitizer {
         let needs = format!("{}={}", variables::CHECK, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
             return Err(Error::config(format!(
-                "{needs} builds the image for the CPU with a sanitizer, which works on x86-64 Linux with glibc and not for \
-                 {}: unset it",
+                "{needs} builds the image for the CPU with a sanitizer, which works only on \
+                 x86-64 Linux with glibc, not for {}: unset the variable",
                 cargo.target
             )));
         }
@@ -108,8 +108,8 @@ format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf instal
 format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
 };
             let message = format!(
-                "{needs} needs a library of {}, which it does not have: {}\nInstall it \
-                 ({help}), or name a different compiler in CXX.",
+                "{needs} needs a library that {} does not have: {}\nInstall it ({help}), or name \
+                 a different compiler in CXX.",
                 cxx.path.display(),
                 names.join(", ")
             );

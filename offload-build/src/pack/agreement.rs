@@ -39,8 +39,9 @@ pub(super) fn agreed(
                 format!("the image for {target} has {has}"),
             ];
             cargo.warn(&format!(
-                "module \"{module}\": the kernel {} has different parameters in the image for {target} and in its source; a \
-                 program that calls it by the function of include_kernels! does not compile",
+                "module \"{module}\": the kernel {} has different parameters in the image for \
+                 {target} and in its source; a program that calls its function from \
+                 include_kernels! does not compile",
                 kernel.source_name
             ));
             kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
@@ -49,9 +50,9 @@ pub(super) fn agreed(
             // One warning is enough for two kernels.
             if other.symbol < kernel.symbol {
                 cargo.warn(&format!(
-                    "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in the \
-                     image for the CPU; rename one: \
-                     programs that call them do not compile",
+                    "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in \
+                     the image for the CPU; rename one of them: programs that call them do not \
+                     compile",
                     other.source_name, other.place, kernel.source_name, kernel.place
                 ));
             }
@@ -93,18 +94,13 @@ fn difference<'a>(
                 || "of unknown sizes".to_owned(),
                 |layout| {
                     places(
-                        layout.iter().map(|(offset, size)| format!("{} at {offset}", size.bytes)),
+                        layout
+                            .iter()
+                            .map(|(offset, size)| format!("{} bytes at {offset}", size.bytes)),
                     )
                 },
             );
-            let of_image = places(arguments.iter().map(|IndexArgument { offset, size, kind }| {
-                let kind = match kind {
-                    ArgumentKind::Any => "",
-                    ArgumentKind::Float => " (a floating-point number)",
-                    ArgumentKind::Pointer => " (a pointer)",
-                };
-                format!("{size} at {offset}{kind}")
-            }));
+            let of_image = places(arguments.iter().map(IndexArgument::description));
             return Some((target, of_image, of_source));
         }
     }
@@ -127,6 +123,6 @@ fn places(arguments: impl Iterator<Item = String>) -> String {
     let each: Vec<String> = arguments.collect();
     match each.len() {
         0 => "no parameters".to_owned(),
-        count => format!("{count} parameters; bytes of each: {}", each.join(", ")),
+        count => format!("{count} parameters: {}", each.join(", ")),
     }
 }

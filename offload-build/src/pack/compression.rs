@@ -133,7 +133,7 @@ fn module_bytes(
     let bytes =
         made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
     let stream = stream(&bytes, section).ok_or_else(|| {
-        Error::config(format!("the module \"{}\" cannot be read back compressed", module.name))
+        Error::config(format!("could not read back the compressed module \"{}\"", module.name))
     })?;
     write_if_changed(&path, &bytes)?;
     record::write(&key_path, key)?;

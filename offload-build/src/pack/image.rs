@@ -56,9 +56,9 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
     let message = format!(
-        "{what}\nThe targets of a build are those of build.rs and OFFLOAD_ARCH. Something else \
-         added targets: {}a wrapper around \
-         the compiler, or its configuration file (nvcc.profile). Remove the option there, or list the targets: .archs([...])",
+        "{what}\nBuilds are for the targets in build.rs and OFFLOAD_ARCH, but something else \
+         changed them: {}a wrapper around the compiler, or its configuration file (nvcc.profile). \
+         Remove the option there, or list its targets: .archs([...])",
         set.concat()
     );
     Error::new(ErrorKind::ToolFailed, message)
@@ -123,8 +123,9 @@ impl Image {
             // Files that cannot be read are left to the system's loader.
             if let Ok(Some(symbol)) = unique_symbol(&bytes) {
                 let message = format!(
-                    "the image {} is not for a program with other images: all images of a program would share {} \
-                     (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add -fno-gnu-unique",
+                    "the image {} cannot be loaded beside other images: all images of a program \
+                     would share {} (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add \
+                     -fno-gnu-unique",
                     path.display(),
                     String::from_utf8_lossy(symbol).escape_debug(),
                 );
@@ -145,7 +146,8 @@ impl Image {
             Err(unknown) => {
                 let version = header.version;
                 let why = format!(
-                    "the PTX keeps version {version}: offload-build knows no older one that has {unknown}"
+                    "the PTX keeps version {version}: offload-build knows no older version that \
+                     has {unknown}"
                 );
                 return Ok(Some(why));
             }

@@ -41,7 +41,7 @@ pub(crate) fn of(
     let kernels = match image::read_kernels(&image.path) {
         Ok(kernels) => kernels,
         Err(error) => {
-            cargo.note(&format!("any name will be accepted as a kernel's: {error}"));
+            cargo.note(&format!("names of kernels will not be checked: {error}"));
             return Ok(None);
         }
     };
@@ -82,14 +82,16 @@ pub(crate) fn warn_of_none(
     }
     let help = if let Some(name) = texts.iter().find_map(|text| template(text)) {
         format!(
-            "the kernel {name} is a template, which is compiled only where a source instantiates it, as in: \
+            "the kernel {name} is a template, so a source must instantiate it: add a line such as \
              template __global__ void {name}<float>(/* its parameters */);"
         )
     } else if texts.iter().any(|text| text.contains("__global__")) {
         // A kernel may be for some targets only.
         return;
     } else {
-        "no source has a kernel (__global__), and templates of headers are compiled only where a source instantiates them".to_owned()
+        "no source has a kernel (__global__); if the kernels are templates in a header, \
+         instantiate them in a source"
+            .to_owned()
     };
     cargo.warn(&format!(
         "pack \"{pack}\": the images of the module \"{}\" for {} have no kernels: {help}",

@@ -75,20 +75,21 @@ pub(crate) fn check_size(
         };
         if !what.is_empty() {
             let script = if linker == "GNU ld" {
-                "\n- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that"
+                "\n- or keep GNU ld: call .large_pack_script() in build.rs, and link with the \
+                 script in its documentation"
             } else {
                 ""
             };
             return Err(Error::config(format!(
-                "the pack has {pack}, and the program is linked by {linker} ({from}).\n{what}.\n\
-                 - link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)\n\
-                 - or make the pack smaller: {or_compress}fewer targets{script}"
+                "the pack has {pack}, but {linker} links the program ({from}).\n{what}.\n- link \
+                 with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux\n- or \
+                 make the pack smaller: {or_compress}fewer targets{script}"
             )));
         }
     }
     let limit = if has_limit { "; over 1.5 GiB it needs rust-lld" } else { "" };
     cargo.warn(&format!(
-        "pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"
+        "pack \"{name}\" adds {pack} to each program that uses it: {compress} it smaller{limit}"
     ));
     Ok(())
 }
@@ -201,7 +202,7 @@ mod tests {
             let request = Request { compressed, ..Request::default() };
             let error =
                 check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
-            assert!(error.contains("linked by GNU ld"), "{error}");
+            assert!(error.contains("but GNU ld links the program"), "{error}");
             assert!(error.contains(advice), "{error}");
         }
     }

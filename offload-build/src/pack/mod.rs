@@ -166,9 +166,9 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     });
     machine.ok_or_else(|| {
         Error::config(format!(
-            "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}: with .allow_empty() in build.rs the \
-             pack is empty on such hosts",
+            "packs can be embedded only in 64-bit programs for Linux, Android, BSD and illumos \
+             (x86_64, aarch64, riscv64, loongarch64) and for Windows and macOS (x86_64, aarch64), \
+             not for {}: call .allow_empty() in build.rs to make the pack empty there",
             cargo.target
         ))
     })

@@ -96,7 +96,8 @@ impl Constraints {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {
                     None => format!(
-                        "is PTX for {arch}, which can become machine code from {machine_code} on"
+                        "is PTX for {arch}, which can become machine code for {machine_code} and \
+                         later"
                     ),
                     Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
                 })
@@ -157,7 +158,7 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
         of_gpus.push(known);
     }
     Err(Error::config(format!(
-        "the source {} is for {triple}, according to its target triple, which is not a GPU's: {} are",
+        "the source {} has the target triple {triple}, but GPUs have {}",
         path.display(),
         of_gpus.join(" and ")
     )))

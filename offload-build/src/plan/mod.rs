@@ -144,7 +144,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         match (&module.name, module.sources.is_empty()) {
             (Some(name), true) => {
                 return Err(Error::config(format!(
-                    "the module \"{name}\" has no sources: name one with .file(...)"
+                    "the module \"{name}\" has no sources: add one with .file(...)"
                 )));
             }
             _ if kept.sources.is_empty() => continue,
@@ -173,7 +173,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         return Err(Error::config(message));
     }
     if modules.is_empty() {
-        Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")"))
+        Err(Error::config("no sources: add one with .file(\"kernels/saxpy.cu\")"))
     } else {
         Ok(modules)
     }
@@ -266,16 +266,17 @@ fn no_target_is_left(
     let name = in_messages(product, module);
     let (what, allowed) = match product {
         Product::StaticLibrary(_) => {
-            (name, "call .allow_empty(): it leaves such sources out of the library")
+            (name, "call .allow_empty() to leave such sources out of the library")
         }
-        _ => (format!("the module {name}"), "let the module have no images: .allow_empty()"),
+        _ => (format!("the module {name}"), "call .allow_empty() to let the module have no images"),
     };
     let variable = cargo
         .package_var("OFFLOAD_ARCH")
-        .map(|(variable, _)| format!(" of {variable}"))
+        .map(|(variable, _)| format!(" in {variable}"))
         .unwrap_or_default();
     Error::config(format!(
-        "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}",
+        "no target is left for {what}: {}; the targets{variable} are {}. Add a target, or \
+         {allowed}",
         limits.join("; "),
         targets::join(targets)
     ))
@@ -307,15 +308,15 @@ fn say_what_is_left(
             (false, 1) => format!(" module {}", names[0]),
             (false, _) => format!(" modules {}", names.join(", ")),
         };
-        let left = if left.is_empty() { "none".to_owned() } else { targets::join(left) };
+        let left = if left.is_empty() { "no target".to_owned() } else { targets::join(left) };
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
                 cargo.warn(&format!(
-                    "{product}:{what} built for {left}, of {targets} in {variable}"
+                    "{product}:{what} built for {left}, out of {targets} in {variable}"
                 ));
             }
-            None => cargo.note(&format!("{product}:{what} built for {left}, of {targets}")),
+            None => cargo.note(&format!("{product}:{what} built for {left}, out of {targets}")),
         }
     }
 }
@@ -326,11 +327,13 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
         let recipe = source.recipe(target).ok_or_else(|| {
-            let vendors: Vec<String> = source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
+            let vendors: Vec<String> =
+                source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
             let vendors = vendors.join(", ");
             Error::config(format!(
-                "{path} is {language}, which is not built for {target}{obstacle}. \
-                 If it is for other targets only, declare them: Source::new(\"{path}\").supports([{vendors}])",
+                "{path} is {language}, which cannot be built for {target}{obstacle}. If it is \
+                 only for other targets, declare them: \
+                 Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
                 obstacle = source.language.obstacle(target.vendor()),
@@ -367,15 +370,15 @@ fn check_nvcc(
         sources.iter().partition(|source| source.recipe(target) == Some(Recipe::Nvcc));
     match (&by_nvcc[..], &others[..]) {
         ([one, other, ..], []) if target.is_ptx() => Err(Error::config(format!(
-            "for {target}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
-             leave {target} out, or let clang compile them (Compiler::Clang)",
+            "for {target}, the module \"{}\" has {} and {}, but nvcc cannot link PTX: put them in \
+             two modules, leave {target} out, or let clang compile them (Compiler::Clang)",
             module.name,
             one.path.display(),
             other.path.display()
         ))),
         ([one, ..], [other, ..]) => Err(Error::config(format!(
-            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
-             make them two modules",
+            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and \
+             cannot be linked with it; put them in two modules",
             module.name,
             one.path.display(),
             other.path.display(),
@@ -461,8 +464,8 @@ fn check_name(name: &str, module: &Module) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::config(format!(
-        "a module's name has letters, digits, '_' and '-'; \"{name}\", of {}, does not. Give it \
-         a different name: .module(Module::new(\"...\").file({:?}))",
+        "invalid module name \"{name}\" (for {}): use only letters, digits, '_' and '-'. Set the \
+         name: .module(Module::new(\"...\").file({:?}))",
         paths(module),
         module.sources[0].path.display().to_string()
     )))

@@ -235,7 +235,7 @@ impl Language {
                 known.extend(row.extensions.iter().map(|it| format!(".{it}")));
             }
             format!(
-                "no language has the extension of {}: there are {}. Otherwise name the \
+                "unknown extension of the source {}: the known ones are {}. Otherwise name the \
                  language: Source::new({:?}).language(Language::Cuda)",
                 path.display(),
                 known.join(" "),
@@ -279,8 +279,8 @@ impl Language {
     pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
         match (self, vendor) {
             (Language::Rust, Vendor::Intel) => {
-                " (rustc 1.96 has no target for SPIR-V: \
-                 a module with the same kernels in C++ serves spirv64)"
+                " (rustc 1.96 has no target for SPIR-V: for spirv64, use a module with the same \
+                 kernels in C++)"
             }
             _ => "",
         }

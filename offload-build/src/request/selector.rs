@@ -34,7 +34,7 @@ impl Selector {
         self.meaning
             .as_ref()
             .map(drop)
-            .map_err(|why| format!("'{}' selects no targets: {why}", self.text))
+            .map_err(|why| format!("'{}' is not a valid selector: {why}", self.text))
     }
 
     /// Returns the kind of targets that the selector selects; `None` if the selector is malformed.
@@ -100,9 +100,11 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         Some(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
-        _ => Err("'>=' is followed by sm_ and a number, with which NVIDIA's machine code and \
-            PTX are compared; other targets have no order"
-            .to_owned()),
+        _ => Err(
+            "'>=' needs sm_ and a number, with which NVIDIA's machine code and PTX are compared; \
+             other targets have no order"
+                .to_owned(),
+        ),
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
                 selector
                     .check()
                     .unwrap_err()
-                    .starts_with(&format!("'{text}' selects no targets: ")),
+                    .starts_with(&format!("'{text}' is not a valid selector: ")),
                 "{text}"
             );
             assert!(

@@ -98,7 +98,7 @@ pub(super) fn items(
         for piece in split(&value) {
             let read = words.items(piece).ok_or_else(|| {
                 Error::config(format!(
-                    "{name} is '{value}': '{piece}' is not understood; {}",
+                    "{name} is '{value}': '{piece}' is invalid; {}",
                     words.expected()
                 ))
             })?;
@@ -111,7 +111,7 @@ pub(super) fn items(
             empty.push(format!("{name} is '{value}'"))
         } else {
             let why = if has_default {
-                "in place of the default of build.rs"
+                "instead of the default of build.rs"
             } else {
                 "because build.rs lists none"
             };
@@ -122,10 +122,11 @@ pub(super) fn items(
         let row = VARIABLES.iter().find(|(vendor, ..)| scope.vendor() == Some(*vendor));
         let examples = row.map_or("CUDAARCHS or AMDGPU_TARGETS", |(.., examples, _)| examples);
         format!(
-            "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
+            "build.rs lists none, and neither OFFLOAD_ARCH nor a variable such as {examples} is \
+             set"
         )
     } else {
-        format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
+        format!("build.rs lists none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
     };
     Ok((items, why))
 }
@@ -176,21 +177,22 @@ impl Words {
     fn expected(self) -> &'static str {
         match self {
             Words::ComputeCap => {
-                "it lists compute capabilities: 80, 90a, 8.6, or all-major, all, native"
+                "list compute capabilities such as 80, 90a or 8.6, or use all-major, all or native"
             }
             Words::CMakeCuda => {
-                "it lists what CMake's CUDA_ARCHITECTURES does: 80, 90a-real, 90-virtual, or all-major, all, native, OFF"
+                "list values of CMake's CUDA_ARCHITECTURES: 80, 90a-real, 90-virtual, all-major, \
+                 all, native or OFF"
             }
             Words::Torch => {
-                "it lists compute capabilities: 8.0, 9.0a, 9.0+PTX (the meaning of names such \
-                 as Ampere or All depends on PyTorch's version: write the numbers)"
+                "list compute capabilities such as 8.0, 9.0a or 9.0+PTX (write numbers: the \
+                 meaning of names such as Ampere or All depends on PyTorch's version)"
             }
-            Words::Nvcc => "it is an architecture: sm_80, 80, compute_80",
+            Words::Nvcc => "set an architecture such as sm_80, 80 or compute_80",
             Words::TargetIds => {
-                "it lists AMD target IDs: gfx90a, gfx942:xnack-, gfx12-generic, or native"
+                "list AMD target IDs such as gfx90a, gfx942:xnack- or gfx12-generic, or use native"
             }
             Words::CMakeHip => {
-                "it lists what CMake's HIP_ARCHITECTURES does: gfx90a, gfx942:xnack-, or native, OFF"
+                "list values of CMake's HIP_ARCHITECTURES: gfx90a, gfx942:xnack-, native or OFF"
             }
         }
     }

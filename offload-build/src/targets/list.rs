@@ -102,12 +102,12 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     });
     let vendor = scope.sentence().map_or(String::new(), |sentence| format!(" ({sentence})"));
     let so_far = match scope.product {
-        Product::Unnamed => ", before it asks for them",
+        Product::Unnamed => " before it calls resolve()",
         _ => "",
     };
     Error::config(format!(
-        "no targets: {why}. List them in build.rs{so_far}, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
-         GPUs of the building machine are detected only for 'native'."
+        "no targets: {why}. List targets in build.rs{so_far}, as in .archs({archs:?}), or set \
+         {variable}{vendor}.{known} The GPUs of this machine are detected only for 'native'."
     ))
 }
 

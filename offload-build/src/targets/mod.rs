@@ -73,7 +73,8 @@ pub(crate) fn resolve(
     }
     if targets.is_empty() && tools.is_some() {
         return Err(list::none(
-            "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
+            "build.rs lists targets only in .archs_if_known, but no nvcc that was found knows any \
+             of them",
             tools,
             scope,
         ));
@@ -81,9 +82,10 @@ pub(crate) fn resolve(
     check_vendor(cargo, scope, &targets, &items[0].by)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
-                "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
-                ptx.as_str().trim_end_matches(['a', 'f'])
-            ));
+            "no PTX in the list works on later GPUs: its letter limits {ptx} to few GPUs, \
+                 unlike {}",
+            ptx.as_str().trim_end_matches(['a', 'f'])
+        ));
     }
     Ok(Resolved { targets, is_of_this_machine })
 }
@@ -102,8 +104,8 @@ fn check_vendor(
         return Ok(());
     }
     Err(Error::config(format!(
-        "{variable} lists {}, and {}.\nAdd a target such as {example}, or set {}={example}, which counts for this package alone. \
-         Without {variable}, the list of build.rs counts.",
+        "{variable} lists {}, but {}.\nAdd a target such as {example}, or set {}={example}, which \
+         applies only to this package. Without {variable}, the list in build.rs applies.",
         join(targets),
         scope.sentence().unwrap_or_default(),
         cargo.variable_of_package("OFFLOAD_ARCH"),
@@ -177,12 +179,13 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
-            "build.rs lists '{name}' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs. List it in .archs"
+            "build.rs lists '{name}' in .archs_if_known, which asks nvcc and so is only for \
+             NVIDIA's GPUs. List it in .archs"
         )));
     };
     let Ok(nvcc) = tools.nvcc()? else {
         cargo.note(&format!(
-            "offload-build: without {name}, since no nvcc was found that could know it"
+            "offload-build: leaving out {name}, because no nvcc was found that could know it"
         ));
         return Ok(false);
     };
@@ -199,7 +202,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let refusal = nvcc.refusal(&arch.to_string(), &ccbin, tools.probes());
     if refusal.is_some() {
         cargo.note(&format!(
-            "offload-build: without {name}, which {} ({}) does not know",
+            "offload-build: leaving out {name}, which {} ({}) does not know",
             nvcc.path.display(),
             nvcc.version
         ));
@@ -243,7 +246,7 @@ fn check_amdgpu(
 ) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
-            "the target '{name}' (from {by}) is SPIR-V, which this version does not make"
+            "the target '{name}' (from {by}) is SPIR-V for AMD, which this version cannot generate"
         )));
     }
     if let Some(feature) = id.unsupported_feature() {
@@ -255,7 +258,8 @@ fn check_amdgpu(
     match version {
         Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) if amdgpu::is_generic(id.processor()) => {
             Err(Error::config(format!(
-                "the target '{name}' (from {by}) needs code object version {}, and build.rs asks for {version}",
+                "the target '{name}' (from {by}) needs code object version {}, but build.rs \
+                 requests {version}",
                 amdgpu::FIRST_GENERIC_VERSION
             )))
         }

@@ -42,9 +42,9 @@ pub(super) fn targets(
     let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
     let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
     let message = format!(
-        "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
-         Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
-         built where there is none: .native_or([\"{example}\"]){}",
+        "the target 'native' (from {by}) means this machine's {whose}GPU, but no GPU was \
+         found:\n{}\nList the program's targets, as in OFFLOAD_ARCH={example}, or let build.rs \
+         name a target for machines without a GPU: .native_or([\"{example}\"]){}",
         log.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
         flags_with_gpus(tools.cargo)
     );
@@ -58,7 +58,7 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
-                "\n{} has {}, which is not a list of targets here: {}",
+                "\n{} has {}, which does not set the targets of this build: {}",
                 flags.name,
                 flags.gpu_options,
                 flags.advice()
@@ -75,7 +75,8 @@ pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Er
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
             tools.cargo.warn_once(&format!(
-                "no GPU found for 'native': building only for the other targets of the default of build.rs{}",
+                "no GPU found for 'native': building only for the other targets in the default of \
+                 build.rs{}",
                 beside(other)
             ));
             Ok(Vec::new())
@@ -106,7 +107,9 @@ pub(super) fn targets_or(
 
 /// Returns the end of a warning that no GPU was found, about one that `native` never means.
 fn beside(other: Option<String>) -> String {
-    other.map_or_else(String::new, |other| format!(" ('native' never means Intel's: {other})"))
+    other.map_or_else(String::new, |other| {
+        format!(" ('native' never includes Intel's GPUs: {other})")
+    })
 }
 
 #[derive(Debug)]
@@ -205,7 +208,8 @@ impl Search<'_> {
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
-                "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+                "{} is a GPU for the target spirv64: list spirv64, which is the same on every \
+                 machine",
                 card.display()
             )
         });
@@ -257,8 +261,8 @@ impl Search<'_> {
                 let line = text + &answer.stderr;
                 let line = line.lines().map(str::trim).find(|line| !line.is_empty());
                 match (answer.status.success(), line) {
-                    (true, None) => "names none".to_owned(),
-                    (true, Some(line)) => format!("says '{line}'"),
+                    (true, None) => "lists no GPU".to_owned(),
+                    (true, Some(line)) => format!("prints '{line}'"),
                     (false, None) => format!("ended with {}", answer.status),
                     (false, Some(line)) => format!("ended with {}: {line}", answer.status),
                 }
@@ -348,12 +352,15 @@ mod tests {
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
         let is_one = format!(
-            "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+            "{} is a GPU for the target spirv64: list spirv64, which is the same on every machine",
             card.display()
         );
         assert_eq!(
             answer(),
-            (format!("Intel: {is_one}"), format!(" ('native' never means Intel's: {is_one})"))
+            (
+                format!("Intel: {is_one}"),
+                format!(" ('native' never includes Intel's GPUs: {is_one})")
+            )
         );
     }
 }

@@ -66,7 +66,10 @@ impl Cargo {
             env::var(name).map_err(|error| {
                 let message = match error {
                     env::VarError::NotPresent => {
-                        format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
+                        format!(
+                            "{name} is not set: offload_build works only in a build script that \
+                             Cargo runs"
+                        )
                     }
                     env::VarError::NotUnicode(value) => {
                         format!("{name} is {value:?}: Cargo accepts only paths in UTF-8")

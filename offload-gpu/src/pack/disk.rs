@@ -222,13 +222,14 @@ mod tests {
             ),
             (
                 "old",
-                "out/old.index: the pack's index is of version 1, and this version of offload-gpu ",
+                "out/old.index: the pack's index has version 1, but this version of offload-gpu ",
             ),
             ("bytes", "out/bytes.index is not text ("),
             (
                 "other",
-                "the kernel saxpy of the module \"saxpy\" has the parameters (0+8) in out/other.index, and had the parameters \
-                 (0+4) when the program was compiled: build the program again (",
+                "the kernel saxpy of the module \"saxpy\" has the parameters (8 bytes at 0) in \
+                 out/other.index, and had the parameters (4 bytes at 0) when the program was \
+                 compiled: build the program again (",
             ),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

@@ -29,9 +29,10 @@ impl Run<'_> {
             }
             if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
-                    "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
-                     .flag(\"--cfg=name\") sets a cfg for it. Only OFFLOAD_CPU_STACK can be defined, with a value. In a build with other \
-                     sources, make it a separate module",
+                    "{} is a Rust crate, so .define(...) and .include(...) do not apply to it: \
+                     set a cfg with .flag(\"--cfg=name\"). The only macro that it accepts is \
+                     OFFLOAD_CPU_STACK, with a value. If other sources need these calls, make the \
+                     crate a separate module",
                     manifest.display()
                 ))
                 .into());

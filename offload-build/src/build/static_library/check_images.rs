@@ -36,9 +36,9 @@ pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Erro
     if found.iter().all(|name| asked.contains(name)) && !asked.iter().any(is_missing) {
         return Ok(());
     }
-    let has = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let has = if found.is_empty() { "no target".to_owned() } else { found.join(", ") };
     let what = format!(
-        "{} has device code for {has}; the build is for {}",
+        "{} has device code for {has}, but the build is for {}",
         path.display(),
         asked.join(", ")
     );

@@ -35,23 +35,23 @@ pub(super) struct DeviceLinker<'a> {
 /// Returns an error that names the flag, and the source or the variable that has the flag.
 #[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
-    const ADVICE: &str = "needs a device link: call .device_link() in build.rs instead, which \
-        compiles the sources for it and links them";
+    const ADVICE: &str = "needs a device link: remove it and call .device_link() in build.rs, \
+                          which compiles the sources for it and links them";
     let source = &module.sources[0];
     for target in &module.targets {
         let flags = module.flags_for(source, target);
         if let Some(option) = gpu_option(&flags) {
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
-                "{option} among the flags of {} adds device code for GPUs that are not in the list of targets ({}): \
-                 list them all, .archs([...])",
+                "the flag {option} of {} adds device code for GPUs that are not in the list of \
+                 targets ({}): remove it and list all targets with .archs([...])",
                 source.path.display(),
                 targets.join(", ")
             )));
         }
         if let Some(flag) = relocatable_flag(&flags) {
             return Err(Error::config(format!(
-                "{flag} among the flags of {} {ADVICE}",
+                "the flag {flag} of {} {ADVICE}",
                 source.path.display()
             )));
         }
@@ -59,7 +59,9 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     if is_by_nvcc(module, module.targets[0].vendor()) {
         for NvccFlags { name, others, .. } in NvccFlags::set(run.cargo) {
             if let Some(flag) = relocatable_flag(&others.split_whitespace().collect::<Vec<_>>()) {
-                return Err(Error::config(format!("{flag} in {name}, which nvcc reads, {ADVICE}")));
+                return Err(Error::config(format!(
+                    "the flag {flag} in {name}, which nvcc reads, {ADVICE}"
+                )));
             }
         }
     }
@@ -78,9 +80,8 @@ pub(super) fn check_source(
     }
     if let Some(ptx) = module.targets.iter().find(|target| target.is_ptx()) {
         return Err(Error::config(format!(
-            "device_link(): clang cannot link PTX, and {ptx} is PTX: leave it out of the \
-             targets, or let nvcc compile the library: \
-             .compiler(Compiler::Nvcc)"
+            "clang cannot link PTX for .device_link(): leave {ptx} out of the targets, or let \
+             nvcc compile the library with .compiler(Compiler::Nvcc)"
         ))
         .into());
     }

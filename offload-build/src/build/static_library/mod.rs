@@ -71,22 +71,18 @@ impl StaticLibrary {
 /// Returns an error that names the call.
 pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     let calls = [
-        (
-            request.device_link,
-            "device_link()",
-            "the sources of a module of a pack are always linked",
-        ),
+        (request.device_link, "device_link()", "the sources of a pack's module are always linked"),
         (request.cudart.is_some(), "cudart(...)", "a pack has no host code"),
         (
             request.cargo_metadata.is_some(),
             "cargo_metadata(...)",
-            "programs link a pack by its macro",
+            "the macro that embeds a pack links it",
         ),
     ];
     match calls.iter().find(|(is_called, ..)| *is_called) {
         None => Ok(()),
         Some((_, call, why)) => Err(Error::config(format!(
-            "{call} is for static libraries: {why}. Leave it out for compile"
+            "{call} is only for static libraries: {why}. Remove it for compile"
         ))),
     }
 }
@@ -99,8 +95,8 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
-            "a static library has no modules, such as \"{}\": add its sources with .file(...) \
-             or .files([...])",
+            "a static library cannot have modules, such as \"{}\": add its sources with \
+             .file(...) or .files([...])",
             module.name.as_deref().unwrap_or_default()
         )));
     }
@@ -115,7 +111,11 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     for (is_asked, call, why) in [
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
-        (request.prebuilt.is_some(), "prebuilt(...)", "prebuilt sets have no static libraries"),
+        (
+            request.prebuilt.is_some(),
+            "prebuilt(...)",
+            "a prebuilt set contains no static libraries",
+        ),
         (
             request.options.lower_ptx == Some(true),
             "lower_ptx(true)",
@@ -124,7 +124,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     ] {
         if is_asked {
             return Err(Error::config(format!(
-                "{call} is for packs: {why}. Leave it out for compile_static"
+                "{call} is only for packs: {why}. Remove it for compile_static"
             )));
         }
     }
@@ -199,16 +199,17 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
         // No runtime of this vendor takes host code with `<<<...>>>`.
         Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
-            "a static library launches its kernels through CUDA's or HIP's runtime, and there is none for {}: \
-             a pack can have this target, Build::compile(\"...\")",
+            "a static library launches its kernels through CUDA's or HIP's runtime, but there is \
+             none for {}: make a pack instead, with Build::compile(\"...\")",
             names.join(", ")
         ))),
         Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
             Ok(first)
         }
         _ => Err(Error::config(format!(
-            "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
-             the targets are {}. Name the targets of each source: Source::new(\"...\").supports([\"nvidia\"])",
+            "a static library launches its kernels through one vendor's runtime, so its targets \
+             must be one vendor's GPUs, but they are {}. Limit the targets of each source: \
+             Source::new(\"...\").supports([\"nvidia\"])",
             names.join(", ")
         ))),
     }
@@ -223,20 +224,19 @@ fn check_prebuilt(run: &Run<'_>) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {
         PrebuiltUse::Update => run.cargo.warn_once(&format!(
-            "{variable}=update is for packs: the static library \"{}\" is not in the prebuilt set, and is compiled wherever this \
-             package is built",
+            "{variable}=update is only for packs: the static library \"{}\" is not in the \
+             prebuilt set, so it is compiled wherever this package is built",
             run.name
         )),
         PrebuiltUse::Only => {
             return Err(Error::config(format!(
-                "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
-                 package, or OFFLOAD_SKIP=1 if you only want to check it",
+                "{variable} is 'only', but a prebuilt set contains no static libraries, so this \
+                 one must be compiled. Set {}=never for this package, or OFFLOAD_SKIP=1 if you \
+                 only want to check it",
                 run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }
-        PrebuiltUse::Never
-        | PrebuiltUse::Signatures
-        | PrebuiltUse::WhereCompilersAreMissing => {}
+        PrebuiltUse::Never | PrebuiltUse::Signatures | PrebuiltUse::WhereCompilersAreMissing => {}
     }
     Ok(())
 }

@@ -74,7 +74,8 @@ pub(super) fn plan<'a>(
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
-            "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
+            "{} is {}, which has no host code: a static library accepts only CUDA (.cu) and HIP \
+             (.hip) sources",
             source.path.display(),
             source.language.name()
         ))
@@ -331,10 +332,10 @@ fn advise(error: Error, is_linked: bool) -> Error {
         return error;
     }
     error.with_help(if is_linked {
-            "none of the sources of this static library that support the target defines it: add the file that does, for the \
-             same targets"
+        "no source of this static library defines it for this target: add the file that \
+             defines it, for the same targets"
     } else {
-            "each source of a static library is a separate device program; call .device_link() \
+        "each source of a static library is a separate device program; call .device_link() \
              in build.rs if another source \
              of the library defines it"
     })

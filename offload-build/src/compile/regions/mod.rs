@@ -82,7 +82,7 @@ impl Module<'_> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {
-                return Some("it calls through a pointer, and may so reach a wait".to_owned());
+                return Some("it calls through a pointer and may reach a wait that way".to_owned());
             }
             for name in global_names(text) {
                 if !names.contains(&name) {
@@ -107,7 +107,7 @@ impl Module<'_> {
                 return Some(format!("it calls {shown}, which waits and cannot be inlined"));
             }
             if !self.is_alone && text.starts_with("declare ") && self.is_of_source(text, shown) {
-                return Some(format!("it calls {shown} of another source, which may wait"));
+                return Some(format!("it calls {shown} from another source, which may wait"));
             }
         }
     }

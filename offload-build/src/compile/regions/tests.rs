@@ -156,8 +156,8 @@ fn kernels_that_need_stacks_say_why() {
     };
     for (line, why) in [
         ("call void @_Z4kernPf(ptr %3)", "it calls _Z4kernPf, which waits and cannot be inlined"),
-        ("call void @_Z5otherv()", "it calls _Z5otherv of another source, which may wait"),
-        ("call void %3()", "it calls through a pointer, and may so reach a wait"),
+        ("call void @_Z5otherv()", "it calls _Z5otherv from another source, which may wait"),
+        ("call void %3()", "it calls through a pointer and may reach a wait that way"),
         (
             "%10 = alloca i8, i32 %4, align 1",
             "it has arrays whose sizes are known only when it runs",

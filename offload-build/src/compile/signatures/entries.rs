@@ -106,10 +106,14 @@ fn write_entry(
         }
     }
     if !is_nameable(name) || is_overloaded && !is_spelled {
-        let why = if is_nameable(name) { "others have it, too" } else { "a type in it has none" };
+        let why = if is_nameable(name) {
+            "other kernels have this name, and the type of a parameter is local or has no name"
+        } else {
+            "a type in this name is local or has no name"
+        };
         let message = format!(
-            "the image for the CPU cannot call the kernel {name} by its name in C++: {why}, and a type is not in \
-             the scope of the whole source. Give the type a name there"
+            "the image for the CPU cannot call the kernel {name} by its name in C++: {why}. Give \
+             the type a name in the scope of the whole source"
         );
         let _ = writeln!(text, "static_assert(false, {message:?});");
         return;

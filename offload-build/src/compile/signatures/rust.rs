@@ -32,7 +32,8 @@ pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {
             return Some(format!(
-                "the kernel {} ({}) has no #[unsafe(no_mangle)], by which programs find it",
+                "the kernel {} ({}) needs #[unsafe(no_mangle)], so that programs can find it by \
+                 name",
                 kernel.source_name, kernel.place
             ));
         }
@@ -43,9 +44,9 @@ pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
                     (ty, _) => ty.to_string(),
                 };
                 return Some(format!(
-                    "the kernel {} ({}) has the parameter {} by value, of the type {ty}: \
-                     rustc passes structs, slices and arrays to kernels differently for each vendor. \
-                     Pass a pointer: {}: *const T",
+                    "the kernel {} ({}) takes the parameter {} of type {ty} by value, but rustc \
+                     passes structs, slices and arrays to kernels differently for each vendor. \
+                     Pass a pointer instead: {}: *const T",
                     kernel.symbol, kernel.place, parameter.name, parameter.name
                 ));
             }

@@ -116,8 +116,8 @@ impl Different {
             self.kernels.push(Kernel {
                 symbol: kernel.symbol.clone(),
                 warning: format!(
-                    "the kernel {} has different parameters {place} and {other_place}; a program that calls it by the function \
-                     of include_kernels! does not compile",
+                    "the kernel {} has different parameters {place} and {other_place}; a program \
+                     that calls its function from include_kernels! does not compile",
                     kernel.source_name
                 ),
                 lines: vec![

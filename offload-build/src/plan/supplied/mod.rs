@@ -73,7 +73,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     })?;
     if names.is_empty() {
         Err(Error::config(format!(
-            "the source {} has no image that can be used unchanged; it has: {}",
+            "the source {} has no image that can be used unchanged; it contains {}",
             path.display(),
             if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
         )))
@@ -150,11 +150,9 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
             Some(cubin) => Part::Image(Name::Cubin(cubin.number()), bytes),
             None => Part::Image(Name::Target(arch.to_string()), bytes),
         },
-        (ImageKind::CodeObject, None) => {
-            other("an AMD code object for a processor that is not known")
-        }
+        (ImageKind::CodeObject, None) => other("an AMD code object for an unknown processor"),
         (ImageKind::Bitcode, _) => {
-            other("LLVM bitcode (as a separate source, .bc, it is compiled)")
+            other("LLVM bitcode (to compile it, add it as a separate source, .bc)")
         }
         (ImageKind::SpirV, _) => {
             let own = IntelArch::Spirv64.name();

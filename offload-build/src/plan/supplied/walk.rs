@@ -59,7 +59,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             }
             _ => match depth.checked_sub(1) {
                 Some(depth) => walk_in(bytes, depth, visit)?,
-                None => visit(Part::Other("containers in containers in containers".to_owned())),
+                None => visit(Part::Other("containers that are nested too deeply".to_owned())),
             },
         }
     }
@@ -75,7 +75,8 @@ fn is_loaded(image: &Image<'_>) -> bool {
 fn text(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotBuiltIn { feature } => format!(
-            "{} is compressed with {feature}; offload-build reads compressed files with its feature `compression`",
+            "{} is compressed with {feature}; to read it, enable the feature `compression` of \
+             offload-build",
             error.part()
         ),
         ErrorKind::Disabled { feature } => disabled(feature, error.part()),
@@ -85,7 +86,7 @@ fn text(error: &Error) -> String {
 
 fn disabled(feature: &str, what: &str) -> String {
     format!(
-        "offload-build reads what it has ({what}) with its feature `{feature}`:\n  \
+        "to read what it contains ({what}), enable the feature `{feature}` of offload-build:\n  \
          offload-build = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}"
     )
 }

@@ -28,9 +28,11 @@ const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
     /// The places where [`Clang::find`] looks, in words.
-    pub const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld and is new enough for all targets of: clang in PATH; \
-        clang-30 to clang-15 in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin; \
-        if none is new enough, the first that has lld";
+    pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to \
+                                      clang-15 in PATH and /usr/lib/llvm-*/bin; \
+                                      $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin: the first that \
+                                      has lld and is new enough for all targets, or else the \
+                                      first that has lld";
 
     /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld
     /// and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>` in
@@ -122,7 +124,7 @@ impl Clang {
     pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
         let version = probes.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
-            return Err(format!("--version says '{version}', which is not clang"));
+            return Err(format!("--version prints '{version}', which is not clang's"));
         }
         // If the driver finds the program, it prints the path; otherwise it prints the name without
         // a folder.

@@ -37,7 +37,7 @@ impl Cxx {
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         let found = Self::find(cargo, probes, &cargo.target, None)?;
         if !found.takes_gnu_options() {
-            return Err(format!("{} does not take GNU's options", found.path.display()));
+            return Err(format!("{} does not accept GNU's options", found.path.display()));
         }
         Ok(found)
     }
@@ -73,7 +73,7 @@ impl Cxx {
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path =
-            found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
+            found.ok_or_else(|| format!("NVCC_CCBIN names {name}, but there is no such file"))?;
         let identity = Identity::of_compiler(&path, probes);
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }

@@ -75,7 +75,7 @@ impl Nvcc {
         for (variable, path) in in_roots("nvcc", cargo, &mut log) {
             match start(&path) {
                 Ok(found) => by_variables.push((variable, found)),
-                Err(why) => log.note(format!("{variable} has one that cannot be used ({why})")),
+                Err(why) => log.note(format!("the nvcc in {variable} cannot be used ({why})")),
             }
         }
         if let Some((first, others)) = by_variables.split_first() {
@@ -103,7 +103,7 @@ impl Nvcc {
         let version = line
             .and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
         let version = version
-            .ok_or_else(|| format!("--version says '{}', which is not nvcc", text.trim()))?;
+            .ok_or_else(|| format!("--version prints '{}', which is not nvcc's", text.trim()))?;
         let root = root(path, probes);
         let identity = Identity::of_nvcc(path, &root, text);
         Ok(Self { path: path.to_owned(), root, version, identity })
@@ -248,9 +248,8 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
 
 fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> Error {
     Error::config(format!(
-        "two different CUDA toolkits are named:\n  \
-           {first} is of {} ({})\n  {second} is of {} ({})\n\
-         unset one of the two variables, or let both name the same toolkit",
+        "two variables name different CUDA toolkits:\n  {first} belongs to {} ({})\n  {second} \
+         belongs to {} ({})\nUnset one of them, or let both name the same toolkit",
         one.root.display(),
         one.version,
         other.root.display(),

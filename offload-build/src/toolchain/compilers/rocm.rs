@@ -63,9 +63,7 @@ impl Rocm {
             }
             match device_libraries(&root, cargo) {
                 Some(folder) => return Ok(Self::new(root, folder, cargo)),
-                None => {
-                    log.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
-                }
+                None => log.note(format!("no amdgcn/bitcode (device libraries) in {named}")),
             }
         }
         cargo.watch_search_path();

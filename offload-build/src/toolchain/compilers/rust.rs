@@ -47,7 +47,8 @@ impl Rust {
     pub const CHANNEL: &'static str = "nightly";
 
     /// The places that are searched, in order.
-    pub const PLACES: &'static str = "OFFLOAD_RUSTC; rustup's toolchain that rust-toolchain.toml of the crate, or of a folder around it, names; otherwise nightly";
+    pub const PLACES: &'static str = "OFFLOAD_RUSTC; the toolchain in rust-toolchain.toml, in the \
+                                      crate or a parent folder; otherwise nightly";
 
     /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
     ///
@@ -96,7 +97,7 @@ impl Rust {
         if named.is_none() && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
             let short = format!("rustc {release} is not a nightly");
-            let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
+            let long = format!("{} is {version}, but kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));
         }
         let rust = Self {
@@ -207,7 +208,7 @@ impl Rust {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
                 format!(
-                    "kernels were tried with Rust {TRIED}, and this compiler is {age}: {}",
+                    "kernels were tested with Rust {TRIED}, but this compiler is {age}: {}",
                     self.version
                 )
             }

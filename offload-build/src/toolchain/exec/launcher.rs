@@ -40,10 +40,14 @@ impl Launcher {
         let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
         let Some(name) = words.next() else { return Ok(None) };
         let program = named(Path::new(name), cargo).ok_or_else(|| {
-            let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
+            let place = if name.contains(['/', '\\']) {
+                "there is no such file"
+            } else {
+                "PATH has no such program"
+            };
             let message = format!(
-                "{VARIABLE} is '{text}', and {place}: {name}\n\
-                 Install it, give its full path, or unset {VARIABLE}: compilers are then started directly."
+                "{VARIABLE} is '{text}', but {place}: {name}\nInstall it, give its full path, or \
+                 unset {VARIABLE} to start compilers directly."
             );
             Error::new(ErrorKind::ToolNotFound, message)
         })?;

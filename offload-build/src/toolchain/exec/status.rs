@@ -63,8 +63,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
         &["identifier '__llvm_amdgcn_"],
-        "these headers of ROCm were written for an older clang: install the clang that its hipcc starts, clang-15 with lld-15 on \
-         Debian 12, or name its folder in HIP_CLANG_PATH",
+        "these ROCm headers need an older clang: install the clang that ROCm's hipcc starts \
+         (clang-15 with lld-15 on Debian 12), or name its folder in HIP_CLANG_PATH",
     ),
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
@@ -77,8 +77,9 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["conflicting declaration of C function", "conflicting types for", "has \"C\" linkage"],
         &["__global__ ", "__attribute__((global)) "],
-        "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of the C library: rename it, \
-         or leave out `extern \"C\"`; programs call it by the same name",
+        "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of \
+         the C library: rename the kernel, or remove `extern \"C\"`: programs still call it by \
+         the same name",
     ),
     (
         &["'cuda", "‘cuda", "'hip", "‘hip"],
@@ -93,25 +94,28 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["`#[panic_handler]` function required"],
         &[""],
-        "offload-kernel has it: let the crate of kernels depend on offload-kernel, and use that in its lib.rs, as in\n  \
-         use offload_kernel::kernel;",
+        "offload-kernel has one: add offload-kernel to the dependencies of the crate of kernels, \
+         and use it in lib.rs, as in\n  use offload_kernel::kernel;",
     ),
     (
         &["`panic_impl`"],
         &["offload_kernel"],
-        "a crate of kernels begins with #![no_std], and offload-kernel has its #[panic_handler]",
+        "start the crate of kernels with #![no_std]: offload-kernel has the #[panic_handler]",
     ),
     (
         &["file not found", "No such file or directory"],
         &["#include"],
-        "build.rs names the folder of a header, as in .include(\"kernels/include\"), relative to the package; headers of CUDA and ROCm \
-         that this kit lacks need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
+        "add the folder of the header in build.rs, relative to the package, as in \
+         .include(\"kernels/include\"); headers of CUDA and ROCm that offload-build does not have \
+         need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
     ),
 ];
 
-const HOST: &str = "a pack contains only kernels, and this source also has host code, which calls the vendor's library or launches \
-     kernels. Put that code between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or compile the source into a static library:\n  \
-     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
+const HOST: &str = "a pack contains only kernels, but this source also has host code, which calls \
+                    the vendor's library or launches kernels. Put that code between `#if \
+                    !defined(OFFLOAD_KERNEL_H)` and `#endif`, or compile the source into a static \
+                    library:\n  \
+                    Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
 /// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside clang's compiler. clang also asks for a bug report
@@ -146,9 +150,9 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
         format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
     });
     Some(format!(
-        "{program} crashed{reason}: this is a bug in clang, not in the source\n\
-         a different optimization level (--release, .opt_level(1)) or a different clang \
-         (OFFLOAD_CLANG) may work; its report is in {}",
+        "{program} crashed{reason}: this is a bug in clang, not in the source\na different \
+         optimization level (--release, .opt_level(1)) or a different clang (OFFLOAD_CLANG) may \
+         work; clang's report is in {}",
         log.display()
     ))
 }
@@ -171,7 +175,8 @@ fn flags_of_variables(step: &Step) -> String {
         if !value.is_empty() {
             let value = value.to_string_lossy();
             text += &format!(
-                " (its command line also has the flags of {name}, '{value}': unset it if they do not fit this build)"
+                " (nvcc also gets the flags in {name}, '{value}': unset the variable if they do \
+                 not fit this build)"
             );
         }
     }
@@ -208,7 +213,9 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         text.push_str(&what);
     }
     if silent {
-        text.push_str(" and printed nothing (there is no input that it could wait for: its standard input is empty)");
+        text.push_str(
+            " and printed nothing (it was not waiting for input: its standard input is empty)",
+        );
     }
     text
 }
@@ -241,10 +248,10 @@ fn is_kill(signal: i32) -> bool {
 fn what_to_do(signal: i32) -> &'static str {
     match signal {
         9 => {
-            "the system does that when memory runs out; OFFLOAD_JOBS=1, or .max_parallel(1) in build.rs, lets one compiler \
-             run at a time"
+            "the system does that when memory runs out; to run one compiler at a time, set \
+             OFFLOAD_JOBS=1, or call .max_parallel(1) in build.rs"
         }
-        _ if is_kill(signal) => "somebody stopped it",
+        _ if is_kill(signal) => "a user or the system stopped it",
         _ => "this is a bug in the compiler, not in the source; try a different version of it",
     }
 }

@@ -202,11 +202,12 @@ impl Installable {
         let named = |text: &str| text.to_owned();
         let (what, instead) = match self {
             Self::Clang(version) => {
-                let what = format!("clang and lld, {version} or newer (new GPUs need new ones)");
+                let what =
+                    format!("clang and lld, {version} or newer (new GPUs need new versions)");
                 return (what.into(), named(NAME_CLANG));
             }
             Self::Lld(_) => {
-                ("lld of clang's version", named("or name a different clang in OFFLOAD_CLANG"))
+                ("the lld that matches clang", named("or name a different clang in OFFLOAD_CLANG"))
             }
             Self::NewClang => {
                 let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
@@ -223,7 +224,8 @@ impl Installable {
                 let variable = triple.replace('-', "_");
                 let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
                 let instead = format!(
-                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; Cargo's linker is CARGO_TARGET_{}_LINKER{}",
+                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; set \
+                     Cargo's linker in CARGO_TARGET_{}_LINKER{}",
                     variable.to_uppercase(),
                     linker.unwrap_or_default()
                 );
@@ -239,19 +241,19 @@ impl Installable {
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
                         return (
-                            "no ptxas: NVIDIA has none for macOS".into(),
-                            or_ptx(format!("but list PTX: {ptx}")),
+                            "ptxas on a different system: NVIDIA has none for macOS".into(),
+                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
                     (Installer::Apk, _) => {
-                        let glibc =
-                            "no ptxas here: NVIDIA's needs glibc, which this system does not have";
+                        let glibc = "ptxas on a different system: NVIDIA's needs glibc, which \
+                                     this system does not have";
                         return (
                             glibc.into(),
-                            or_ptx(format!("but list PTX, which needs no ptxas: {ptx}")),
+                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
-                    (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
+                    (_, true) => "ptxas from CUDA 12 (the one from CUDA 13 needs sm_75 or newer)",
                     (_, false) => "ptxas, NVIDIA's assembler",
                 };
                 let toolkit =
@@ -260,11 +262,11 @@ impl Installable {
                 (what, format!("{toolkit}{or_ptx}"))
             }
             Self::Nvcc => (
-                "nvcc with its parts",
+                "nvcc and the parts that it needs",
                 named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC"),
             ),
             Self::Rocm => (
-                "HIP's headers and the libraries for devices",
+                "HIP's headers and device libraries",
                 named("or ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
             ),
             Self::OpenCl => (
@@ -344,7 +346,7 @@ const OWN_CLANG_OF_WINGET: &str =
 
 /// Returns the help for a program that cannot be started because its file is not executable.
 pub fn make_executable(program: &Path) -> String {
-    format!("make it executable:\n  chmod +x '{}'", program.display())
+    format!("make the program executable:\n  chmod +x '{}'", program.display())
 }
 
 fn indented(commands: &[String]) -> String {

@@ -50,8 +50,8 @@ fn a_user_who_is_not_root_asks_sudo() {
     let system = System { needs_sudo: true, ..System::of("linux", TRIXIE) };
     assert_eq!(
         Installable::Lld(Some(19)).help_on(&system),
-        "install lld of clang's version:\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends lld-19\n\
-         or name a different clang in OFFLOAD_CLANG"
+        "install the lld that matches clang:\n  sudo apt-get update && sudo apt-get install -y \
+         --no-install-recommends lld-19\nor name a different clang in OFFLOAD_CLANG"
     );
 }
 
