@@ -75,7 +75,9 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     } else {
         format!("\n\nadd to build.rs, before .compile(...):{}", joined(&lines, ""))
     };
-    Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
+    Some(format!(
+        "the pack \"{name}\" does not support all of these devices: {list}{message}{advice}"
+    ))
 }
 
 /// Whether the pack has only this module, with the pack's own name: messages then need not name the
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(
             unsupported(&pack(TWO), &devices).unwrap(),
             "\
-the pack \"saxpy\" does not run on all of: GeForce RTX 4090 (sm_89), gfx1151, T4 (sm_75)
+the pack \"saxpy\" does not support all of these devices: GeForce RTX 4090 (sm_89), gfx1151, T4 (sm_75)
 
 module \"affine\": no image for gfx1151
   gfx1100     code for another processor
