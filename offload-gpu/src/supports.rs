@@ -148,18 +148,18 @@ module \"affine\": no image for gfx1151
   gfx1100     code for another processor
   sm_86       code for an NVIDIA GPU
   compute_86  code for an NVIDIA GPU
-to run on this device, add \"gfx1151\" to the targets of build.rs
+to run on this device, add \"gfx1151\" to the targets in build.rs
 
 module \"affine\": no image for T4 (sm_75)
   gfx1100     code for an AMD GPU
   sm_86       machine code for compute capability 8.x, from 8.6 on
   compute_86  needs compute capability 8.6
-to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs
 
 module \"scale\": no image for T4 (sm_75)
   compute_86     needs compute capability 8.6
   gfx11-generic  code for an AMD GPU
-to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs
 
 add to build.rs, before .compile(...):
     .arch(\"gfx1151\")

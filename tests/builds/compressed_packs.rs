@@ -234,9 +234,7 @@ fn features_that_are_missing() {
         "static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!(\"pack\");\n\
          fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",
     );
-    without_zstd
-        .run()
-        .env("OFFLOAD_ARCH", AMD)
-        .passes()
-        .has("which is not built in: add the feature `zstd` of offload-gpu (of offload-format");
+    without_zstd.run().env("OFFLOAD_ARCH", AMD).passes().has(
+        "which is not built in: enable the feature `zstd` of offload-gpu, or of offload-format",
+    );
 }

@@ -83,7 +83,7 @@ fn sizes_and_checks() {
     let ran = offload(&folder, "verify libk.so");
     assert_eq!(ran.code, 1);
     assert_prints(&ran, &["demo_gfx906.kpack: kpack [0]", "[decompress]"]);
-    let warning = "warning: demo_gfx906.kpack: compressed container at offset 0: kpack code object does not decompress";
+    let warning = "warning: demo_gfx906.kpack: compressed container at offset 0: kpack code object cannot be decompressed";
     for line in ["extract -o x libk.so", "reach libk.so"] {
         let stderr = offload(&folder, line).stderr;
         assert!(stderr.contains(warning), "{line}: {stderr}");
