@@ -315,7 +315,7 @@ impl Refusal<&dyn fmt::Display> {
                 f,
                 "made for AMD's processor number {number:#04x}, which this version does not know"
             ),
-            Refusal::NotUnderstood => f.write_str("an image of an unknown kind"),
+            Refusal::NotUnderstood => f.write_str("not an image of a known kind or target"),
         }
     }
 }

@@ -141,7 +141,7 @@ fn a_variable_that_makes_no_sense_is_an_error() {
     ] {
         for value in ["0", "-1", "many", "1.5", "99999999999999999999"] {
             run(&on_cpu().with(name, value), &["bits"]).fails_with(&format!(
-                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, from 1\n"
+                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, at least 1\n"
             ));
         }
     }

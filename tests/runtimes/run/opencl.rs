@@ -117,8 +117,8 @@ fn kernels_share_the_forms_of_their_module() {
 
 #[test(COMPILERS)]
 fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
-    let advice = "copy its values to a buffer here, or pass its address, `device_address()`, \
-                  if the program has made its memory accessible here";
+    let advice = "copy its values to a buffer on this device, or pass its `device_address()` \
+                  if this device can access that memory";
     let refused = |device: &str, other: &str| {
         format!("{device}: could not launch scale: argument 1 is a buffer on {other}; {advice}\n")
     };

@@ -85,7 +85,7 @@ pub(super) fn order() -> Result<Option<Order>, String> {
     let text = text.to_string_lossy();
     Order::parse(&text).map(Some).ok_or_else(|| {
         format!(
-            "{} is '{text}'; use forward, reverse, or random:SEED with a number, such as random:7",
+            "{} is '{text}'; it can be forward, reverse, or random:SEED with a number, such as random:7",
             variables::ORDER
         )
     })
