@@ -380,7 +380,7 @@ fn what_people_see() {
             "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on\n",
             "\n    looked for      OFFLOAD_CLANG, else ",
             "\n    builds for      gfx600 ",
-            "\nRuntimes, where programs are started\n  CUDA driver       ",
+            "\nRuntimes, needed to run programs\n  CUDA driver       ",
             "\nGPUs of this machine (the target 'native')\n",
             "Value 'sm_70' is not defined for option 'gpu-name'\n",
         ],

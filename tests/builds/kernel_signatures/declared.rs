@@ -149,8 +149,8 @@ fn kernels_that_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
     // A cubin does not record types, but PTX does.
     scenario.build().fails().once(
-        "parameter 2, `a`, of the kernel `saxpy` is `u32` (4 bytes) here: the image for compute_80 has a floating-point number \
-         of 4 bytes there",
+        "parameter 2, `a`, of the kernel `saxpy` is declared as `u32` (4 bytes), but in the image for compute_80 \
+         it is a floating-point number of 4 bytes",
     );
 }
 

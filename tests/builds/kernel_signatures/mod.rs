@@ -187,12 +187,12 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
         "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
     );
     scenario.write("src/main.rs", main(&calls));
-    let message = "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
+    let message = "error[E0277]: images have this kernel's arguments at different offsets, so one buffer cannot fit them all";
     scenario
         .build()
         .fails()
         .times(4, message)
-        .times(4, "`pointers()` is: it is what `kernelParams`");
+        .times(4, "use `pointers()` instead, for `kernelParams`");
 }
 
 const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
@@ -443,10 +443,10 @@ fn types_of_the_program_take_the_places_of_structs() {
     // The same fields at other offsets; both modules have the same struct.
     scenario.write("src/main.rs", main(own, "", both));
     let printed = scenario.build().fails();
-    printed.once("the field `id` of `crate::Cell` has 8 bytes at offset 0: that of the kernels' `Cell` has 8 bytes at offset 16");
-    printed.once("the field `at` of `crate::Cell` has 16 bytes at offset 8: that of the kernels' `Cell` has 16 bytes at offset 0");
+    printed.once("the field `id` of `crate::Cell` is 8 bytes at offset 0, but in the kernels' `Cell` it is 8 bytes at offset 16");
+    printed.once("the field `at` of `crate::Cell` is 16 bytes at offset 8, but in the kernels' `Cell` it is 16 bytes at offset 0");
     printed.once(
-        "`crate::Cell` has 32 bytes, aligned to 16: the kernels' `Cell` has 24 bytes, aligned to 8",
+        "`crate::Cell` is 32 bytes, aligned to 16, but the kernels' `Cell` is 24 bytes, aligned to 8",
     );
 
     // One module, and a kernel that the program declares.

@@ -24,10 +24,10 @@ cases! {
         => "kernels/shader.spv has no image that can be used unchanged; it contains a file that \
              is SPIR-V without the capability Kernel, such as a shader for Vulkan";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
-        => "it contains a file that is big-endian SPIR-V, and drivers take little-endian SPIR-V";
+        => "it contains a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
-        => "it contains a file that is SPIR-V whose kernel k was not compiled with this kit's \
-             header: it requires no sub-groups of 32 lanes";
+        => "it contains a file that is SPIR-V whose kernel k does not require sub-groups of 32 \
+             lanes: compile it with this kit's header";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be split into images: bundle entry count: 8 bytes needed";
     "compressed-bundle-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
