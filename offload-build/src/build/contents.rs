@@ -245,8 +245,8 @@ impl Build {
     /// Allows the pack and its modules to have no images if nothing can be built.
     ///
     /// There is nothing to build if the pack supports none of the targets, or if programs for this
-    /// host (32-bit systems, WebAssembly and iOS) cannot embed packs. Programs that embed an empty
-    /// pack compile, and its `select` reports why there are no images.
+    /// host cannot embed packs: on 32-bit systems, WebAssembly and iOS. Programs that embed an
+    /// empty pack compile, and its `select` reports why there are no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()

@@ -20,7 +20,7 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! A manifest lists this crate's own headers as sources include them, because their paths in
+//! A manifest lists this crate's own headers by their names in `#include`, because their paths in
 //! `OUT_DIR` differ on each machine. A folder outside the package that build.rs names is listed by
 //! its position, `<folder 1>`; system headers are not inputs of a set. A `.gitattributes` beside
 //! the manifests keeps git from changing the files.

@@ -7,8 +7,8 @@ use crate::targets::{Product, Target};
 use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
 
-/// The targets of a build, from [`Build::resolve`](crate::Build::resolve), and whether it compiles
-/// anything.
+/// The targets of a build, and whether the build compiles anything; from
+/// [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
     targets: Vec<Target>,

@@ -162,8 +162,8 @@ impl Build {
     /// ```
     ///
     /// - Calls between sources are not inlined.
-    /// - Device functions of two libraries in one program need different names, as functions of the
-    ///   host do.
+    /// - Device functions of two libraries in one program need different names, as host functions
+    ///   do.
     /// - For each target, only sources that support it are linked. A function that is missing for
     ///   one target is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source

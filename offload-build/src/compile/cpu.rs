@@ -434,7 +434,8 @@ impl Sanitizer {
             // With these options, volatile accesses are calls of functions in
             // `offload/check_shared.h`.
             .words(sees_volatile)
-            // With this option, a finding can show where a thread is that did not reach a barrier.
+            // With this option, a finding can show the position of a thread that did not reach a
+            // barrier.
             .words(&["-fsanitize-coverage=trace-pc"])
     }
 

@@ -18,10 +18,10 @@ const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 
-/// Calls whose result is lanes.
+/// Calls that return lanes.
 const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
-/// Calls whose argument is lanes if it has 64 bits.
+/// Calls that take lanes if their argument has 64 bits.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
 /// Sets the lanes of the CPU image as `OFFLOAD_CPU_LANES` requests.

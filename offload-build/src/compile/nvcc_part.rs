@@ -12,14 +12,14 @@
 //! Calls for one target must agree in two points, so each of them includes a header before the
 //! source:
 //!
-//! - - The names of kernels and variables that no other source sees contain an ID of the source.
-//!   nvcc computes it from the source's path and the first definition with external linkage. That
+//! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
+//!   computes it from the source's path and the first definition with external linkage. That
 //!   definition may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins
 //!   with one. The IDs of all calls are compared; if they differ, the third call replaces the
 //!   others.
-//! - - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it
-//!   for the whole list of targets. A source that reads a file with this word is compiled again
-//!   when the list changes; other sources do not depend on the list.
+//! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it for
+//!   the whole list of targets. A source that reads a file with this word is compiled again when
+//!   the list changes; other sources do not depend on the list.
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 

@@ -1,4 +1,4 @@
-//! Compiles objects with host code and device code by clang. Some functions also serve nvcc's
+//! Objects with host code and device code, compiled by clang. Some functions also serve nvcc's
 //! objects.
 //!
 //! | | compilations | repeated when the targets change |

@@ -3,8 +3,8 @@
 //! LLVM 22 compiles an `atomicrmw` with any order to an instruction without one, for the threads of
 //! one GPU; older versions lose more. Neither rustc nor clang reports that, so the build compares
 //! the PTX with the LLVM IR that it was made from. In the CUDA dialect, `offload/nvptx_atomics.h`
-//! replaces the operations with the usual names. For others, such as `__hip_atomic_fetch_add`, the
-//! build reads the LLVM IR in which clang describes the parameters.
+//! replaces the operations that have the usual names. For others, such as `__hip_atomic_fetch_add`,
+//! the build reads the LLVM IR in which clang describes the parameters.
 //!
 //! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and its orders apply to no
 //! memory. `offload/spirv_atomics.h` replaces these operations.

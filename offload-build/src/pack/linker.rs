@@ -8,7 +8,7 @@
 //! |---|---|
 //! | rust-lld of rustc 1.95 | before all other read-only data: links, runs, unwinds |
 //! | GNU ld 2.40 | between code and data: "relocation overflows"; at the end, with a linker script |
-//! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
+//! | mold 1.10 | between unwinding tables and code: links, but a panic ends in "failed to initiate panic" |
 
 use crate::request::Request;
 use crate::toolchain::exec::probe;

@@ -354,7 +354,7 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
 }
 
 /// Checks that the sources for nvcc can become one image. nvcc compiles each source separately, and
-/// links their machine code, with which output of other compilers cannot be linked.
+/// links their machine code. Output of other compilers cannot be linked with it.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,

@@ -164,7 +164,7 @@ impl Cargo {
         rebuilds
     }
 
-    /// Returns an environment variable that does not affect the output: its change needs no new
+    /// Returns an environment variable that does not affect the output, so a change needs no new
     /// run.
     pub fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
@@ -324,7 +324,7 @@ impl Cargo {
     }
 
     /// Returns the text with paths that are the same on every machine: relative to the package, or
-    /// to `<OUT_DIR>`. After the package is moved, its images then need not be compiled again.
+    /// to `<OUT_DIR>`. So images are not compiled again after the package is moved.
     pub fn portable(&self, text: &str) -> String {
         if !text.contains(['/', '\\']) {
             return text.to_owned();
@@ -400,7 +400,7 @@ impl Cargo {
         self.note(&format!("cargo::warning={line}"));
     }
 
-    /// Prints a warning for the user, once in a run of the build script.
+    /// Prints a warning for the user, once per run of the build script.
     pub fn warn_once(&self, line: &str) {
         static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);

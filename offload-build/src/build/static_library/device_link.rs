@@ -32,7 +32,6 @@ pub(super) struct DeviceLinker<'a> {
 /// would not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that contains it.
-/// Returns an error that names the flag, and the source or the variable that has the flag.
 #[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
     const ADVICE: &str = "needs a device link: call .device_link() in build.rs instead, which \

@@ -109,8 +109,8 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of nvcc's version, if it has the form `release
-    /// <major>.<minor>, …`.
+    /// Returns the major and the minor number of nvcc's version, if the version has the form
+    /// `release <major>.<minor>, …`.
     pub fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
         let (major, minor) = numbers.trim().split_once('.')?;

@@ -119,8 +119,8 @@ const HOST: &str = "a pack contains only kernels, and this source also has host 
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// LLVM's report of a call in SPIR-V to a function that is only declared. The call follows: `%4:fid
-/// = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
+/// LLVM's report of a call in SPIR-V to a function that is only declared. The call follows:
+/// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
 const UNKNOWN_FUNCTION: &str = "Unknown function in:";
 
 /// Returns an error message of two lines about a crash of clang, or one line if the source lacks a
