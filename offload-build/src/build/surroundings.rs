@@ -1,5 +1,5 @@
-//! What compilers searched for, and the environment of crates of kernels, when a prebuilt set was
-//! made. If a compiler would find something else now, the set does not fit.
+//! Searches by compilers, and the environment of crates of kernels, at the time when a prebuilt set
+//! was made. If a compiler would find something else now, the set does not fit.
 //!
 //! | line of a manifest | contents |
 //! |---|---|
