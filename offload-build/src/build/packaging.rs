@@ -58,8 +58,8 @@ impl Run<'_> {
         }
     }
 
-    /// Warns during `cargo package` if the package has no file with the known parameters of
-    /// kernels. Its users, and docs.rs, may lack clang.
+    /// Warns during `cargo package` if the package lacks the file with the known kernel parameters.
+    /// Its users, and docs.rs, may lack clang.
     pub(crate) fn check_packaged_signatures(
         &self,
         known: &Signatures,
@@ -83,7 +83,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set must have an image for this target: the target is a GPU, and no source
+/// Whether the prebuilt set must contain an image for this target: it is a GPU, and no source
 /// supplies its image.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {

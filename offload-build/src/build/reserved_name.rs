@@ -1,4 +1,4 @@
-//! The names of packs and static libraries: build.rs may use each once.
+//! Reserves the names of packs and static libraries: build.rs may use each once.
 
 use crate::output;
 use crate::targets::Product;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// The reserved names, each with the kind of its product, such as `pack`.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// Makes a pack or a static library, whose name is also the name of a file. No other product can
-/// have the name, unless this product cannot be made.
+/// Makes a pack or a static library, whose name is also a file name. No other product can use the
+/// name, unless this one cannot be made.
 pub(crate) fn reserve<T>(
     product: Product<'_>,
     make: impl FnOnce() -> Result<T, Error>,
@@ -22,9 +22,9 @@ pub(crate) fn reserve<T>(
     made
 }
 
-/// Adds the product's name to the reserved ones, and returns it.
+/// Reserves the product's name, and returns it.
 ///
-/// Returns an error if the name is malformed, or reserved.
+/// Returns an error if the name is malformed, or already reserved.
 fn add(product: Product<'_>) -> Result<&str, Error> {
     let (name, kind) = match product {
         Product::StaticLibrary(name) => (name, "static library"),
@@ -61,7 +61,7 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     Ok(name)
 }
 
-/// Whether two names are the same for a file system, or for Cargo, which passes them on in capitals
+/// Whether two names are equal for a file system, or for Cargo, which passes them on in capitals
 /// and with `_` for `-`.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))

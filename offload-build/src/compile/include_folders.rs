@@ -1,13 +1,11 @@
-//! Checks the folders of `.include(...)`, because compilers ignore a missing folder without a
-//! message.
+//! Checks the folders of `.include(...)`, because compilers silently ignore missing folders.
 
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::path::Path;
 
 /// Returns an error if a folder that build.rs names for these sources of a module is missing. Call
-/// this function only for sources that a compiler will read: an image of a prebuilt set needs no
-/// headers.
+/// this function only for sources that a compiler will read: prebuilt images need no headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],

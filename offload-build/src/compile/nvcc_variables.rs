@@ -5,9 +5,8 @@ use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::NvccFlags;
 use std::ffi::OsString;
 
-/// Returns the environment of nvcc: the variables of the host's compiler, and the variables that
-/// contain flags for nvcc. Removes options that name GPUs from these flags, and prints a warning
-/// with the removed options.
+/// Returns nvcc's environment: the host compiler's variables, and the variables with nvcc's flags.
+/// Removes options that name GPUs from these flags, and warns about them.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(cargo) {

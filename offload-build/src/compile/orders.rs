@@ -1,13 +1,13 @@
 //! Atomic operations whose orders are lost in PTX and in SPIR-V.
 //!
 //! LLVM 22 compiles an `atomicrmw` with any order to an instruction without one, for the threads of
-//! one GPU; older versions lose more. Neither rustc nor clang reports that. So the build compares
-//! the PTX with the LLVM IR from which it was made. In the CUDA dialect,
-//! `offload/nvptx_atomics.h` replaces the operations with the usual names. For others, such as
-//! `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang describes the parameters.
+//! one GPU; older versions lose more. Neither rustc nor clang reports that, so the build compares
+//! the PTX with the LLVM IR that it was made from. In the CUDA dialect, `offload/nvptx_atomics.h`
+//! replaces the operations that have the usual names. For others, such as `__hip_atomic_fetch_add`,
+//! the build reads the LLVM IR in which clang describes the parameters.
 //!
-//! For SPIR-V, LLVM 22 makes plain loads and stores of atomic ones, and orders of no memory.
-//! `offload/spirv_atomics.h` is alike.
+//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and its orders apply to no
+//! memory. `offload/spirv_atomics.h` replaces these operations.
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
@@ -35,12 +35,13 @@ impl Compilation {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
         for path in &self.ordered {
-            // An earlier build, or that for another target, has described the parameters.
+            // The parameters were described by an earlier build, or by the build for another
+            // target.
             if !path.is_file() {
                 continue;
             }
             let bytes = files::read(path)?;
-            // Names of sources need not be UTF-8.
+            // Source names need not be UTF-8.
             let text = String::from_utf8_lossy(&bytes);
             if plain.is_empty() {
                 plain = without_order(&text);

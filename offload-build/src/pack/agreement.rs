@@ -1,4 +1,4 @@
-//! Whether images have the parameters that a source declares.
+//! Checks whether images have the parameters that a source declares.
 
 use crate::toolchain::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
@@ -6,10 +6,10 @@ use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
 };
 
-/// Returns only the signatures of kernels that some image has, if images record their kernels. If
-/// an image has other arguments than the source, a warning reports it, and programs that call the
-/// kernel do not compile. The same holds for `static` kernels of two sources that have one name in
-/// the image for the CPU.
+/// Returns the signatures of kernels that exist in an image; all of them if images record no
+/// kernels. If an image's arguments differ from the source's, a warning reports it, and programs
+/// that call the kernel do not compile. The same applies to `static` kernels of two sources that
+/// have the same name in the CPU image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -64,7 +64,7 @@ pub(super) fn agreed(
     agreed
 }
 
-/// Returns another kernel that has the same name as a `static` one in the image for the CPU.
+/// Returns another kernel with the same name as a `static` one in the CPU image.
 fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
     let (name, _) = local_symbol(symbol)?;
     kernels.iter().find(|it| {
@@ -72,8 +72,8 @@ fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signatu
     })
 }
 
-/// Returns the target of the first image that has other arguments than the source, and the
-/// arguments there and in the source.
+/// Returns the target of the first image whose arguments differ from the source's, and the
+/// arguments in both.
 fn difference<'a>(
     kernel: &Signature,
     records: &[Record],
@@ -84,8 +84,8 @@ fn difference<'a>(
         let Some(arguments) = &in_image.arguments else { continue };
         let mut is_same = layout.as_ref().is_some_and(|layout| layout.len() == arguments.len());
         for (at, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
-            // Compare the sizes, not the offsets: images align some types differently. If a program
-            // passes the address of each argument, a launch still works with other offsets.
+            // Compare sizes, not offsets: images align some types differently, but a launch by the
+            // addresses of the arguments works with any offsets.
             let size = layout.as_ref().map(|layout| layout[at].1.bytes);
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }
@@ -107,8 +107,8 @@ fn difference<'a>(
     None
 }
 
-/// Whether an argument of the kind that an image records may have this type. Images record numbers
-/// of 16 bits as bits.
+/// Whether an argument of the kind in an image's record may have this type. Images record 16-bit
+/// numbers as bits.
 fn is_possible(ty: &Type, argument: &IndexArgument) -> bool {
     let is_float =
         matches!(ty, Type::Scalar(Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64));

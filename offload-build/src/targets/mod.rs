@@ -1,11 +1,11 @@
-//! The targets of a pack, from the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign
-//! variables, the default of build.rs.
+//! The targets of a pack, from the first of these lists that is not empty: `OFFLOAD_ARCH`,
+//! build.rs, foreign variables, the default of build.rs.
 //!
-//! Variables of a vendor that the build is not for are ignored ([`scope`]).
+//! Variables for vendors that the build excludes are ignored ([`scope`]).
 //!
 //! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, and [`native`]
-//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s, each
-//! once, in the order given.
+//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s in the
+//! order given, without duplicates.
 
 mod foreign_variables;
 mod item;
@@ -28,19 +28,18 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, 
 
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// The targets, each once, in the order given.
+    /// The targets in the order given, without duplicates.
     pub(crate) targets: Vec<Target>,
-    /// Whether the list may differ on another machine: it contains the machine's own GPUs, or a
-    /// foreign variable lists it.
+    /// Whether the list may differ on another machine, because it contains the machine's own GPUs
+    /// or comes from a foreign variable.
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words that need them, such as
-/// `native` and `all`, add no targets.
+/// Parses the targets in the order given, without duplicates. Without tools, words that need them,
+/// such as `native` and `all`, add no targets.
 ///
-/// Returns an error if there is no target, or if a word cannot be resolved. A target that is
-/// malformed, impossible in this code object version, or in conflict with another one is also an
-/// error.
+/// Returns an error if there is no target, or if a word cannot be resolved. A target is an error if
+/// it is malformed, impossible in this code object version, or in conflict with another one.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -90,7 +89,7 @@ pub(crate) fn resolve(
     Ok(Resolved { targets, is_of_this_machine })
 }
 
-/// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
+/// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build excludes.
 fn check_vendor(
     cargo: &Cargo,
     scope: &Scope<'_>,
@@ -113,7 +112,7 @@ fn check_vendor(
     )))
 }
 
-/// Returns the first PTX target, if the letter of every PTX target limits it to few GPUs
+/// Returns the first PTX target, if all PTX targets have a letter that limits them to few GPUs
 /// (`compute_90a`).
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
@@ -132,15 +131,15 @@ pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(tools, None)
 }
 
-/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error
-/// messages name `by` as the place of the list.
+/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. `by` is the
+/// place of the list, for error messages.
 pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
     let names = names(&list::ours(name), &by, false, None, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
-/// Returns the names of an item's targets. `only` is the one vendor that the build is for.
+/// Returns the names of an item's targets. `only` is the build's vendor, if there is only one.
 fn names(
     item: &Item,
     by: &TargetOrigin,
@@ -159,7 +158,7 @@ fn names(
         }
         (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
-            // A wrong name is also an error on a machine with a GPU.
+            // A wrong name is an error on a machine with a GPU, too.
             for name in others {
                 check(name, by, None)?;
             }
@@ -170,8 +169,8 @@ fn names(
     }
 }
 
-/// Returns whether the nvcc of this build compiles for the target of this name. Prints a note with
-/// the reason if a target is left out.
+/// Returns whether this build's nvcc compiles for this target. If not, prints a note with the
+/// reason.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
 fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<bool, Error> {
@@ -189,7 +188,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
         ));
         return Ok(false);
     };
-    // Another nvcc may know other targets, so Cargo runs the build script again if nvcc changes.
+    // Another nvcc may support other targets, so Cargo runs the build script again if nvcc changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
     let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
         let message = format!(
