@@ -15,6 +15,8 @@
 /* Sources for HIP have instructions of AMD's GPUs. */
 #undef asm
 #undef volatile
+/* Sources for both vendors test for it. */
+#undef CUDART_VERSION
 
 /* As hipcc defines them for each vendor's GPUs.  Elsewhere neither platform is defined: sources test for one of them, and the
  * other code is for 32 lanes, without instructions of a vendor. */

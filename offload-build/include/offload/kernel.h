@@ -35,7 +35,8 @@
 #define OFFLOAD_CPU 1
 #endif
 
-/* CUDA sources do not include a header for it. */
+/* CUDA sources do not include a header for these.  The number is CUDA_VERSION in cuda.h. */
+#define CUDART_VERSION 12000
 typedef decltype(sizeof 0) size_t;
 
 struct dim3 {

@@ -66,9 +66,12 @@ const BOTH: &str = "#ifdef __HIP__
 #endif
 #define __shfl_down_sync(mask, x, by) __shfl_down(x, by)
 #else
+#if CUDART_VERSION < 11080
+#error
+#endif
 #include <cuda_runtime.h>
 #include <cuda.h>
-#if CUDART_VERSION < 11080 || CUDA_VERSION != CUDART_VERSION
+#if CUDA_VERSION != CUDART_VERSION
 #error
 #endif
 #endif
