@@ -36,8 +36,10 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The options for the language: `char` has a sign on GPUs, and by default none on Arm.
-const DIALECT: [&str; 3] = ["-std=c++17", "-Wno-error=register", "-fsigned-char"];
+/// The options for the language: `char` has a sign on GPUs, and by default none on Arm. nvcc, and
+/// clang for GPUs, accept `int x[] = {0.0}`.
+const DIALECT: [&str; 4] =
+    ["-std=c++17", "-Wno-error=register", "-Wno-error=narrowing", "-fsigned-char"];
 
 /// The start of the option with the bytes of each thread's stack.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
