@@ -36,8 +36,10 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The language options. `char` is signed on GPUs, but unsigned by default on Arm.
-const DIALECT: [&str; 3] = ["-std=c++17", "-Wno-error=register", "-fsigned-char"];
+/// The language options. `char` is signed on GPUs, but unsigned by default on Arm. nvcc, and clang
+/// for GPUs, accept `int x[] = {0.0}`.
+const DIALECT: [&str; 4] =
+    ["-std=c++17", "-Wno-error=register", "-Wno-error=narrowing", "-fsigned-char"];
 
 /// The start of the option that sets the size of each thread's stack in bytes.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
