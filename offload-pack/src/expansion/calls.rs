@@ -18,9 +18,10 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
-/// A note for packs in which types of the program replace structs.
-const OF_OVERRIDE: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
-                      `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
+/// A note for packs with types of the program in the places of structs.
+const OF_OVERRIDE: &str = ", note = \"a type that replaces a kernel's struct must derive \
+                           `Parameter` to be passed by value: #[derive(Clone, Copy, \
+                           offload_gpu::Parameter)]\"";
 
 /// The functions of kernels as Rust code, and the data for their shared code.
 #[derive(Debug)]
@@ -76,8 +77,9 @@ fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String
         if *is_mutable { ("&mut ", "transmute_mut") } else { ("&", "transmute") };
     (count > 0).then(|| {
         format!(
-            "cudarc passes a buffer of numbers as vectors by \
-             `{reference}unsafe {{{{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}}}.unwrap()`"
+            "to pass a buffer of numbers from cudarc as vectors, write `{reference}unsafe {{{{ \
+             {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) \
+             }}}}.unwrap()`"
         )
     })
 }

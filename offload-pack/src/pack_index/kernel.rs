@@ -2,6 +2,7 @@
 
 use super::Limits;
 use crate::escape::unescape;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -85,7 +86,21 @@ impl IndexArgument {
     }
 }
 
-/// Writes the argument as in the index: `8+8:pointer`.
+impl IndexArgument {
+    /// Returns a description for messages: `8 bytes at 16 (a pointer)`.
+    #[inline]
+    pub fn description(&self) -> String {
+        let Self { offset, size, kind } = self;
+        let kind = match kind {
+            ArgumentKind::Any => "",
+            ArgumentKind::Float => " (a floating-point number)",
+            ArgumentKind::Pointer => " (a pointer)",
+        };
+        format!("{size} bytes at {offset}{kind}")
+    }
+}
+
+/// Writes the argument as the index has it: `8+8:pointer`.
 impl fmt::Display for IndexArgument {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

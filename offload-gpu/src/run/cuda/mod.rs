@@ -386,8 +386,8 @@ impl Backend for Cuda {
         let _current = self.current()?;
         let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
         let value = c_int::try_from(bytes)
-            .map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
-        // SAFETY: the function's module is loaded.
+            .map_err(|_| RunError::refused(attempted(), "no device has that much"))?;
+        // SAFETY: the function is of a module that is loaded.
         let code = unsafe {
             (self.driver.cuFuncSetAttribute)(
                 function.0,

@@ -162,7 +162,7 @@ impl OpenCl {
         let load = || {
             // On other systems, the calling convention and the size of `size_t` differ.
             if cfg!(not(target_pointer_width = "64")) {
-                return Err("no OpenCL: only programs for 64-bit systems use it".to_string());
+                return Err("no OpenCL: only 64-bit programs can use it".to_string());
             }
             // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
             // those of its header.
@@ -347,7 +347,7 @@ impl OpenCl {
     }
 
     pub(super) fn nothing_here(&self) -> String {
-        format!("OpenCL ({}) has no GPU, except those of CUDA and HIP", self.library.name)
+        format!("OpenCL ({}) has no GPU except those that CUDA or HIP serves", self.library.name)
     }
 
     /// Queries the number of handles, and then the handles. The code `none` means an empty list.
@@ -368,7 +368,7 @@ impl OpenCl {
         if code == none {
             return Ok(Vec::new());
         }
-        self.check(function, code, || format!("list the {what} of OpenCL")).map(|()| all)
+        self.check(function, code, || format!("list OpenCL's {what}")).map(|()| all)
     }
 }
 
