@@ -32,16 +32,16 @@ use std::process::ExitCode;
 /// The exit status if findings may be missing: a sanitizer failed, or reports are lost.
 const INCOMPLETE: u8 = 3;
 
-/// The exit status if no kernel was launched on the CPU, so that nothing was checked.
+/// The exit status if no kernel was launched on the CPU, so nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
 
-/// Whether a command of this name is one of [`run`]'s.
+/// Whether [`run`] handles a command with this name.
 pub fn has(command: &str) -> bool {
     ["test", "t", "run"].contains(&command)
 }
 
-/// Runs `cargo offload test`, and the command with which Cargo starts a test program. `words`
-/// begins with the command's name.
+/// Runs `cargo offload test`, or the command with which Cargo starts a test program. `words` begins
+/// with the command's name.
 pub fn run(words: Vec<OsString>) -> ExitCode {
     let done = match Command::parse(words) {
         Ok(Command::Help) => {
