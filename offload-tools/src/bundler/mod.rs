@@ -6,13 +6,13 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `options` | reads the command line and decides what is to be done |
+//! | `options` | reads the command line and decides what to do |
 //! | `settings` | reads the environment |
 //! | `targets` | checks the targets |
-//! | `bundle`, `list`, `unbundle`, `archive` | do it |
-//! | `contents` | finds the entries of a bundle of any form, and copies them |
-//! | `verbose` | what `-verbose` prints about compressed bundles |
-//! | `objcopy` | the command lines that `-###` prints |
+//! | `bundle`, `list`, `unbundle`, `archive` | do the work |
+//! | `contents` | finds and copies the entries of a bundle in any form |
+//! | `verbose` | prints the output of `-verbose` about compressed bundles |
+//! | `objcopy` | prints the command lines for `-###` |
 
 mod archive;
 mod bundle;

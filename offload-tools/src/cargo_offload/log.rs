@@ -1,12 +1,12 @@
 //! Files that the programs of a pass (one run of `cargo test`) write, in one folder.
 //!
-//! | file | written by | has |
+//! | file | written by | contains |
 //! |---|---|---|
-//! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each launched kernel; see below |
 //! | `kernels-HASH.so` | `offload_gpu::run` | each image that checks its kernels |
-//! | `programs` | the runner | process, package and path of each test program, with TABs between |
+//! | `programs` | the runner | process, package and path of each test program, separated by TABs |
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
-//! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
+//! | `orders` | the runner | order, process, package and path of each test program that fails in an order, separated by TABs |
 //!
 //! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.

@@ -1,12 +1,12 @@
 //! `llvm-offload-binary`, also called `clang-offload-packager`. Packs images for devices, with
 //! their strings, into a file of offload binaries, and extracts them again.
 //!
-//! | module | has |
+//! | module | does |
 //! |---|---|
-//! | `arguments` | what follows `--image` |
-//! | `pack` | from files to offload binaries |
-//! | `images` | what is in a file: offload binaries, or anything that has them in it |
-//! | `extract` | from a file to its images, also those of offload binaries inside images |
+//! | `arguments` | parses the argument of `--image` |
+//! | `pack` | writes offload binaries from files |
+//! | `images` | reads images from offload binaries, or from files that contain them |
+//! | `extract` | extracts images, also from offload binaries inside images |
 //!
 //! Several output files are not written as a unit: files written before an error stay, as with
 //! LLVM's tool.

@@ -1,12 +1,12 @@
 //! Files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
 //! Debian packages, conda packages.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
-//! | `codec` | what a whole file is compressed with: gzip, xz, zstd |
-//! | `zip`, `tar`, `deb` | the members of one kind of archive |
-//! | `name` | which names of members are refused, and which come twice |
-//! | `budget` | how much is unpacked, and where one member is kept meanwhile |
+//! | `codec` | compression of a whole file: gzip, xz, zstd |
+//! | `zip`, `tar`, `deb` | the members of each kind of archive |
+//! | `name` | checks for names that lead to other folders or occur twice |
+//! | `budget` | the limit on unpacked bytes, and the storage of one member |
 //!
 //! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
 //! the disk. Names of members are shown and never used as paths. An archive inside an archive is

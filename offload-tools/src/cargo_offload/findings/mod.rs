@@ -2,10 +2,10 @@
 //!
 //! | module | reads |
 //! |---|---|
-//! | `address` | AddressSanitizer's |
-//! | `thread` | ThreadSanitizer's |
-//! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `records` | records of checked images: barriers that not all threads reach, and whose the report before is |
+//! | `address` | AddressSanitizer's reports |
+//! | `thread` | ThreadSanitizer's reports |
+//! | `undefined` | UndefinedBehaviorSanitizer's reports |
+//! | `records` | records of checked images: barriers that not all threads reach, and which launch the report before belongs to |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
