@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            // A tool may end the thread that has started this process.
+            // A tool may end the thread that started this process.
             if !rest.contains(&checks::pairs::IN_TOOL) {
                 system::end_with_parent();
             }
