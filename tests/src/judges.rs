@@ -1,4 +1,4 @@
-//! What other tools report about a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
+//! Other tools' reports about a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
 //! `ldd`.
 
 use crate::command_lines::run;

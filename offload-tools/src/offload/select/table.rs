@@ -164,7 +164,7 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
 
-/// What the modules on one line of the output have in common.
+/// Properties shared by the modules on one line of the output.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
     /// The kind of the chosen image's container, or else of the first container; `None` if no
