@@ -46,7 +46,7 @@ fn script(rules: &[&str], value: &str) -> String {
     text + &format!("    println!(\"cargo::rustc-env=OF_SCRIPT={{}}\", {value});\n}}\n")
 }
 
-/// An expression whose length is the total length of the files in a folder.
+/// An expression with the text of all files in a folder, each after an `x`.
 const FILES: &str = r#"{
         fn all(folder: &std::path::Path) -> String {
             let mut text = String::new();
