@@ -1,4 +1,2 @@
 /* cuda_runtime_api.h: for sources that include CUDA's header of this name; what kernels have of it is in offload/kernel.h. */
 #include "offload/kernel.h"
-/* As CUDA_VERSION in cuda.h. */
-#define CUDART_VERSION 12000

@@ -1,8 +1,8 @@
-//! The tools that a build would find on this machine: for `cargo offload doctor` and for other
-//! programs that inspect a machine.
+//! The tools that a build would find on this machine, for `cargo offload doctor` and other programs
+//! that inspect a machine.
 //!
-//! The search uses the same code as builds: the same variables, places and probes. If a build.rs
-//! names other compilers, this search does not find them.
+//! The search uses the same code as builds: the same variables, places and probes. It does not find
+//! compilers that only a build.rs names.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -20,21 +20,20 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// The compilers and the programs that belong to them, each once, including the missing ones.
+    /// The compilers and the programs they need, without duplicates, including the missing ones.
     pub tools: Vec<Tool>,
-    /// The targets that `native` means, those of the machine's GPUs. If there are none, each
+    /// The targets of the machine's GPUs, which `native` stands for. If there are none, each
     /// program that searched for GPUs, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// The result for each requested target, in the order of the request: whether the target can be
-    /// built.
+    /// For each requested target, in the order of the request, whether it can be built.
     pub verdicts: Vec<Verdict>,
 }
 
-/// The result of a test: whether a small kernel can be built for a target.
+/// Whether a small kernel can be built for a target.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The target, or a word for several, as in the request.
+    /// The target, or a word for several targets, as in the request.
     pub target: String,
     /// The reason why the target cannot be built; `None` if it can.
     pub refusal: Option<String>,
@@ -56,11 +55,10 @@ pub struct Tool {
     pub path: Option<PathBuf>,
     /// The version that the tool reports, in one line.
     pub version: Option<String>,
-    /// The places where the tool is searched for, in this order; for a missing tool, the places
-    /// that were tried.
+    /// The places to search for the tool, in order; for a missing tool, the places that were tried.
     pub looked: String,
-    /// The reason why a build cannot use the tool, or can use only a part of it. Lines that begin
-    /// with two spaces are commands.
+    /// The reason why a build cannot use the tool, or only partly. Lines that begin with two spaces
+    /// are commands.
     pub problem: Option<String>,
     /// The commands that install the tool on this system, if the tool is missing and builds need
     /// it. Lines that begin with two spaces are commands.
@@ -70,7 +68,7 @@ pub struct Tool {
     pub targets: Vec<String>,
 }
 
-/// Returns the targets in the order of GPUs, with machine code before PTX, each once.
+/// Returns the targets in the order of GPUs, machine code before PTX, without duplicates.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     let arch = |name: &String| Target::parse(name).ok()?.arch().nvidia();
     targets.sort_by_cached_key(|name| match arch(name) {
@@ -82,11 +80,11 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 }
 
 /// Looks for all tools for host programs of this target triple, and tests whether each of these
-/// targets can be built. Words for several targets are allowed: `native`, `all-major`, `all`.
+/// targets can be built. The words `native`, `all-major` and `all` are allowed.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
     let mut tools = Tools::forgetful(&cargo);
-    // As in a build with these targets; the search for words such as `native` comes later.
+    // As in a build with these targets. The targets of words such as `native` are found later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
     let first_clang = targets::first_clang(&named);
     tools.prefer_clang(first_clang);
@@ -120,7 +118,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
 pub struct Assembler {
     /// The path of ptxas.
     pub path: PathBuf,
-    /// The line of `--version` that has the version.
+    /// The line of `--version` that contains the version.
     pub version: String,
     /// The GPUs that this ptxas compiles for: `sm_90`, `sm_90a`.
     pub processors: Vec<String>,
@@ -128,7 +126,8 @@ pub struct Assembler {
 
 /// Returns the ptxas that builds would use.
 ///
-/// Returns an error if there is none: the places that were tried and the commands that install it.
+/// If there is none, returns an error with the places that were tried and the commands that install
+/// it.
 pub fn find_ptxas() -> Result<Assembler, String> {
     let cargo = Cargo::outside("", true);
     let tools = Tools::forgetful(&cargo);
@@ -144,13 +143,14 @@ pub fn find_ptxas() -> Result<Assembler, String> {
 }
 
 /// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
-/// and a driver; on Linux also a driver for the CPU. Lines that begin with two spaces are commands.
+/// and a driver; on Linux, also a driver for the CPU. Lines that begin with two spaces are
+/// commands.
 pub fn install_opencl() -> String {
     let help = Installable::OpenCl.help();
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 
-/// How to install Intel's runtime for CPUs, which has OpenCL's loader, too. The guide's page on
+/// How to install Intel's runtime for CPUs, which includes OpenCL's loader. The guide's page on
 /// SPIR-V has the same commands.
 const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
   python3 -m venv ~/ocl
@@ -166,8 +166,7 @@ fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
-                // The first line is enough: other fields of the report contain the places that were
-                // searched.
+                // The first line is enough: other fields of the report contain the searched places.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -187,8 +186,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
-/// Returns the reason why the first of these targets cannot be built; if there are several, with
-/// the name of that target.
+/// Returns the reason why the first of these targets cannot be built. If there are several targets,
+/// the reason names this one.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
@@ -201,8 +200,8 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that the tool is missing. `log` describes the search in more detail than the list of
-    /// places, and replaces it.
+    /// Records that the tool is missing. `log` replaces the list of places, because it describes
+    /// the search in more detail.
     fn missing(self, log: impl fmt::Display, install: Option<String>) -> Self {
         Self { looked: log.to_string(), install, ..self }
     }
@@ -306,7 +305,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Err(error) => return tool.unusable(error),
     };
     let mut targets = Vec::new();
-    // The reason why there is no lld, and the help.
+    // The reason why lld is missing, and the help.
     let mut lld = None;
     if rust.lld().is_none() {
         let missing = match tools.clang() {
@@ -332,7 +331,9 @@ fn rust(tools: &Tools<'_>) -> Tool {
     Tool {
         path: Some(rust.rustc.clone()),
         version: Some(rust.version.clone()),
-        problem: lld.as_ref().map(|(why, _)| format!("it has no rust-lld, and for AMD {why}")),
+        problem: lld
+            .as_ref()
+            .map(|(why, _)| format!("it has no rust-lld, which images for AMD need, and {why}")),
         install: lld.and_then(|(_, help)| help),
         targets: in_order(targets),
         ..tool

@@ -1,4 +1,4 @@
-//! Files in `OUT_DIR`: their folders and names, and files that are laid out.
+//! Files in `OUT_DIR`: their folders and names, and how to write layouts.
 
 pub(crate) use crate::toolchain::files::{link_or_copy, record, remove, write_if_changed};
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, SystemTime};
 
-/// The folders and file names of one pack in `OUT_DIR`; `docs/guide/src/reference/out-dir.md` shows
-/// them.
+/// The folders and file names of one pack in `OUT_DIR`, as listed in
+/// `docs/guide/src/reference/out-dir.md`.
 #[derive(Debug)]
 pub(crate) struct OutDir {
     pub(crate) root: PathBuf,
@@ -69,7 +69,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "offload/system_atomics.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for CUDA's and HIP's headers, with the names of those headers.
+    // This crate's replacements for headers of CUDA and HIP, under the same names.
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
     "cooperative_groups/scan.h",
@@ -110,13 +110,12 @@ pub(crate) fn has_header(name: &str) -> bool {
 }
 
 impl OutDir {
-    /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
-    /// need.
+    /// Creates the folder for packs in `OUT_DIR`, without the folders and headers for compilers.
     pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let root = cargo.out_dir.join("offload");
         make_folder(&root)?;
         if lock(&root) {
-            // If OUT_DIR is emptied, this file is missing, and Cargo runs the script again.
+            // This file disappears when OUT_DIR is emptied; Cargo then runs the script again.
             cargo.watch(&root.join(LOCK));
         }
         let images = root.join(pack);
@@ -125,7 +124,7 @@ impl OutDir {
         Ok(dir)
     }
 
-    /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
+    /// Creates the folders for packs and compilers, and writes the kernel header with its parts.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
         make_folder(&dir.work)?;
@@ -152,7 +151,7 @@ impl OutDir {
         self.root.join(INCLUDE)
     }
 
-    /// Writes an empty header of this name, and returns its folder.
+    /// Writes an empty header with this name, and returns its folder.
     pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = self.include().join("empty");
         make_folder(&folder)?;
@@ -183,30 +182,30 @@ impl OutDir {
         self.root.join(format!("{}.pack", self.pack))
     }
 
-    /// Returns the path of the static library of this name, as linkers search for it. On Windows,
-    /// rustc looks for this name where it finds no `<name>.lib`.
+    /// Returns the path of the static library with this name, as linkers search for it. On Windows,
+    /// rustc searches for this name if there is no `<name>.lib`.
     pub(crate) fn library(&self, name: &str) -> PathBuf {
         self.root.join(format!("lib{name}.a"))
     }
 
     /// Removes the indexes of earlier runs when a run of the build script makes its first pack.
-    /// Otherwise the macro would still find a pack that build.rs no longer makes.
+    /// Otherwise the macro would find packs that build.rs no longer makes.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let Ok(entries) = fs::read_dir(&self.root) else { return };
             for path in entries.flatten().map(|entry| entry.path()) {
                 if path.extension().is_some_and(|extension| extension == "index") {
-                    // Errors are ignored. They are unlikely, since this process has just made the
-                    // folder or written to it.
+                    // Ignore errors, which are unlikely: this process has just created the folder
+                    // or written to it.
                     let _ = fs::remove_file(&path);
                 }
             }
         });
     }
 
-    /// Removes the libraries that earlier builds of this pack left, except `keep`. Their names
-    /// consist of `lib`, `prefix`, a hash and `.a`.
+    /// Removes the libraries from earlier builds of this pack, except `keep`. Their names consist
+    /// of `lib`, `prefix`, a hash and `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -214,7 +213,7 @@ impl OutDir {
             let hash =
                 name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
-                // Errors are ignored: a file that remains only costs disk space.
+                // Ignore errors: a remaining file only uses disk space.
                 let _ = fs::remove_file(&path);
             }
         }
@@ -224,15 +223,15 @@ impl OutDir {
 /// The name of the file that a running build script locks.
 const LOCK: &str = "lock";
 
-/// The time of the lock file, in seconds since 1970: a time before every build.
+/// The lock file's time, in seconds since 1970: earlier than any build.
 const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
 
-/// Waits until no other process works in the folder, and locks it until this process ends. If a
-/// user ends only Cargo, its build script continues, and could write at the same time as the script
-/// of the next build.
+/// Locks the folder until this process ends, after waiting for other processes that work in it. If
+/// a user ends only Cargo, its build script continues, and could write at the same time as the next
+/// build's script.
 ///
 /// Returns whether Cargo can watch the lock file. Cargo runs a script again if a watched file is
-/// newer than the start of the script's last run. The file therefore gets an old time.
+/// newer than the start of the last run, so the file gets an old time.
 fn lock(root: &Path) -> bool {
     static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
     let locked = LOCKED.get_or_init(|| {
@@ -242,7 +241,7 @@ fn lock(root: &Path) -> bool {
             .write(true)
             .open(root.join(LOCK))
             .ok()?;
-        // Errors are ignored: a file system without locks is not a reason to refuse a build.
+        // Ignore errors: a file system without locks is no reason to refuse a build.
         let _ = file.lock();
         let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
         Some((file, is_old))
@@ -250,14 +249,13 @@ fn lock(root: &Path) -> bool {
     locked.as_ref().is_some_and(|(_, is_old)| *is_old)
 }
 
-/// Returns a file name such as `gfx90a_xnack-.hsaco`: file names cannot have colons on every
-/// system.
+/// Returns a file name such as `gfx90a_xnack-.hsaco`: some systems forbid colons in file names.
 pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }
 
-/// Writes a layout; payload numbers are positions in `payloads`. The operating system copies bytes
-/// from file to file, if it can.
+/// Writes a layout; payload numbers are positions in `payloads`. If possible, the operating system
+/// copies bytes from file to file.
 pub(crate) fn write_layout(
     path: &Path,
     layout: &Layout,
@@ -290,7 +288,7 @@ pub(crate) fn write_layout(
     })
 }
 
-/// Whether a file has the bytes of a layout.
+/// Whether a file contains the bytes of a layout.
 fn has_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> io::Result<bool> {
     let mut file = BufReader::new(File::open(path)?);
     if file.get_ref().metadata()?.len() != layout.size() {

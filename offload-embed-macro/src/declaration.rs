@@ -74,7 +74,7 @@ impl Parse for Declarations {
                 if let Some((inner, _)) = of_module.modules.first() {
                     return Err(Error::new(
                         inner.span(),
-                        "modules of a pack have no modules in them",
+                        "modules of a pack cannot contain modules",
                     ));
                 }
                 modules.push((name, of_module.kernels));
@@ -94,7 +94,7 @@ fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
         let sign: Token![#] = input.parse()?;
         let group: TokenTree = input.parse()?;
         let TokenTree::Group(inner) = &group else {
-            return Err(Error::new(group.span(), "an attribute is #[...]"));
+            return Err(Error::new(group.span(), "expected an attribute, #[...]"));
         };
         let link_name = |input: ParseStream| -> Result<Option<LitStr>> {
             let fork = input.fork();
@@ -119,8 +119,8 @@ fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     Ok((others, symbol))
 }
 
-const FORM: &str =
-    "a kernel is declared as in fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);";
+const FORM: &str = "expected the declaration of a kernel, such as fn saxpy(n: i32, a: f32, x: \
+                    *const f32, y: *mut f32);";
 
 fn kernel(
     input: ParseStream,
@@ -139,7 +139,7 @@ fn kernel(
     input.parse::<Token![fn]>().map_err(as_meant)?;
     let name: Ident = input.parse().map_err(as_meant)?;
     if input.peek(Token![<]) {
-        let message = "an instance of a template is declared with the name that it has in images: \
+        let message = "declare an instance of a template with the name that it has in images: \
                        #[link_name = \"_Z5scaleIfEvPT_i\"] fn scale_f32(x: *mut f32, n: i32);";
         return Err(input.error(message));
     }
@@ -153,7 +153,7 @@ fn kernel(
         }
     }
     if input.peek(Token![->]) {
-        return Err(input.error("a kernel returns nothing"));
+        return Err(input.error("a kernel cannot return a value"));
     }
     input.parse::<Token![;]>().map_err(as_meant)?;
     Ok(Declaration { attributes, name, symbol, parameters })

@@ -35,7 +35,7 @@ impl Parse for Record {
         let parameters = parameters(input)?;
         if !repr.is_c {
             let message = format!(
-                "Rust lays out `{name}` in an order of its own: #[repr(C)] gives it the layout of C"
+                "Rust may reorder the fields of `{name}`: add #[repr(C)] for the layout of C"
             );
             return Err(Error::new(name.span(), message));
         }
@@ -72,7 +72,7 @@ impl Parse for Record {
     }
 }
 
-const EMPTY: &str = "a struct without fields has no bytes in Rust, and one in C++";
+const EMPTY: &str = "a struct without fields has no bytes in Rust, but one byte in C++";
 
 /// The layout that `#[repr(...)]` of a type asks for.
 #[derive(Default)]
@@ -91,7 +91,8 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     }
     while input.parse::<Option<Token![>]>>()?.is_none() {
         let name = input.parse().map_err(|error| {
-            let message = "derive(Parameter) is for types whose parameters are types: Pair<T>";
+            let message =
+                "derive(Parameter) accepts only types as generic parameters, as in Pair<T>";
             Error::new(error.span(), message)
         })?;
         let (mut bounds, mut depth) = (TokenStream::new(), 0_u32);
@@ -130,7 +131,7 @@ fn where_clause(input: ParseStream) -> Result<TokenStream> {
 fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream) -> Result<Record> {
     if !(repr.is_c || repr.is_integer) {
         let message = format!(
-            "Rust chooses the size of `{name}`: #[repr(C)] gives it the size of an enum of C"
+            "Rust chooses the size of `{name}`: add #[repr(C)] for the size of an enum in C"
         );
         return Err(Error::new(name.span(), message));
     }
@@ -140,7 +141,9 @@ fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream)
         skip_attributes(&content)?;
         content.parse::<Ident>()?;
         if !(content.is_empty() || content.peek(Token![,]) || content.peek(Token![=])) {
-            return Err(content.error("an enum of C++ is an integer: its variants have no fields"));
+            return Err(
+                content.error("an enum in C++ is an integer: its variants cannot have fields")
+            );
         }
         while !(content.is_empty() || content.peek(Token![,])) {
             content.parse::<TokenTree>()?;
@@ -192,7 +195,7 @@ fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Re
         } else if name == "offload" {
             let content;
             parenthesized!(content in input);
-            let error = content.error("`crate` is given as `crate = ::gpu::offload_gpu`");
+            let error = content.error("expected `crate = ::gpu::offload_gpu`");
             if content.call(Ident::parse_any)? != "crate" {
                 return Err(error);
             }

@@ -45,13 +45,15 @@ fn kernels_of(
         }
         What::Path(path) => {
             if let Some(first) = overrides.first() {
-                let message = "a file by its path has no sources, so nothing is known of its kernels' structs: a declaration \
-                               has the program's own types, extern { fn drift(area: Area); }";
+                let message = "the structs of kernels in a file are not known, so `use` cannot \
+                               replace them: declare the kernels with the program's own types, as \
+                               in extern { fn drift(area: Area); }";
                 return Err(Error::new(first.name.span(), message));
             }
             if declared.is_empty() {
-                let message = "a file by its path has no sources that tell of its kernels' parameters: declare them, \
-                               extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
+                let message = "the parameters of kernels in a file are not known: declare the \
+                               kernels, as in extern { fn saxpy(n: i32, a: f32, x: *const f32, y: \
+                               *mut f32); }";
                 return Err(Error::new(path.span(), message));
             }
             let Embedded { name, modules, value } = file::embedded(path, options)?;
@@ -75,11 +77,14 @@ fn value_of(
     expansion: &TokenStream,
 ) -> Result<TokenStream> {
     if let Some((span, _)) = declared {
-        let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
+        let message = "include_offload! accepts no declarations of kernels: use \
+                       include_kernels!(\"saxpy\", extern { ... }), which makes a function for \
+                       each";
         return Err(Error::new(*span, message));
     }
     if let Some(first) = overrides.first() {
-        let message = "types take the places of structs in include_kernels!(\"saxpy\", use Area), which has structs";
+        let message = "include_offload! has no structs that a type can replace: use \
+             include_kernels!(\"saxpy\", use Area)";
         return Err(Error::new(first.name.span(), message));
     }
     let value = match what {

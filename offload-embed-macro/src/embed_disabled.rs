@@ -9,7 +9,8 @@ pub(crate) fn kernels(call: &Call) -> TokenStream {
 }
 
 pub(crate) fn value(call: &Call) -> TokenStream {
-    let message = "without the feature `macros` of offload-gpu there is include_kernels!(\"saxpy\") alone: \
-                   include_offload!, options, declared kernels and OFFLOAD_FROM_DISK need it (files by their paths: `files`); in Cargo.toml: ";
+    let message = "without the feature `macros` of offload-gpu only include_kernels!(\"saxpy\") \
+                   works: include_offload!, options, declared kernels and OFFLOAD_FROM_DISK need \
+                   this feature (files by their paths need `files`); in Cargo.toml: ";
     call.error(&(message.to_owned() + &feature::line("macros")), Span::call_site())
 }

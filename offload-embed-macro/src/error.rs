@@ -30,44 +30,63 @@ pub(crate) enum Error {
 }
 
 const CURE: &str =
-    "the build script must run again: change build.rs, or run cargo clean -p for this package";
+    "to run the build script again, change build.rs, or run cargo clean -p for this package";
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoOutDir => f.write_str(
-                "this package has no build script, so there are no packs; a build.rs makes one: \
-                 offload_build::Build::new().file(\"kernels/saxpy.cu\").archs([\"gfx90a\", \"sm_80\", \"cpu\"]).compile(\"saxpy\")",
+                "this package has no build script, so it has no packs; add a build.rs that calls \
+                 offload_build::Build::new().file(\"kernels/saxpy.cu\").archs([\"gfx90a\", \
+                 \"sm_80\", \"cpu\"]).compile(\"saxpy\")",
             ),
-            Error::NoName => f.write_str("the name of a pack is meant: what build.rs gave to compile(...)"),
+            Error::NoName => {
+                f.write_str("expected the name of a pack, which build.rs passes to compile(...)")
+            }
             Error::FileName(name) => file_name(f, name),
             Error::NoPack { name, folder, .. } if !folder.is_dir() => write!(
                 f,
-                "there is no pack \"{name}\", because {} is missing: build.rs has to call compile(\"{name}\"). If it does, OUT_DIR \
-                 was emptied after it ran; {CURE}",
+                "there is no pack \"{name}\", because {} is missing: call compile(\"{name}\") in \
+                 build.rs. If build.rs does that, OUT_DIR was emptied after it ran; {CURE}",
                 folder.display()
             ),
             Error::NoPack { name, folder, others } => {
                 write!(f, "there is no pack \"{name}\" in {}: ", folder.display())?;
                 match suggest::closest(name, others) {
-                    Some(other) => write!(f, "did you mean \"{other}\"? Otherwise build.rs has to call compile(\"{name}\")")?,
-                    None => write!(f, "build.rs has to call compile(\"{name}\")")?,
+                    Some(other) => write!(
+                        f,
+                        "did you mean \"{other}\"? Otherwise call compile(\"{name}\") in build.rs"
+                    )?,
+                    None => write!(f, "call compile(\"{name}\") in build.rs")?,
                 }
                 if others.is_empty() {
-f.write_str("; it has made none")
-} else {
-write!(f, "; it has made \"{}\"", others.join("\", \""))
-}
+                    f.write_str(", which made no packs")
+                } else {
+                    write!(f, ", which made \"{}\"", others.join("\", \""))
+                }
             }
             Error::Index(path, error) => write!(f, "{}: {error}; {CURE}", path.display()),
-            Error::Io(path, error) => write!(f, "could not read {}: {error}; {CURE}", path.display()),
+            Error::Io(path, error) => {
+                write!(f, "could not read {}: {error}; {CURE}", path.display())
+            }
             Error::Size { path, expected, found } => {
-                write!(f, "{} has {found} bytes and should have {expected}: it was cut short or damaged; {CURE}", path.display())
+                write!(
+                    f,
+                    "{} has {found} bytes but should have {expected}: it is truncated or damaged; \
+                     {CURE}",
+                    path.display()
+                )
             }
             Error::Magic { path, offset, section } => {
-                write!(f, "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}", path.display())
+                write!(
+                    f,
+                    "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}",
+                    path.display()
+                )
             }
-            Error::Switch { variable, value } => write!(f, "{variable} is '{value}'; it can be 1 or 0"),
+            Error::Switch { variable, value } => {
+                write!(f, "{variable} is '{value}'; it can be 1 or 0")
+            }
         }
     }
 }
@@ -83,12 +102,14 @@ fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
     write!(
         f,
-        "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\""
+        "'{name}' is a file name, not the name of a pack, which build.rs passes to compile(...), \
+         such as \"{stem}\""
     )?;
     if FILES.contains(&&*extension) {
         write!(
             f,
-            "; a file is embedded as include_offload!(path = \"{name}\"), with the feature `files`"
+            "; to embed a file, write include_offload!(path = \"{name}\"), with the feature \
+             `files`"
         )
     } else {
         Ok(())

@@ -6,6 +6,7 @@ use crate::input::Options;
 use syn::{Error, LitStr, Result};
 
 pub(crate) fn embedded(path: &LitStr, _: &Options) -> Result<Embedded> {
-    let message = "files by their paths need the feature `files` of offload-gpu; in Cargo.toml: ";
+    let message =
+        "embedding files by their paths needs the feature `files` of offload-gpu; in Cargo.toml: ";
     Err(Error::new(path.span(), message.to_owned() + &feature::line("files")))
 }

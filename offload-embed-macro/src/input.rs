@@ -49,7 +49,8 @@ impl Options {
 
 const NAMES: [&str; 8] =
     ["path", "section", "align", "retain", "register", "compressed", "unsafe", "crate"];
-const USAGE: &str = "include_offload! takes the name of a pack, include_offload!(\"saxpy\"), or include_offload!(path = \"saxpy.hipfb\")";
+const USAGE: &str = "write the name of a pack, include_offload!(\"saxpy\"), or the path of a file, \
+     include_offload!(path = \"saxpy.hipfb\")";
 
 impl Parse for Input {
     fn parse(input: ParseStream) -> Result<Self> {
@@ -63,13 +64,12 @@ impl Parse for Input {
             if input.peek(LitStr) && first {
                 what = Some(What::Pack(input.parse()?));
             } else if input.peek(LitStr) && what.is_none() {
-                return Err(input.error(
-                    "the name of the pack comes first: include_offload!(\"saxpy\", retain)",
-                ));
+                return Err(input
+                    .error("put the name of the pack first: include_offload!(\"saxpy\", retain)"));
             } else if input.peek(LitStr) {
-                return Err(input.error(
-                    "include_offload! embeds one pack: each has an include_offload! of its own",
-                ));
+                return Err(
+                    input.error("include_offload! embeds one pack: call it once for each pack")
+                );
             } else if input.peek(Token![extern]) && declared.is_none() {
                 declared = Some((input.span(), Declarations::parse_block(input)?));
             } else if input.peek(Token![use]) {
@@ -81,8 +81,7 @@ impl Parse for Input {
             }
             first = false;
             if !input.is_empty() && !input.peek(Token![,]) {
-                return Err(input
-                    .error("a comma is missing here, between the arguments of include_offload!"));
+                return Err(input.error("missing comma between the arguments of include_offload!"));
             }
             input.parse::<Option<Token![,]>>()?;
         }
@@ -90,7 +89,7 @@ impl Parse for Input {
             Some(what) => Ok(Self { what, options, declared, overrides }),
             None => Err(syn::Error::new(
                 Span::call_site(),
-                format!("nothing is to be embedded: {USAGE}"),
+                format!("the pack or the file is missing: {USAGE}"),
             )),
         }
     }
@@ -104,12 +103,13 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
             // In place of a literal, the user wrote a constant or a call of another macro.
             return error(format!(
-                "a string literal is needed here, since a macro sees no values: {USAGE}"
+                "expected a string literal, because macros do not know the values of constants: \
+                 {USAGE}"
             ));
         }
         let hint = match suggest::closest(&text, &NAMES) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("there are {}", NAMES.join(", ")),
+            None => format!("the options are {}", NAMES.join(", ")),
         };
         return error(format!("include_offload! has no option `{text}`: {hint}"));
     }
@@ -124,7 +124,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         _ => options.krate.is_some(),
     };
     if is_twice {
-        return error(format!("`{text}` stands here for the second time"));
+        return error(format!("`{text}` is given twice"));
     }
     let flag = match text.as_str() {
         "retain" => Some(&mut options.retain),
@@ -134,7 +134,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     };
     if let Some(flag) = flag {
         if input.peek(Token![=]) {
-            return error(format!("`{text}` takes no value: that it is there is enough"));
+            return error(format!("`{text}` is written without a value"));
         }
         *flag = Some(name.span());
         return Ok(());
@@ -144,7 +144,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
             (group.delimiter(), &*group.stream().to_string()) == (Delimiter::Parenthesis, "cpu")
         };
         if !input.parse().is_ok_and(is_cpu) {
-            return error("this option is given as `unsafe(cpu)`".to_owned());
+            return error("expected `unsafe(cpu)`".to_owned());
         }
         options.trusts_cpu = Some(name);
         return Ok(());
@@ -155,7 +155,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         "align" => "4096",
         _ => "::gpu::offload_gpu",
     };
-    let form = format!("`{text}` is given as `{text} = {example}`");
+    let form = format!("expected `{text} = {example}`");
     if !input.peek(Token![=]) {
         return error(form);
     }
@@ -163,10 +163,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     let as_meant = |error: syn::Error| syn::Error::new(error.span(), &form);
     match text.as_str() {
         "path" if what.is_some() => {
-            return error(
-                "the pack has a name already: either a name or a `path` says what is embedded"
-                    .to_owned(),
-            );
+            return error("give either the name of a pack or a `path`, not both".to_owned());
         }
         "path" => *what = Some(What::Path(input.parse().map_err(as_meant)?)),
         "section" => options.section = Some(input.parse().map_err(as_meant)?),

@@ -10,7 +10,8 @@ use syn::{Error, Result};
 pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     let decided = |what: &str, why: &str| {
         format!(
-            "the {what} of a pack is decided when build.rs makes it: {why}. Files have this option: path = \"...\""
+            "build.rs sets the {what} of a pack: {why}. Only files have this option: path = \
+             \"...\""
         )
     };
     if let Some(section) = &options.section {
@@ -46,7 +47,8 @@ fn not_for_amd(modules: &[IndexModule]) -> String {
         }
     }
     format!(
-        "HIP's runtime takes packs over that are for AMD alone, and this one has images for {}: make two packs in build.rs",
+        "only packs for AMD alone can be registered with HIP's runtime, but this pack has images \
+         for {}: make two packs in build.rs",
         sorted::texts(others).join(", ")
     )
 }

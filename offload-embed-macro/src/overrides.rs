@@ -14,7 +14,7 @@ pub(crate) struct Override {
 }
 
 const FORM: &str =
-    "a type takes the place of a kernel's struct as in use physics::Particle as Particle";
+    "expected a type that replaces a kernel's struct, as in use physics::Particle as Particle";
 
 impl Override {
     pub(crate) fn parse(input: ParseStream) -> Result<Self> {

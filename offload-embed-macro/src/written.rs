@@ -30,8 +30,9 @@ impl Call {
         let version = tokens.next().map_or_else(String::new, |token| token.to_string());
         if version != EXPANSION.to_string() {
             let message = format!(
-                "the crates `offload-gpu` and `offload-embed-macro` have different versions: the code of the first has format {version}, \
-                 of the second ({}) {EXPANSION}; run `cargo update -p offload-gpu -p offload-embed-macro`",
+                "the crates `offload-gpu` and `offload-embed-macro` have different versions: the \
+                 first writes code of format {version}, the second ({}) reads format {EXPANSION}; \
+                 run `cargo update -p offload-gpu -p offload-embed-macro`",
                 env!("CARGO_PKG_VERSION")
             );
             return Err(compile_error(TokenStream::new(), &message, Span::call_site()));
@@ -92,8 +93,8 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     let version = words.next().unwrap_or_default();
     if version != env!("CARGO_PKG_VERSION") {
         let message = format!(
-            "offload-build {version} has written it, and offload-gpu is of version {}: `cargo update -p offload-gpu -p \
-             offload-build` brings the two to one version",
+            "offload-build {version} wrote it, but offload-gpu has version {}: run `cargo update \
+             -p offload-gpu -p offload-build`",
             env!("CARGO_PKG_VERSION")
         );
         return Err(Error::Index(path, message));

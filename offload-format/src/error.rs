@@ -126,37 +126,34 @@ impl fmt::Display for Error {
         match self.kind {
             ErrorKind::BadMagic => write!(f, "no {what} at offset {offset}"),
             ErrorKind::Truncated { need, have } => {
-                write!(f, "{what}: {need} bytes needed at offset {offset}, {have} left")
+                write!(f, "{what}: {need} bytes needed at offset {offset}, but only {have} left")
             }
             ErrorKind::OutOfBounds { start, size, len } => write!(
                 f,
-                "{what}: {size} bytes from {start} lie past the end of the {len} bytes there are (field at offset {offset})"
+                "{what}: {size} bytes at offset {start} extend past the end of the {len} available bytes (field at offset {offset})"
             ),
             ErrorKind::UnsupportedVersion { version } => {
-                write!(f, "{what}: version {version} is not known (field at offset {offset})")
+                write!(f, "{what}: unknown version {version} (field at offset {offset})")
             }
             ErrorKind::UnsupportedCompression { method } => {
-                write!(
-                    f,
-                    "{what}: compression method {method} is not known (field at offset {offset})"
-                )
+                write!(f, "{what}: unknown compression method {method} (field at offset {offset})")
             }
             ErrorKind::NotBuiltIn { feature } => write!(
                 f,
-                "{what} (at offset {offset}) is compressed with {feature}, which is not built in: add the feature \
-                 `{feature}` of offload-gpu (of offload-format where that is used alone)"
+                "{what} (at offset {offset}) is compressed with {feature}, which is not built in: enable the feature \
+                 `{feature}` of offload-gpu, or of offload-format if that is used alone"
             ),
             ErrorKind::Disabled { feature } => write!(
                 f,
-                "{what} (at offset {offset}): it is read with the feature `{feature}` of offload-format, which is off"
+                "{what} (at offset {offset}) is not read: enable the feature `{feature}` of offload-format"
             ),
             ErrorKind::Compression { reason } => {
-                write!(f, "{what} does not decompress: {reason} (at offset {offset})")
+                write!(f, "{what} cannot be decompressed: {reason} (at offset {offset})")
             }
             ErrorKind::LimitExceeded { need, limit } => {
                 write!(
                     f,
-                    "{what}: {need} bytes are needed, {limit} are allowed (at offset {offset})"
+                    "{what}: {need} bytes are needed, but only {limit} are allowed (at offset {offset})"
                 )
             }
             ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),

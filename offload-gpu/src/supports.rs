@@ -75,7 +75,9 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     } else {
         format!("\n\nadd to build.rs, before .compile(...):{}", joined(&lines, ""))
     };
-    Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
+    Some(format!(
+        "the pack \"{name}\" does not support all of these devices: {list}{message}{advice}"
+    ))
 }
 
 /// Whether the pack has only this module, with the pack's own name: messages then need not name the
@@ -140,24 +142,24 @@ mod tests {
         assert_eq!(
             unsupported(&pack(TWO), &devices).unwrap(),
             "\
-the pack \"saxpy\" does not run on all of: GeForce RTX 4090 (sm_89), gfx1151, T4 (sm_75)
+the pack \"saxpy\" does not support all of these devices: GeForce RTX 4090 (sm_89), gfx1151, T4 (sm_75)
 
 module \"affine\": no image for gfx1151
   gfx1100     code for another processor
   sm_86       code for an NVIDIA GPU
   compute_86  code for an NVIDIA GPU
-to run on this device, add \"gfx1151\" to the targets of build.rs
+to run on this device, add \"gfx1151\" to the targets in build.rs
 
 module \"affine\": no image for T4 (sm_75)
   gfx1100     code for an AMD GPU
   sm_86       machine code for compute capability 8.x, from 8.6 on
   compute_86  needs compute capability 8.6
-to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs
 
 module \"scale\": no image for T4 (sm_75)
   compute_86     needs compute capability 8.6
   gfx11-generic  code for an AMD GPU
-to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs
 
 add to build.rs, before .compile(...):
     .arch(\"gfx1151\")

@@ -126,7 +126,7 @@ type Never = Result<(), core::convert::Infallible>;
 hidden! {
     /// The variable has internal linkage.
     Static, HasExternalLinkage:
-    "host code cannot access the variable `{Self}`: it is `static`, or in a namespace without a name",
+    "host code cannot access the variable `{Self}`: it is `static`, or in an unnamed namespace",
     "images do not export it",
     "remove `static`, or name the namespace"
 }
@@ -135,6 +135,6 @@ hidden! {
     /// Targets have other types of this variable.
     Differs, HasOneType:
     "host code cannot access the variable `{Self}`: its type differs between targets",
-    "no type is right for all images",
+    "no type fits all images",
     "declare it with one type for all targets"
 }

@@ -244,12 +244,12 @@ impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             IndexError::Line { number, text } => {
-                write!(f, "line {number} of the pack's index is not understood: '{text}'")
+                write!(f, "cannot parse line {number} of the pack's index: '{text}'")
             }
             IndexError::Version { found } => write!(
                 f,
-                "the pack's index is of version {found}, and this version of offload-gpu reads version {VERSION}: `cargo update -p \
-                 offload-gpu -p offload-build` brings the two to one version"
+                "the pack's index has version {found}, but this version of offload-gpu reads \
+                 version {VERSION}: run `cargo update -p offload-gpu -p offload-build`"
             ),
         }
     }

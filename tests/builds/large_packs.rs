@@ -52,14 +52,15 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     // larger.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let mold = [
-        "linked by mold (-Clink-arg=-fuse-ld=mold).",
+        "but mold links the program (-Clink-arg=-fuse-ld=mold).",
         "It puts a pack between unwinding tables and code",
         "abort at its first panic",
     ];
     let gnu_ld = [
-        "linked by GNU ld (-Clinker-features=-lld).",
+        "but GNU ld links the program (-Clinker-features=-lld).",
         "It puts a pack between code and data",
-        "- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that",
+        "- or keep GNU ld: call .large_pack_script() in build.rs, and link with the script in its \
+         documentation",
     ];
     let cases = [("-Clink-arg=-fuse-ld=mold", mold), ("-Clinker-features=-lld", gnu_ld)];
     for (flag, of_this_linker) in cases {
@@ -67,8 +68,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
             .fails()
             .each_once([
                 "error: offload-build could not make the pack \"huge\"",
-                "the pack has 1.50 GiB (1610616833 bytes), and the program is ",
-                "- link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)",
+                "the pack has 1.50 GiB (1610616833 bytes), but ",
+                "- link with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux",
                 "- or make the pack smaller: `compress`, or fewer targets",
             ])
             .each_once(of_this_linker);
@@ -81,7 +82,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
-        "pack \"huge\" has 1.00 GiB (1073745921 bytes), in each program that uses it: `compress` makes it smaller",
+        "pack \"huge\" adds 1.00 GiB (1073745921 bytes) to each program that uses it: `compress` \
+         makes it smaller",
     );
     remove(&scenario);
 }

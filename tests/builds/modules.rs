@@ -122,7 +122,7 @@ fn modules_are_taken_by_name() {
         r#".file("kernels/own.cu").modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
     );
     scenario.kernel("own", "1.0f").write("src/main.rs", MAIN);
-    let several = "the pack has 3 modules, each with images of its own: pack, affine, scale; \
+    let several = "the pack has 3 modules, each with its own images: pack, affine, scale; \
                    select from one of them, as in PACK.module(\"pack\").select(...)\n";
     for (archs, section) in
         [("gfx90a compute_80", ".llvm.offloading"), ("gfx90a gfx1100", ".hip_fatbin")]
@@ -175,12 +175,13 @@ fn a_module_is_built_for_the_targets_it_supports() {
             "fp8: gfx942:xnack- compute_90a"
         ]
     );
-    let line = "pack \"pack\": module \"scale\" built for gfx90a, gfx942:xnack-, cpu, of gfx90a, gfx942:xnack-, compute_80,";
+    let line = "pack \"pack\": module \"scale\" built for gfx90a, gfx942:xnack-, cpu, out of gfx90a, \
+         gfx942:xnack-, compute_80,";
     printed.has(line).lacks("module \"affine\" built for");
 
     let printed = build("gfx90a cpu");
     assert_eq!(modules(&scenario), ["affine: gfx90a cpu", "scale: gfx90a cpu", "fp8: "]);
-    printed.has("module \"fp8\" built for none, of gfx90a, cpu in OFFLOAD_ARCH");
+    printed.has("module \"fp8\" built for no target, out of gfx90a, cpu in OFFLOAD_ARCH");
 
     // A pack only for AMD GPUs has a bundle for each module with images.
     build("gfx90a");
@@ -328,7 +329,7 @@ fn kernels_are_named_and_required() {
 
     pack_and_list(&scenario, &calls(r#".requires_kernel("fast").requires_kernel("mangled")"#));
     scenario.build().fails().each_once([
-        "build.rs requires kernels of the module \"both\":",
+        "the module \"both\" lacks kernels that build.rs requires:",
         "the image for gfx90a has no kernel fast; it has affine, _Z7mangledPi",
         "the image for gfx90a has no kernel mangled; it has affine, _Z7mangledPi",
         "the image for compute_80 has no kernel mangled; it has affine, fast, _Z7mangledPi",

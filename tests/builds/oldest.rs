@@ -88,7 +88,9 @@ fn clangs_that_are_too_old() {
         let build = scenario.build().env("OFFLOAD_CLANG", clang).env("OFFLOAD_ARCH", target);
         let (clang, printed) = (clang.display(), build.fails());
         printed.each_once([
-            format!("no image for {target}: it needs clang {needed} or newer, and {clang} is "),
+            format!(
+                "no image for {target}: this target needs clang {needed} or newer, but {clang} is "
+            ),
             format!("install clang and lld, {needed} or newer"),
             "or name one in OFFLOAD_CLANG".to_owned(),
         ]);
@@ -96,8 +98,8 @@ fn clangs_that_are_too_old() {
     }
     // The newest clang does not know this target, so a newer one would not help.
     let build = || scenario.build().env("OFFLOAD_ARCH", "gfx1300");
-    build().env("OFFLOAD_CLANG", &clang16).fails().has("refuses it").lacks("or newer");
-    // A clang that is too old for everything is refused before compiling.
+    build().env("OFFLOAD_CLANG", &clang16).fails().has("rejects this target").lacks("or newer");
+    // A clang that is too old for everything is refused before anything is compiled.
     let old = scenario.script("old/clang", "echo 'Debian clang version 14.0.6'");
     let printed = scenario.build().env("OFFLOAD_CLANG", &old).fails();
     printed.once(

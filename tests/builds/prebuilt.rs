@@ -62,7 +62,8 @@ fn install(scenario: &Scenario, folder: &Path) -> String {
     let install = install.arg("--path").arg(folder).arg("--root").arg(root).command();
     let output = succeed(&mut hidden::without_compilers(&install, &scenario.folder.join("path")));
     let text = printed(&output);
-    let line = "pack \"add\": gfx90a, compute_80 from prebuilt/, because no clang was found";
+    let line = "pack \"add\": using prebuilt images for gfx90a, compute_80 from prebuilt/, \
+                because no clang was found";
     assert!(text.contains(line), "no {line} in\n{text}");
     stdout(&succeed(&mut Command::new(scenario.folder.join("installed/bin").join(scenario.name()))))
 }
@@ -107,8 +108,9 @@ fn a_package_is_installed_without_a_compiler() {
 fn fails_to_package(scenario: &Scenario, reason: &str) {
     let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
     let expected = format!(
-        "error: offload-build could not make the pack \"add\"\nthe prebuilt set of this package does not fit it:\n  {reason}\n\
-         Remake it where the compilers are, then package again:\n  OFFLOAD_PREBUILT=update cargo build --release -p {}\n",
+        "error: offload-build could not make the pack \"add\"\nthe prebuilt set does not match \
+         this package:\n  {reason}\nRemake it on a machine with the compilers, then package \
+         again:\n  OFFLOAD_PREBUILT=update cargo build --release -p {}\n",
         scenario.name()
     );
     assert!(text.contains(&expected), "{text}\nis not\n{expected}");
@@ -121,7 +123,7 @@ fn a_stale_set_cannot_be_packaged() {
     let options = "prebuilt/add.manifest was made with different options (kernels/add.cu)";
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {options}"));
     build_script(&scenario, r#".archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#);
-    fails_to_package(&scenario, "gfx1100: prebuilt/add.manifest has no image for it");
+    fails_to_package(&scenario, "gfx1100: prebuilt/add.manifest has no image for this target");
     build_script(&scenario, ARCHS);
     scenario.kernel("add", "2.0f");
     let changed = "kernels/add.cu has changed since prebuilt/add.manifest was made";
@@ -140,7 +142,7 @@ fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
     build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);
     let store = "OFFLOAD_PREBUILT=signatures cargo build -p prebuilt_signatures";
-    let warning = "pack \"add\": the package does not contain the parameters of its kernels.";
+    let warning = "pack \"add\": the package does not contain the parameters of the kernels, so ";
     let package = || scenario.package();
     package().passes().once(warning).once(store);
     package().env("OFFLOAD_PREBUILT", "never").passes().lacks(warning);
@@ -172,7 +174,7 @@ fn a_set_that_is_left_out_of_the_package() {
     cargo_package(&scenario)
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
-        .has("it is left out by .gitignore, or by exclude or include in Cargo.toml");
+        .has(".gitignore leaves it out, or exclude or include in Cargo.toml does");
 }
 
 /// A prebuilt set must not name a folder of the machine that made it, and making a set must change
@@ -232,7 +234,7 @@ fn a_prebuilt_set_can_travel() {
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
     build(&there, "update").fails().has(&format!(
-        "a prebuilt set is for every machine, and {elsewhere} is a path of this one"
+        "a prebuilt set must work on every machine, but {elsewhere} is a path on this machine"
     ));
 }
 
@@ -298,12 +300,12 @@ fn a_set_of_a_source_in_the_root() {
     build("only").passes();
     let image = read(scenario.folder.join("prebuilt/add.gfx90a.hsaco"));
     scenario.write("sub/opt.h", "");
-    build("only").fails().has("sub/opt.h, which may be read, was added after");
+    build("only").fails().has("sub/opt.h, which compilers may read, was added after");
     build("update").passes();
     assert_ne!(read(scenario.folder.join("prebuilt/add.gfx90a.hsaco")), image);
 
     source("\"sub/opt.h\"\n#if __has_include(\"/nowhere/opt.h\")\n#endif");
-    build("update").fails().has("and /nowhere/opt.h is a path of this one");
+    build("update").fails().has("but /nowhere/opt.h is a path on this machine");
 }
 
 /// Sources, each with a file that appears or disappears after the set was made. A source is in the
@@ -391,12 +393,12 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         // clang lists a file that it looks for as an input, but nvcc does not, so the message about
         // a file that disappeared differs.
         let why = if is_new {
-            format!(", which may be read, was added after prebuilt/p{row}.manifest was made")
+            format!(", which compilers may read, was added after prebuilt/p{row}.manifest was made")
         } else {
             String::new()
         };
-        build("only").fails().has(&format!("and no prebuilt one: {file}{why}"));
-        // After the change is undone, the set must fit again.
+        build("only").fails().has(&format!("and no prebuilt image: {file}{why}"));
+        // Back as it was, the set fits again.
         change();
         build("only").passes();
         change();

@@ -83,9 +83,9 @@ impl Machine {
 #[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
-    const FEW_GPUS: &str = "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, \
-                            as they could compute_90";
-    // The targets, and the printed line for each variable that is used.
+    const FEW_GPUS: &str = "no PTX in the list works on later GPUs: its letter limits compute_90a \
+                            to few GPUs, unlike compute_90";
+    // The targets, and the line that is printed for each variable that is used.
     let rows = rows! {
         {CUDA_COMPUTE_CAPS: "80, 90a;8.6", CUDA_COMPUTE_CAP: "75"}
             => ["sm_80", "sm_90a", "sm_86"]
@@ -160,7 +160,8 @@ fn all_major_is_what_it_is_for_nvcc() {
 fn all_major_needs_both_compilers() {
     let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
-        "the target 'all-major' (from build.rs) is what this machine's ptxas and clang support: ",
+        "the target 'all-major' (from build.rs) means what this machine's ptxas and clang \
+         support, but ",
         "OFFLOAD_ARCH=\"sm_80;compute_90\"",
     ]);
 }
@@ -234,21 +235,27 @@ fn native_without_a_gpu_is_an_error() {
         line("nvptx-arch ended with exit status: 1"),
     ];
     let amd = [
-        line("amdgpu-arch names none"),
-        line("rocm_agent_enumerator says 'gfx000'"),
+        line("amdgpu-arch lists no GPU"),
+        line("rocm_agent_enumerator prints 'gfx000'"),
         "  AMD: no /sys/class/kfd/kfd/topology/nodes\n".to_owned(),
     ];
-    let cure = "as in OFFLOAD_ARCH=sm_80, or let build.rs list one that is built where there is none: \
-                .native_or([\"sm_80\"])";
+    let cure = "as in OFFLOAD_ARCH=sm_80, or let build.rs name a target for machines without a \
+                GPU: .native_or([\"sm_80\"])";
     let build = |variable: &str| machine.build(&scenario).env(variable, "native").fails();
     build("OFFLOAD_ARCH")
-        .once("the target 'native' (from OFFLOAD_ARCH) is the GPU of this machine, and none was found:")
+        .once(
+            "the target 'native' (from OFFLOAD_ARCH) means this machine's GPU, but no GPU was \
+             found:",
+        )
         .once("  Intel: ")
         .each_once(&nvidia)
         .each_once(&amd)
         .once(cure);
     build("CUDAARCHS")
-        .once("the target 'native' (from CUDAARCHS) is the NVIDIA GPU of this machine, and none was found:")
+        .once(
+            "the target 'native' (from CUDAARCHS) means this machine's NVIDIA GPU, but no GPU was \
+             found:",
+        )
         .each_once(&nvidia)
         .once(cure)
         .lacks("no list of targets");
@@ -256,7 +263,8 @@ fn native_without_a_gpu_is_an_error() {
     let build =
         machine.build(&scenario).env("OFFLOAD_ARCH", "native").env("NVCC_APPEND_FLAGS", flags);
     build.fails().once(&format!(
-        "NVCC_APPEND_FLAGS has {flags}, which is not a list of targets here: set OFFLOAD_ARCH=\"sm_80\""
+        "NVCC_APPEND_FLAGS has {flags}, which does not set the targets of this build: set \
+         OFFLOAD_ARCH=\"sm_80\""
     ));
 }
 
@@ -272,7 +280,7 @@ fn the_default_counts_after_all_variables() {
         let printed = scenario.build().env(variable, value).passes();
         assert_eq!(scenario.targets("add"), [expected], "{variable}");
         let line =
-            format!("using targets from {variable}={value} in place of the default of build.rs");
+            format!("using targets from {variable}={value} instead of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
     // A variable that names no targets, such as `CUDAARCHS=OFF`, does not replace the default in
@@ -319,7 +327,7 @@ fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
     for name in names {
         let both = build().env("CUDA_COMPUTE_CAP", "90").env("ONLY", name).passes();
         both.once(&format!("{name} resolved sm_90\n"));
-        both.once("using targets from ").once("CUDA_COMPUTE_CAP=90 in place of");
+        both.once("using targets from ").once("CUDA_COMPUTE_CAP=90 instead of");
     }
     build().env("BUILDS", "1").passes().lacks("using targets from");
     for name in ["filter", "source"] {
@@ -378,7 +386,10 @@ fn a_build_script_asks_for_its_targets() {
         .once("a target from OFFLOAD_ARCH: ");
     // Lines after the query may still add targets.
     scenario.build_script("Build::new().resolve();");
-    scenario.build().fails().once("List them in build.rs, before it asks for them, as in .archs(");
+    scenario
+        .build()
+        .fails()
+        .once("List targets in build.rs before it calls resolve(), as in .archs(");
     scenario.build_script(
         r#"let mut build = Build::new();
     build.arch("gfx90a");
@@ -395,7 +406,7 @@ fn a_build_script_asks_for_its_targets() {
 #[test(LLVM_WITHOUT_AMD_GPU.slow())]
 fn a_default_with_native_does_without_a_gpu() {
     const LINE: &str =
-        "no GPU found for 'native': building only for the other targets of the default of build.rs";
+        "no GPU found for 'native': building only for the other targets in the default of build.rs";
     let scenario =
         package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
     let machine = Machine::new(&scenario, NO_GPU);
@@ -404,7 +415,10 @@ fn a_default_with_native_does_without_a_gpu() {
     // The default is only `native`, so without a GPU there is nothing to build.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
-    refused.once("the target 'native' (from the default of build.rs) is the GPU of this machine, and none was found");
+    refused.once(
+        "the target 'native' (from the default of build.rs) means this machine's GPU, but no GPU \
+         was found",
+    );
     machine.build(&alone).env("CUDA_COMPUTE_CAP", "90").passes();
     assert_eq!(alone.targets("add"), ["sm_90"]);
     let one_gpu = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];
@@ -458,9 +472,12 @@ fn every_refusal_is_said_before_anything_is_compiled() {
         ("compute_99", "; did you mean compute_90?"),
         ("gfx99-generic", "; did you mean gfx9-generic?"),
     ] {
-        printed.once(&format!("no image for {target}: {} refuses it{advice}\n", clang.display()));
+        printed.once(&format!(
+            "no image for {target}: {} rejects this target{advice}\n",
+            clang.display()
+        ));
     }
-    printed.once(&format!("no image for sm_70: {} refuses it\n", ptxas.display()));
+    printed.once(&format!("no image for sm_70: {} rejects this target\n", ptxas.display()));
     printed.once("could not make the pack");
     assert!(log.is_file(), "the compilers were not asked");
     watched.compilations().assert_none("targets are refused");

@@ -106,8 +106,8 @@ fn a_dependency_that_offers_no_pack() {
             "mul",
             "the dependency with links = \"some-kernels\" has no pack \"mul\": its build.rs makes \"add\"",
         ),
-        ("other", "add", "no dependency offers packs under links = \"other\".\n"),
-        ("other", "add", "needs, in its Cargo.toml, links = \"other\" under [package], and"),
+        ("other", "add", "no dependency with links = \"other\" has a pack.\n"),
+        ("other", "add", "set links = \"other\" under [package] in Cargo.toml, and"),
     ] {
         program.build_script(&format!("embed_from({links:?}, {pack:?});"));
         let printed = program.build().fails();
@@ -158,7 +158,8 @@ fn each_package_builds_its_part() {
     {
         assert_eq!(targets(&workspace.member(member)), left.replace(", ", " "));
         printed.has(&format!(
-            "warning: {member}@0.1.0: pack \"add\": built for {left}, of sm_80, sm_90a, gfx1100 in OFFLOAD_ARCH\n"
+            "warning: {member}@0.1.0: pack \"add\": built for {left}, out of sm_80, sm_90a, \
+             gfx1100 in OFFLOAD_ARCH\n"
         ));
     }
     // No such line is printed for a pack built for the whole list.
@@ -178,20 +179,21 @@ fn a_part_that_is_empty() {
     let [error, allowed, amd] =
         ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));
     error.build().env("OFFLOAD_ARCH", "gfx1100").fails().has(
-        "OFFLOAD_ARCH lists gfx1100, and the pack \"add\" is for nvidia alone: build.rs calls .supports([\"sm_90a\"]).\n  \
-         Add a target such as sm_90a, or set OFFLOAD_ARCH_empty_error=sm_90a, which counts for this package alone. Without \
-         OFFLOAD_ARCH, the list of build.rs counts.\n",
+        "OFFLOAD_ARCH lists gfx1100, but the pack \"add\" is for nvidia alone: build.rs calls \
+         .supports([\"sm_90a\"]).\n  Add a target such as sm_90a, or set \
+         OFFLOAD_ARCH_empty_error=sm_90a, which applies only to this package. Without \
+         OFFLOAD_ARCH, the list in build.rs applies.\n",
     );
     error.build().env("OFFLOAD_ARCH", "sm_80").fails().has(
         "no target is left for the module \"add\": the pack \"add\" is for sm_90a, according to \
-         build.rs; the list of OFFLOAD_ARCH is \
-         sm_80. Add a target, or let the module have no images: .allow_empty()",
+         build.rs; the targets in OFFLOAD_ARCH are sm_80. Add a target, or call .allow_empty() to \
+         let the module have no images",
     );
 
     let program = "fn main() {\n    println!(\"{}\", ADD.select(&offload_gpu::DeviceInfo::cpu()).unwrap_err());\n}\n";
     allowed.write("src/main.rs", embeds("ADD", "add") + program);
     let printed = allowed.build().env("OFFLOAD_ARCH", "gfx1100").passes();
-    printed.has("pack \"add\": built for none, of gfx1100 in OFFLOAD_ARCH\n");
+    printed.has("pack \"add\": built for no target, out of gfx1100 in OFFLOAD_ARCH\n");
     let why = "it supports none of the targets gfx1100";
     assert_eq!(targets(&allowed), format!("none: {why}"));
     assert_eq!(

@@ -86,7 +86,7 @@ fn a_build_does_as_it_says() {
         if *target == "gfx600" {
             failed
                 .has("crashed (error in backend: Cannot select): this is a bug in clang, not in the source\n")
-                .has("its report is in ")
+                .has("clang's report is in ")
                 .has(".crash.txt")
                 .lacks("InstalledDir");
             assert!(verdict["refusal"].is_null(), "{verdict}");
@@ -146,13 +146,13 @@ fn a_program_without_its_mode() {
     [&ptxas, &nvcc, &clang].into_iter().for_each(|path| scratch::write(path, "no program"));
     let mut named = bare(&["--json"]);
     let named = json(&run(named.env("OFFLOAD_PTXAS", &ptxas).env("OFFLOAD_CLANG", &clang)));
-    let cure = format!("make it executable:\n  chmod +x '{}'", ptxas.display());
+    let cure = format!("make the program executable:\n  chmod +x '{}'", ptxas.display());
     let problem = format!(
         "OFFLOAD_PTXAS names {}, which cannot be used: it is not executable; {cure}",
         ptxas.display()
     );
     assert_eq!(tool(&named, "ptxas")["problem"], problem);
-    let problem = "it is not executable; make it executable:\n  chmod +x ";
+    let problem = "it is not executable; make the program executable:\n  chmod +x ";
     assert_has(&tool(&named, "clang")["problem"], problem);
 
     let mut command = bare(&["--json", "sm_90"]);
@@ -240,7 +240,7 @@ fn a_machine_without_compilers() {
     assert_eq!(refusals, ["no clang was found", "no ptxas was found", ""]);
     for (name, text) in [
         // sm_90 is among the targets, and needs clang 16.
-        ("clang", "install clang and lld, 16 or newer (new GPUs need new ones):\n  "),
+        ("clang", "install clang and lld, 16 or newer (new GPUs need new versions):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
         ("ptxas", "\n  pip3 install --upgrade --no-deps --target "),
         ("Rust", "\n  rustup toolchain install nightly --component rust-src"),
@@ -379,7 +379,7 @@ fn what_people_see() {
             "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on\n",
             "\n    looked for      OFFLOAD_CLANG, else ",
             "\n    builds for      gfx600 ",
-            "\nRuntimes, where programs are started\n  CUDA driver       ",
+            "\nRuntimes, needed to run programs\n  CUDA driver       ",
             "\nGPUs of this machine (the target 'native')\n",
             "Value 'sm_70' is not defined for option 'gpu-name'\n",
         ],

@@ -468,7 +468,7 @@ fn sizes_that_cannot_be() {
     for line in ["-unbundle -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out", "-list"] {
         let line = format!("clang-offload-bundler -type=bc -verbose {line} -input=");
         fails(&format!("{line}compressed"), "4611686018427387904 bytes");
-        fails(&format!("{line}entries"), "lie past the end of the");
+        fails(&format!("{line}entries"), "extend past the end of the");
     }
     for claim in CLAIMS {
         let expected = format!("'binary{claim}': offload binary: {claim} bytes are needed");

@@ -315,13 +315,14 @@ fn a_published_library() {
     let ran = select(&file, "sm_90", &["--color=never"]);
     let expected = "sm_90 gets\n  \
          sm_90        machine code for 9.0: same major, minor not higher\n               \
-         .nv_fatbin, fatbin [6], 2.0 MiB\nand not\n";
+         .nv_fatbin, fatbin [6], 2.0 MiB\nnot chosen\n";
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with(&format!("{}: {expected}", file.display())), "{ran:?}");
     // Each part has PTX for 12.0, and none for older GPUs.
     assert_eq!(select(&file, "sm_110", &[]).code, 1);
     let ran = select(&file, "sm_130", &["--color=never"]);
-    let fit = "PTX for 12.0 and up, compiled by the driver, linked at load with 5 other images\n";
+    let fit =
+        "PTX for 12.0 and up, compiled by the driver, linked at load time with 5 other images\n";
     assert!(ran.stdout.contains(fit), "{ran:?}");
 }
 

@@ -90,7 +90,7 @@ impl Each {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
             // SPIR-V has no 128-bit integers, so its image lacks the kernel.
             let may_be_refused = self.device.vendor() == Vendor::Intel
-                && error.to_string().contains("has none of this name");
+                && error.to_string().contains("has no such kernel");
             if may_be_refused && is_refused {
                 self.refused += 1;
                 return Ok(());

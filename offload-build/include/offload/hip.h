@@ -2,6 +2,7 @@
  * .hip file; the headers in hip/ include it, too.
  *
  *   __shfl, __shfl_up, __shfl_down, __shfl_xor, __ballot, __any, __all: among the lanes that call; __lane_id
+ *   __bitextract_u32, __bitinsert_u32 and kin
  *   hipThreadIdx_x and kin, HIP_DYNAMIC_SHARED, unsafeAtomicAdd, safeAtomicAdd
  *   +, -, *, /, ==, != of float4 and kin
  *   __HIPCC__; __HIP_PLATFORM_AMD__ or __HIP_PLATFORM_NVIDIA__; __AMDGCN_WAVEFRONT_SIZE on AMD's GPUs
@@ -14,6 +15,8 @@
 /* Sources for HIP have instructions of AMD's GPUs. */
 #undef asm
 #undef volatile
+/* Sources for both vendors test for it. */
+#undef CUDART_VERSION
 
 /* As hipcc defines them for each vendor's GPUs.  Elsewhere neither platform is defined: sources test for one of them, and the
  * other code is for 32 lanes, without instructions of a vendor. */
@@ -58,6 +61,19 @@
 #define HIP_DYNAMIC_SHARED_ATTRIBUTE
 
 OFFLOAD_YIELDS unsigned __lane_id() { return offload_lane(); }
+
+/* Bits of a word, from the bit `at`. */
+#define OFFLOAD_FIELD(type, bits)                                                                                      \
+  OFFLOAD_YIELDS type __bitextract_u##bits(type x, unsigned at, unsigned width) {                                      \
+    return (x >> (at % bits)) & ((type(1) << (width % bits)) - 1);                                                     \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type __bitinsert_u##bits(type x, type y, unsigned at, unsigned width) {                               \
+    type field = ((type(1) << (width % bits)) - 1) << (at % bits);                                                     \
+    return (x & ~field) | ((y << (at % bits)) & field);                                                                \
+  }
+OFFLOAD_FIELD(unsigned, 32)
+OFFLOAD_FIELD(uint64_t, 64)
+#undef OFFLOAD_FIELD
 
 /* On the CPU, lanes that call at different places in the source are not together, as for __activemask. */
 #if defined(OFFLOAD_CPU)

@@ -35,7 +35,8 @@
 #define OFFLOAD_CPU 1
 #endif
 
-/* CUDA sources do not include a header for it. */
+/* CUDA sources do not include a header for these.  The number is CUDA_VERSION in cuda.h. */
+#define CUDART_VERSION 12000
 typedef decltype(sizeof 0) size_t;
 
 struct dim3 {
@@ -131,7 +132,7 @@ enum class offload_warp_function : unsigned char {
 /* Inline PTX of a source for CUDA is an error where a kernel uses it.  Clang refuses its constraints at once in functions of
  * devices, but in those of host and device only where they are called.  Between a condition and `else`, too, `asm volatile`
  * stays one statement. */
-#if defined(OFFLOAD_AMDGPU)
+#if defined(OFFLOAD_AMDGPU) || defined(OFFLOAD_SPIRV)
 #define OFFLOAD_ASM(...) ([&] __attribute__((host, device)) { __asm__ __VA_ARGS__; return 0; }())
 #define asm(...) OFFLOAD_ASM((__VA_ARGS__))
 #define volatile(...) volatile("" ::"s"(OFFLOAD_ASM(volatile(__VA_ARGS__))))

@@ -19,9 +19,9 @@ impl Build {
 
     /// Adds a source: a path, or a [`Source`].
     ///
-    /// Several sources make one device program: they may call each other's `__device__` functions.
-    /// They form a module without a name. If the pack has other modules, this module has the name
-    /// of the pack.
+    /// All sources added this way form one device program: they may call each other's `__device__`
+    /// functions. They form a module without a name. If the pack has other modules, this module
+    /// gets the name of the pack.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -34,14 +34,14 @@ impl Build {
         self
     }
 
-    /// Adds a crate of kernels in Rust: the folder of a package, which has a `Cargo.toml`.
+    /// Adds a crate of kernels in Rust: the folder of a package with its `Cargo.toml`.
     ///
-    /// The crate is a `no_std` library, which Cargo compiles for each target. Its kernels have
-    /// numbers and pointers as parameters, and the program calls them as functions of
-    /// `include_kernels!`. For GPUs, the toolchain is the one that the crate's
-    /// `rust-toolchain.toml` names, otherwise rustup's `nightly`, with the component `rust-src`;
-    /// `OFFLOAD_RUSTC` names another rustc. The program's own compiler makes the image for the CPU.
-    /// Flags of build.rs are flags of rustc. The guide's page `rust.md` has the rest.
+    /// Cargo compiles the crate, a `no_std` library, for each target. Its kernels take numbers and
+    /// pointers, and the program calls them as functions of `include_kernels!`. For GPUs, the build
+    /// uses the toolchain in the crate's `rust-toolchain.toml`, otherwise rustup's `nightly`, with
+    /// the component `rust-src`; `OFFLOAD_RUSTC` sets another rustc. The program's own compiler
+    /// makes the image for the CPU. Flags in build.rs are passed to rustc. For more, see the
+    /// guide's page `rust.md`.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -66,9 +66,9 @@ impl Build {
         self
     }
 
-    /// Adds sources, each of which makes a separate module.
+    /// Adds sources as separate modules.
     ///
-    /// Each module has the name of its file, without folder and extension.
+    /// Each module is named after its file, without folder and extension.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -99,9 +99,9 @@ impl Build {
         self
     }
 
-    /// Removes the sources of this path again; `*` matches any characters except `/`.
+    /// Removes the sources with this path; `*` matches any characters except `/`.
     ///
-    /// A module that has no source left is left out. A path that matches no source is an error.
+    /// A module without remaining sources is left out. A path that matches no source is an error.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -120,8 +120,7 @@ impl Build {
     ///
     /// The words are `native`, `all-major` and `all`: see the [front page](crate#targets). If
     /// build.rs adds no target, the build uses the variables of other programs, such as
-    /// `CUDAARCHS`. If these are not set either, the build uses [`Build::default_archs`].
-    /// `OFFLOAD_ARCH` replaces the list.
+    /// `CUDAARCHS`, and without these, [`Build::default_archs`]. `OFFLOAD_ARCH` replaces the list.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -151,11 +150,11 @@ impl Build {
         self
     }
 
-    /// Adds the NVIDIA targets of this list that the nvcc of this build knows.
+    /// Adds the NVIDIA targets of this list that the build's nvcc supports.
     ///
-    /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
-    /// would find. Without an nvcc, none of these targets is built. `cargo build -vv` prints the
-    /// targets that are left out.
+    /// This is the nvcc of [`Build::nvcc`], or the one that
+    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. Without an nvcc, none of these targets
+    /// is built. `cargo build -vv` prints the targets that are left out.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -175,10 +174,10 @@ impl Build {
         self
     }
 
-    /// Adds targets that are built if no other list has targets.
+    /// Adds targets that are built only if no other list has targets.
     ///
-    /// Other lists come first: [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which users of
-    /// other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
+    /// These lists take precedence: [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which
+    /// users of other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
     ///
     /// ```no_run
     /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
@@ -198,11 +197,11 @@ impl Build {
         self
     }
 
-    /// Sets the machine's own GPUs as the targets, or these targets on a machine without a GPU, if
-    /// no other list has targets.
+    /// Sets the targets for builds in which no other list has targets: the machine's own GPUs, or
+    /// the given targets if it has none.
     ///
-    /// The same lists as for [`Build::default_archs`] come first. If the build is for one vendor
-    /// only, other vendors' GPUs do not count. A warning reports that there is no GPU.
+    /// The lists named at [`Build::default_archs`] take precedence. If the build is for one vendor
+    /// only, other vendors' GPUs are ignored. A warning reports that there is no GPU.
     ///
     /// ```no_run
     /// // The GPU that is here, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 count before both.
@@ -233,9 +232,8 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// If the list comes from `OFFLOAD_ARCH` and some of its targets are not built, a warning names
-    /// the targets that remain. If no target is left, that is an error, unless
-    /// [`Build::allow_empty`] was called.
+    /// If `OFFLOAD_ARCH` lists targets that are not built, a warning names the targets that remain.
+    /// It is an error if no target remains, unless [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -247,8 +245,8 @@ impl Build {
     /// Allows the pack and its modules to have no images if nothing can be built.
     ///
     /// There is nothing to build if the pack supports none of the targets, or if programs for this
-    /// host cannot embed packs. Such hosts are systems with 32 bits, WebAssembly and iOS. Programs
-    /// that embed an empty pack compile, and its `select` reports why there are no images.
+    /// host cannot embed packs: on 32-bit systems, WebAssembly and iOS. Programs that embed an
+    /// empty pack compile, and its `select` reports why there are no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -259,10 +257,9 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// With this call, a [static library](Build::compile_static) is made without the sources that
-    /// support none of the targets. The library does not define the functions of these sources. To
-    /// leave out calls of these functions, build.rs can set a `cfg` flag from the targets that
-    /// [`Build::resolve`] returns.
+    /// A [static library](Build::compile_static) then leaves out sources that support none of the
+    /// targets, and does not define their functions. build.rs can leave out calls of these
+    /// functions with a `cfg` flag that depends on the targets from [`Build::resolve`].
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -270,12 +267,11 @@ impl Build {
 
     /// Compresses each module of the pack with zstd. This needs the feature `compression`.
     ///
-    /// The program needs the feature `zstd` of the crate `offload-gpu`. The pack in the program has
-    /// another type, `KernelPack<Compressed>`: `decompress()` of a selected image returns the
-    /// bytes.
+    /// The program needs the feature `zstd` of the crate `offload-gpu`. In the program, the pack
+    /// has the type `KernelPack<Compressed>`; `decompress()` of a selected image returns the bytes.
     ///
-    /// If all targets are AMD's, each module is a bundle that HIP's runtime can read since version
-    /// 6.2. Otherwise each module is an offload binary of version 3.
+    /// If all targets are AMD's, each module is a bundle for HIP's runtime 6.2 or newer. Otherwise
+    /// each module is an offload binary of version 3.
     ///
     /// ```
     /// offload_build::Build::new().compress();

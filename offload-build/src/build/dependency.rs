@@ -1,6 +1,6 @@
-//! Packs that one package makes and another embeds. The path of the pack goes through Cargo's
-//! metadata for dependents. The build script of a package with a `links` key prints `key=value`.
-//! The build scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
+//! Packs that one package makes and another embeds. The path of the pack is passed as Cargo
+//! metadata: the build script of a package with a `links` key prints `key=value`, and the build
+//! scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::reserve;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -10,12 +10,12 @@ use offload_pack::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The start of the metadata keys of packs. The value is the path of the pack's index.
+/// The start of the metadata keys for packs. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it here.
-/// `links` is the value of the key `links` in the dependency's `Cargo.toml`. `pack` is the
-/// dependency's argument of [`Build::compile`](crate::Build::compile).
+/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it. `links`
+/// is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the dependency's
+/// argument of [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -29,9 +29,9 @@ const KEY: &str = "offload_pack_";
 /// links = "kernels"
 /// ```
 ///
-/// Nothing is compiled. The files of the pack are linked into `OUT_DIR`, or copied if the file
-/// system cannot link files. If several packages of one program embed a pack, they share its bytes.
-/// Ends the build script with the reason if there is no such pack.
+/// Nothing is compiled. The pack's files are linked into `OUT_DIR`, or copied if the file system
+/// cannot link files. Packages of one program that embed the same pack share its bytes. If there is
+/// no such pack, ends the build script with the reason.
 #[inline]
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| {
@@ -58,7 +58,8 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
         fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
     let index = text.parse::<Index>().map_err(|error| {
         let message = format!(
-            "{}: {error}\nThis package and the one with links = \"{links}\" must have the same version of offload-build.",
+            "{}: {error}\nThis package and the one with links = \"{links}\" must use the same \
+             version of offload-build.",
             index_path.display()
         );
         Error::new(ErrorKind::Dependency, message)
@@ -81,7 +82,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 /// Returns the error for a pack that the dependency does not offer.
 #[inline]
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
-    // Cargo has converted the keys to capitals; the path of the index contains the original name.
+    // Cargo converted the keys to capitals; the index's path contains the original name.
     let stem = |path: &String| {
         Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
     };
@@ -89,11 +90,11 @@ fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
         cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
     let message = if offered.is_empty() {
         format!(
-            "no dependency offers packs under links = \"{links}\".\n\
-             The package with the kernels needs, in its Cargo.toml, links = \"{links}\" under [package], and, in its build.rs, \
-             offload_build::Build::new()....compile(\"{pack}\").\n\
-             This package needs it in [dependencies]: Cargo passes nothing on from [build-dependencies], nor from \
-             dependencies of dependencies."
+            "no dependency with links = \"{links}\" has a pack.\nIn the package with the kernels, \
+             set links = \"{links}\" under [package] in Cargo.toml, and call \
+             offload_build::Build::new()....compile(\"{pack}\") in build.rs.\nIn this package, \
+             list that package in [dependencies]: Cargo passes on no packs from \
+             [build-dependencies], or from dependencies of dependencies."
         )
     } else {
         format!(

@@ -1,5 +1,4 @@
-//! The modules of a build, on their way from the decision where each image comes from to the images
-//! that were made.
+//! Follows the modules of a build from the decision where each image comes from to the made images.
 
 use super::kernel_parameters::{Described, Descriptions};
 use super::missing_tool::{MissingTool, NotMade};
@@ -19,7 +18,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct ModuleJob<'a> {
     pub(super) plan: &'a PlannedModule,
-    /// The prebuilt set, if there is one and the build uses it.
+    /// The prebuilt set, if the build uses one.
     pub(super) set: Option<Prebuilt>,
     /// The images, in the order of the module's targets.
     images: Vec<ImageJob<'a>>,
@@ -32,14 +31,14 @@ struct ImageJob<'a> {
     source: Source,
 }
 
-/// The place from which the build gets the image of one target.
+/// The origin of the image for one target.
 #[derive(Debug)]
 pub(super) enum Source {
     /// An earlier run made the image from the same inputs.
     Fresh(Compilation, Made),
     /// Steps that compile the image.
     Compile(Compilation),
-    /// The image of the prebuilt set, and the reason why the build uses it.
+    /// The image from the prebuilt set, and the reason why the build uses it.
     Prebuilt(Image, String),
     /// A source contains the image.
     Supplied(Image),
@@ -54,15 +53,15 @@ pub(super) struct MadeModule<'a> {
     pub(super) described: Described,
 }
 
-/// An image that was made, with the files that it was made from.
+/// An image, with the files that it was made from.
 #[derive(Debug)]
 pub(super) struct MadeImage {
     pub(super) image: Image,
     pub(super) inputs: Inputs,
 }
 
-/// A target whose image this machine does not make: the missing tool, and why no prebuilt image
-/// replaces its output.
+/// A target whose image this machine cannot make: the missing tool, and the reason why there is no
+/// prebuilt image.
 pub(super) type Failure<'a> = (&'a Target, MissingTool, String);
 
 impl Source {
@@ -81,8 +80,8 @@ impl Source {
 }
 
 impl<'a> ModuleJob<'a> {
-    /// Decides where each image of a module comes from. Targets without a way to make their image
-    /// are added to `failures`.
+    /// Decides where each image of a module comes from. Adds targets whose image cannot be made to
+    /// `failures`.
     ///
     /// Returns an error if the build must end.
     pub(super) fn decide(
@@ -140,8 +139,8 @@ fn prebuilt_image(
     }
     Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
-        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update is set to make one".to_owned(),
-        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures makes none".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update uses none".to_owned(),
+        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures uses none".to_owned(),
         _ => format!("the package has no prebuilt set in {}/", folder.display()),
     }))
 }
@@ -177,8 +176,8 @@ pub(super) fn make<'a>(
     Ok(modules)
 }
 
-/// Opens an image after all steps have run. `before` describes the time before the first step;
-/// `None` if there were no steps.
+/// Opens an image after all steps have run. `before` is the state before the first step; `None` if
+/// there were no steps.
 fn make_image(
     run: &Run<'_>,
     target: &Target,
@@ -226,7 +225,7 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
     }
     for (why, targets) in reasons {
         run.cargo.warn(&format!(
-            "pack \"{}\": {} from {}/, because {why}",
+            "pack \"{}\": using prebuilt images for {} from {}/, because {why}",
             run.name,
             targets.join(", "),
             folder.display()
@@ -236,9 +235,8 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
 
 impl MadeModule<'_> {
     /// Checks that the images have the kernels that build.rs requires.
-    ///
-    /// Returns an error that names every image without a required kernel, and the kernels that it
-    /// has.
+    /// Returns an error that names every image without a required kernel, and the kernels in the
+    /// image.
     pub(super) fn check_kernels(&self) -> Result<(), Error> {
         let mut lines = Vec::new();
         let for_gpus = self.images.iter().filter(|it| it.image.target.is_gpu());
@@ -262,7 +260,7 @@ impl MadeModule<'_> {
             return Ok(());
         }
         let message = format!(
-            "build.rs requires kernels of the module \"{}\":\n  {}",
+            "the module \"{}\" lacks kernels that build.rs requires:\n  {}",
             self.plan.name,
             lines.join("\n  ")
         );

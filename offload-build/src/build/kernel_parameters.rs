@@ -1,11 +1,11 @@
-//! The parameters of kernels, from their sources.
+//! Reads the parameters of kernels from their sources.
 //!
 //! If a module is for the CPU alone, clang describes its kernels as C++ for the host, although
-//! another compiler makes the image. clang may refuse the source: the build still succeeds, and the
-//! index has the reason.
+//! another compiler makes the image. If clang refuses the source, the build still succeeds, and the
+//! index contains the reason.
 //!
-//! If nvcc makes an image, clang reads the sources on request. The kernels of a source that clang
-//! refuses have no signatures, and the build warns of that.
+//! If nvcc makes an image, clang reads the sources on request. If clang refuses a source, its
+//! kernels have no signatures, and the build warns.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
@@ -21,37 +21,37 @@ use offload_pack::signature::Signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The place of types in the image for the CPU, for messages.
+/// The place of types that clang reads for the CPU, for messages.
 const AS_CLANG_READS: &str = "as clang reads it";
 
 /// The known signatures of a module's kernels, and the compilations that find the others.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
-    /// One for each kind of target for which clang can find the signatures.
+    /// One description for each kind of target for which clang can find the signatures.
     by_clang: Vec<Description>,
-    /// The files in which the compiler of the image for the CPU describes it, and the file that
-    /// keeps what was read from them.
+    /// The files in which the compiler of the CPU image describes it, and the file that keeps what
+    /// was read from them.
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Described {
-    /// The descriptions that clang has read from the sources, for each kind of target.
+    /// The descriptions that clang read from the sources, for each kind of target.
     pub(super) by_clang: Vec<signatures::Description>,
-    /// The types of the parameters in the image for the CPU, without names; `None` if there is no
-    /// such image, or if its compiler has described none.
+    /// The parameter types in the CPU image, without names; `None` if there is no such image, or if
+    /// its compiler described none.
     pub(super) of_cpu: Option<Signatures>,
 }
 
-/// A compilation that finds the signatures of a module's kernels, and the signatures if they are
-/// known already.
+/// A compilation that finds the signatures of a module's kernels, and the signatures if known
+/// already.
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
-    /// Whether the images are for GPUs. They name their kernels, so kernels without signatures are
-    /// known, too.
+    /// Whether the images are for GPUs. Such images contain the names of their kernels, so kernels
+    /// without signatures are known, too.
     is_of_gpus: bool,
-    /// The signatures that an earlier run has found.
+    /// The signatures that an earlier run found.
     known: Option<Signatures>,
 }
 
@@ -110,14 +110,14 @@ impl Descriptions {
             }
         }
         let consequence = if is_described {
-            "the functions of its kernels have the parameters for other GPUs. Compare them"
+            "its kernels' functions use the parameters found for other GPUs. Check that they match"
         } else {
             "its kernels are constants, without functions that check arguments. Declare them in include_kernels!"
         };
         for message in refusals {
             run.cargo.warn(&format!(
-                "clang does not read a source of the module \"{module}\" as nvcc does: {consequence}, or change the \
-                 source for clang: {message}"
+                "clang cannot read a source of the module \"{module}\", although nvcc compiles \
+                 it: {consequence}, or change the source so that clang accepts it: {message}"
             ));
         }
         let mut of_cpu = None;
@@ -153,7 +153,7 @@ impl Description {
         }
     }
 
-    /// Takes clang's message for each source that it refuses.
+    /// Takes clang's message for each source that it refused.
     fn refusals(&self, run: &Run<'_>) -> Vec<String> {
         let mut undescribed = run.undescribed.borrow_mut();
         let missing = |output: &Option<PathBuf>| {
@@ -166,8 +166,8 @@ impl Description {
         refused.map(|(_, message)| message).collect()
     }
 
-    /// Returns the signatures: the known ones, or those in the LLVM IR that the steps have written,
-    /// which are recorded for later runs. Returns `None` if the steps have described nothing.
+    /// Returns the signatures: the known ones, or those in the LLVM IR from the steps, which are
+    /// recorded for later runs. Returns `None` if the steps described nothing.
     fn finish(
         self,
         run: &Run<'_>,
@@ -184,13 +184,13 @@ impl Description {
         Ok(Some(found))
     }
 
-    /// Reads the LLVM IR of the sources that were described, and removes it.
+    /// Reads the LLVM IR of the described sources, and removes it.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| source_of(run, path);
         let mut all = Vec::new();
         for step in &self.compilation.steps {
             let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
-            // Read bytes, not text: the names of sources in this file need not be UTF-8.
+            // Read bytes, not text: source names in this file need not be UTF-8.
             let text = files::read(path)?;
             let text = String::from_utf8_lossy(&text);
             let found = signatures::read(&text, &source);
@@ -200,17 +200,17 @@ impl Description {
                 return Err(Error::config(why));
             }
             all.push(found);
-            // The file is large, and everything necessary was read from it.
+            // The file is large and no longer needed.
             let _ = fs::remove_file(path);
         }
         Ok(signatures::merge(all))
     }
 }
 
-/// Returns the kernels of the image for the CPU, as its compiler has described them in this run or
-/// an earlier one.
+/// Returns the kernels of the CPU image, as its compiler described them in this run or an earlier
+/// one.
 ///
-/// Returns an error if it has compiled a source that it did not describe.
+/// Returns an error if the compiler compiled a source but did not describe it.
 fn described_by_cxx(
     run: &Run<'_>,
     module: &str,
@@ -226,8 +226,8 @@ fn described_by_cxx(
             let undescribed = run.undescribed.borrow();
             let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
             return Err(Error::config(format!(
-                "module \"{module}\": the compiler of the image for the CPU describes no kernels of a source that it \
-                 compiles, so that programs cannot call them: {}",
+                "module \"{module}\": the C++ compiler compiles a source for the CPU but cannot \
+                 describe its kernels, so programs cannot call them: {}",
                 message.map_or("it printed no error", |(_, message)| message)
             )));
         };
@@ -240,7 +240,7 @@ fn described_by_cxx(
     }
     let found = signatures::merge(all);
     write_if_changed(kept, found.to_string().as_bytes())?;
-    // The files are large, and everything necessary was read from them.
+    // The files are large and no longer needed.
     texts.iter().for_each(|path| _ = fs::remove_file(path));
     Ok(found)
 }
@@ -254,7 +254,7 @@ fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
     fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
 
-/// Whether a step has not written the description of its source. Only steps that may fail end so.
+/// Whether a step wrote no description of its source, which only happens to steps that may fail.
 fn has_failed(compilation: &Compilation) -> bool {
     compilation.steps.iter().filter_map(|step| step.output.as_deref()).any(|path| !path.is_file())
 }
@@ -268,9 +268,9 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(module, "signatures"))
 }
 
-/// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
-/// parameters come from an earlier build, otherwise from the prebuilt set. A program that is only
-/// checked, on a machine without compilers, then has the same functions for its kernels.
+/// Returns the modules of a pack that is not built, with the known parameters of their kernels,
+/// from an earlier build or else from the prebuilt set. A program that is only checked, on a
+/// machine without compilers, then has the same functions for its kernels.
 pub(super) fn of_absent(
     pack: &str,
     modules: Vec<AbsentModule>,
@@ -293,8 +293,9 @@ pub(super) fn of_absent(
         match known {
             Ok(signatures) => IndexModule { signatures, ..of_name },
             Err(why) => IndexModule {
-                signatures_unknown: needs_signatures
-                    .map(|skipped| format!("{skipped}, and no earlier build read them\n{why}")),
+                signatures_unknown: needs_signatures.map(|skipped| {
+                    format!("{skipped}, and no earlier build read the parameters\n{why}")
+                }),
                 ..of_name
             },
         }
@@ -305,8 +306,8 @@ pub(super) fn of_absent(
 #[derive(Debug)]
 pub(super) struct AbsentModule {
     pub(super) name: String,
-    /// The prefix of the names of the module's files.
+    /// The prefix of the module's file names.
     pub(super) prefix: String,
-    /// The reason why the build reads no source, if a build with compilers would read signatures.
+    /// The reason why this build reads no source, if a build with compilers would read signatures.
     pub(super) needs_signatures: Option<&'static str>,
 }

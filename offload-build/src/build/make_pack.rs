@@ -1,5 +1,5 @@
-//! Makes a pack: decides where each image comes from, makes the missing ones, and puts all of them
-//! together.
+//! Makes a pack: decides where each image comes from, makes the missing ones, and assembles all of
+//! them.
 
 use super::jobs::{self, MadeModule, ModuleJob};
 use super::kernel_parameters;
@@ -65,9 +65,9 @@ impl Run<'_> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
-    /// Returns the signatures of a module's kernels: those that clang has read, and those of the
-    /// prebuilt set for images of the set. They are compared with each other, and with those of the
-    /// image for the CPU.
+    /// Returns the signatures of a module's kernels: those that clang read and, for prebuilt
+    /// images, those of the prebuilt set. Compares them with each other, and with those of the CPU
+    /// image.
     ///
     /// Returns the reason if no signatures are known and images do not name the kernels.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
@@ -91,7 +91,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the reason why clang has not described the source of an image for the CPU.
+    /// Returns the reason why clang did not describe the source of a CPU image.
     fn why_undescribed(&self) -> String {
         match (self.clang(), self.undescribed.borrow().first()) {
             (Err(NotMade::MissingTool(missing)), _) => {
@@ -99,15 +99,15 @@ impl Run<'_> {
             }
             (Err(NotMade::Fatal(error)), _) => error.to_string(),
             (Ok(clang), message) => format!(
-                "{} does not read the source as the C++ compiler does: {}",
+                "{} cannot read the source, although the C++ compiler compiles it: {}",
                 clang.path.display(),
                 message.map_or("", |(_, text)| text.as_str())
             ),
         }
     }
 
-    /// Makes the images of a module, but no pack. If a compiler is missing, no prebuilt image
-    /// replaces its output.
+    /// Makes a module's images, but no pack. Prebuilt images do not replace the output of a missing
+    /// compiler.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let (mut failures, folder) = (Vec::new(), Path::new(prebuilt::FOLDER));
         let job = ModuleJob::decide(self, module, PrebuiltUse::Never, folder, &mut failures)?;
@@ -124,14 +124,14 @@ impl Run<'_> {
         };
         let refuse = |why: &str| Err(refused(&variable, &value, why));
         match PrebuiltUse::parse(&variable, &value)? {
-            // The set is for all users, so it is optimized and made for build.rs's targets.
+            // The set is for all users, so it must be optimized and for build.rs's targets.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
             PrebuiltUse::Update if self.is_of_this_machine => refuse(
-                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
-                        'native', and variables such as CUDAARCHS, mean different targets on \
-                        different machines",
+                "a prebuilt set needs targets that build.rs lists, as in .archs([\"gfx90a\", \
+                 \"sm_80\"]): 'native' and variables such as CUDAARCHS mean different targets on \
+                 different machines",
             ),
             PrebuiltUse::Update if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")
@@ -182,7 +182,7 @@ impl Run<'_> {
                 rusts.push(rust.version);
             }
         }
-        // clang only links crates of kernels.
+        // In crates of kernels, clang is only used for linking.
         if let Some(clang) = self.tools.used_clang().filter(|_| has_others) {
             made_with.push(("compiler", clang.version.clone()));
         }
@@ -208,7 +208,7 @@ impl Run<'_> {
         for made in &for_gpus {
             images.push(&made.image);
         }
-        // Without images, the inputs are those of all targets.
+        // Without GPU images, use the inputs of all targets.
         for made in if for_gpus.is_empty() { &compiled } else { &for_gpus } {
             inputs.push(&made.inputs);
         }

@@ -1,4 +1,4 @@
-//! The reason why the compilers of this machine do not make an image, and the help.
+//! Describes why this machine's compilers cannot make an image, and the help.
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
@@ -12,29 +12,29 @@ use std::path::Path;
 /// The reason why this machine cannot compile for one target, and the help.
 #[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
-    /// The reason in half a line.
+    /// The reason in a few words.
     pub(crate) short: String,
     /// The full reason.
     long: String,
-    /// The help, in lines. Lines that begin with two spaces are commands.
+    /// The help. Lines that begin with two spaces are commands.
     help: Option<String>,
     kind: ErrorKind,
 }
 
 impl MissingTool {
-    /// Returns the reason for a missing clang; the targets need at least this version.
+    /// Returns the reason for a missing clang of at least this version, which the targets need.
     pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
         Self::tool("clang", log, Installable::Clang(version))
     }
 
-    /// Returns the reason for a missing ptxas; without an architecture, the help is for
-    /// architectures that current versions of ptxas know.
+    /// Returns the reason for a missing ptxas. Without an architecture, the help is for those that
+    /// current versions of ptxas support.
     pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
         Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason for a missing ptxas outside a build, which cannot do without it.
+    /// Returns the reason for a missing ptxas outside a build, where nothing replaces it.
     pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
         Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
@@ -47,7 +47,7 @@ impl MissingTool {
         Self::tool("ROCm", log, Installable::Rocm)
     }
 
-    /// Returns the reason if nvcc was found, but no host compiler for it.
+    /// Returns the reason if nvcc lacks a host compiler.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
         Self::lacks(
@@ -61,16 +61,16 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason if the package does not contain its crate of kernels. Prebuilt sets have
-    /// images for GPUs only.
+    /// Returns the reason if the package lacks its crate of kernels. Prebuilt sets contain images
+    /// only for GPUs.
     pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
         let manifest = manifest.display();
         let short = format!("this package does not contain {manifest}");
         let mut long = format!("{short}: Cargo leaves folders with a Cargo.toml out of packages");
         if !target.is_gpu() {
             long += &format!(
-                ". Let build.rs add this target only where the crate is: \
-                 if std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
+                ". In build.rs, add this target only if the crate exists: if \
+                 std::path::Path::new(\"{manifest}\").is_file() {{ build.arch(\"{target}\"); }}"
             );
         }
         Self { short, long, help: None, kind: ErrorKind::SourceNotFound }
@@ -80,7 +80,7 @@ impl MissingTool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
 
-    /// Returns the reason for a missing C++ compiler of the host, which compiles for the CPU.
+    /// Returns the reason for a missing C++ compiler for the host, which compiles for the CPU.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
@@ -120,17 +120,17 @@ impl MissingTool {
     #[inline]
     pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
         let long = format!(
-            "{} ({}) does not link device code for .device_link()",
+            "{} ({}) cannot link device code for .device_link()",
             clang.path.display(),
             clang.version
         );
-        let short = format!("{} does not link device code", clang.path.display());
+        let short = format!("{} cannot link device code", clang.path.display());
         Self::lacks(long, short, Installable::LinkingClang)
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
         let long = format!(
-            "{} needs a header of newer clangs: {} has {why}",
+            "{} needs a header that only newer clangs have: {} has {why}",
             source.display(),
             clang.path.display()
         );
@@ -139,19 +139,19 @@ impl MissingTool {
     }
 
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
-        let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
-        let short = format!("{} does not build for it", tool.display());
+        let long = format!("{} rejects this target\n{}", tool.display(), text.trim_end());
+        let short = format!("{} rejects this target", tool.display());
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// Returns the reason if clang refuses a command: a flag, or the target. If clang is older than
-    /// the first version that knows the target, the reason has both versions, and the help installs
-    /// a newer clang. For a target that is not in the tables, the reason has the closest one.
+    /// Returns the reason if clang refuses a command: a flag, or the target. If clang is too old
+    /// for the target, the reason contains both versions, and the help installs a newer clang. For
+    /// a target that is not in the tables, the reason contains the closest one.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
         if text.contains("unknown argument") || text.contains("unsupported option") {
-            let long = format!("{path} refuses a flag, not the target\n{}", text.trim_end());
+            let long = format!("{path} rejects a flag, not the target\n{}", text.trim_end());
             let help =
                 "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
             return Self { long, help: Some(help.to_owned()), ..refusal };
@@ -160,13 +160,14 @@ impl MissingTool {
         if first.is_none()
             && let Some(known) = similar(target.as_str())
         {
-            let long = format!("{path} refuses it; did you mean {known}?\n{}", text.trim_end());
+            let long =
+                format!("{path} rejects this target; did you mean {known}?\n{}", text.trim_end());
             return Self { long, ..refusal };
         }
         match first {
             Some(first) if clang.is_older_than(first) => Self {
                 long: format!(
-                    "it needs clang {first} or newer, and {} is {}\n{}",
+                    "this target needs clang {first} or newer, but {} is {}\n{}",
                     clang.path.display(),
                     clang.version,
                     text.trim_end()
@@ -192,7 +193,7 @@ impl MissingTool {
         self.help.clone()
     }
 
-    /// Returns the reason, for messages that contain the places and the help elsewhere.
+    /// Returns the reason, for messages that have the places and the help elsewhere.
     pub(crate) fn reason(&self) -> String {
         match self.kind {
             ErrorKind::ToolNotFound => self.short.clone(),
@@ -213,7 +214,7 @@ impl MissingTool {
 
 #[derive(Debug)]
 pub(crate) enum NotMade {
-    /// The compilers of this machine do not make the image; a prebuilt one may replace it.
+    /// The compilers of this machine cannot make the image; a prebuilt one may replace it.
     MissingTool(MissingTool),
     /// The build ends with this error.
     Fatal(Error),
@@ -249,7 +250,7 @@ impl fmt::Display for MissingTool {
     }
 }
 
-/// Returns one message for all targets without an image: each reason once.
+/// Returns one message for all targets without an image, each reason only once.
 pub(crate) fn missing(
     failures: &[(&Target, MissingTool, String)],
     set: Option<&Prebuilt>,
@@ -258,7 +259,7 @@ pub(crate) fn missing(
     for (target, missing, no_prebuilt) in failures {
         let target = target.as_str();
         match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_prebuilt) {
-            // Several modules can lack the image of one target.
+            // Several modules may lack the image for the same target.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
             None => groups.push((vec![target], missing, no_prebuilt)),
@@ -267,10 +268,10 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // If a compiler refuses a target, the target's name may be misspelt. The reason for a
-        // missing prebuilt image then helps only if the package has a set.
+        // If a compiler refuses a target, its name may be misspelt. The reason for a missing
+        // prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
-            message += &format!("  and no prebuilt one: {no_prebuilt}\n");
+            message += &format!("  and no prebuilt image: {no_prebuilt}\n");
         }
         if let Some(help) = &missing.help {
             message += &format!("  to compile it, {}\n", help.replace('\n', "\n  "));
@@ -279,18 +280,20 @@ pub(crate) fn missing(
     if let Some(set) = set {
         let compilers = set.compilers().join(", ");
         message += &if compilers.is_empty() {
-            "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned()
+            "remake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release\n"
+                .to_owned()
         } else {
             format!(
-                "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
+                "the prebuilt set was made with {compilers}; remake it with \
+                 OFFLOAD_PREBUILT=update cargo build --release\n"
             )
         };
     }
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// Returns the error for a package whose prebuilt set does not fit it, while Cargo makes the
-/// package. Each reason comes with the targets to which it applies.
+/// Returns the error for a prebuilt set that does not fit its package, while Cargo packages it.
+/// Each reason comes with its targets.
 pub(crate) fn stale_package(
     reasons: &[(String, Vec<&str>)],
     has_images: bool,
@@ -304,11 +307,9 @@ pub(crate) fn stale_package(
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
-        "the prebuilt set of this package does not fit it:\n  {}\n\
-         Remake it where the compilers are, then package again:\n  \
-         {command} -p {package}\n\
-         (If a file exists but is not in the package, it is left out by .gitignore, or by exclude or \
-         include in Cargo.toml.)",
+        "the prebuilt set does not match this package:\n  {}\nRemake it on a machine with the \
+         compilers, then package again:\n  {command} -p {package}\n(If a file exists but is not \
+         in the package, .gitignore leaves it out, or exclude or include in Cargo.toml does.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)
@@ -334,8 +335,9 @@ mod tests {
             let failures = [(&target, MissingTool::only_prebuilt(), "it is gone".to_owned())];
             missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
         };
-        let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
-        let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
+        let command = "with OFFLOAD_PREBUILT=update cargo build --release";
+        let made_with =
+            |what: &str| format!("the prebuilt set was made with {what}; remake it {command}");
         assert_eq!(
             advice("compiler clang version 22\nptxas release 13.0\n"),
             made_with("clang version 22")
@@ -345,6 +347,6 @@ mod tests {
             advice("compiler clang 22\nnvcc release 13.0\n"),
             made_with("clang 22, nvcc release 13.0")
         );
-        assert_eq!(advice("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        assert_eq!(advice("ptxas release 13.0\n"), format!("remake the prebuilt set {command}"));
     }
 }

@@ -1,6 +1,6 @@
 //! The builder [`Build`].
 //!
-//! `make_pack` has the order of a build:
+//! `make_pack` runs the parts of a build in order:
 //!
 //! | module | does |
 //! |---|---|
@@ -49,18 +49,18 @@ use crate::toolchain::{Cargo, Error};
 
 /// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
-/// Paths are relative to the package's folder. The [crate's front page](crate) has an example. The
-/// methods below are in the order of use:
+/// Paths are relative to the package's folder. The [crate's front page](crate) has an example. Call
+/// the methods below in this order:
 ///
 /// 1. sources: [`file`](Build::file), [`modules`](Build::modules),
 ///    [`rust_crate`](Build::rust_crate);
 /// 2. targets: [`archs`](Build::archs), [`supports`](Build::supports);
 /// 3. options: [`flag`](Build::flag), [`compiler`](Build::compiler),
 ///    [`prebuilt`](Build::prebuilt);
-/// 4. the end: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
+/// 4. finish: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
 ///    `<<<...>>>`.
 ///
-/// The pages of the guide answer the [next questions](crate#next-questions).
+/// For more, see the [next questions](crate#next-questions), which the guide answers.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
@@ -68,8 +68,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// Compiles, packs, and prints the instructions for Cargo. Ends the build script if the pack
-    /// cannot be made.
+    /// Compiles, packs, and prints the instructions for Cargo. If the pack cannot be made, ends the
+    /// build script.
     ///
     /// ```no_run
     /// let pack = offload_build::Build::new()
@@ -108,9 +108,9 @@ impl Build {
 
     /// Compiles sources with host and device code to a static library, and tells Cargo to link it.
     ///
-    /// Rust calls the host's functions like any C function (`extern "C"`), and these functions
-    /// launch the kernels (`<<<...>>>`). Ends the build script with the reason if the library
-    /// cannot be made.
+    /// Rust calls the host functions like any C function (`extern "C"`), and these functions launch
+    /// the kernels (`<<<...>>>`). If the library cannot be made, ends the build script with the
+    /// reason.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -133,11 +133,11 @@ impl Build {
     /// package has a `lib.rs` and a `main.rs`, the program gets the functions through the lib
     /// target.
     ///
-    /// Each source is compiled for the targets that it [supports](crate::Source::supports). One
-    /// that supports none of them is an error, or is left out if [`Build::allow_empty`] was called.
-    /// Each source is a separate device program, unless [`Build::device_link`] was called. Prebuilt
-    /// sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is
-    /// an error.
+    /// Each source is compiled for the targets that it [supports](crate::Source::supports). A
+    /// source that supports none of them is an error, or is left out if [`Build::allow_empty`] was
+    /// called. Each source is a separate device program, unless [`Build::device_link`] was called.
+    /// Prebuilt sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and
+    /// `only` is an error.
     #[inline]
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
@@ -147,8 +147,8 @@ impl Build {
 
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error for the reasons of [`Build::try_compile`], and if the targets are not of
-    /// one vendor. Flags that request relocatable device code are an error; so is
+    /// Returns an error for the reasons listed at [`Build::try_compile`], and if the targets belong
+    /// to several vendors. Flags that request relocatable device code are an error; so is
     /// [`Build::device_link`] if the compiler cannot link.
     ///
     /// ```no_run
@@ -235,8 +235,8 @@ impl Build {
         reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
-    /// Makes a pack without images; `why` is the reason. `modules` contains the name of each
-    /// module, and the prefix of the names of its files.
+    /// Makes a pack without images, for the reason `why`. `modules` contains the name of each
+    /// module, and the prefix of its file names.
     fn make_absent(
         &self,
         name: &str,
@@ -256,8 +256,7 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why: &str, skipped: Option<&'static str>| {
-            // Missing sources are not an error for a pack without images, because no compiler reads
-            // them.
+            // Missing sources are no error in a pack without images: no compiler reads them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             let absent = known.iter().map(|(name, module)| AbsentModule {
                 name: name.clone(),

@@ -58,8 +58,8 @@ impl Run<'_> {
         }
     }
 
-    /// Warns during `cargo package` if the package has no file with the known parameters of
-    /// kernels. Its users, and docs.rs, may lack clang.
+    /// Warns during `cargo package` if the package lacks the file with the known kernel parameters.
+    /// Its users, and docs.rs, may lack clang.
     pub(crate) fn check_packaged_signatures(
         &self,
         known: &Signatures,
@@ -72,17 +72,18 @@ impl Run<'_> {
         if is_checked && !known.kernels.is_empty() && !has_file() {
             let (name, package) = (self.name, &self.cargo.package);
             self.cargo.warn(&format!(
-                "pack \"{name}\": the package does not contain the parameters of its kernels. Where nothing is compiled, as on \
-                 docs.rs, and without clang, include_kernels!(\"{name}\") has no functions. To add them: \
+                "pack \"{name}\": the package does not contain the parameters of the kernels, so \
+                 include_kernels!(\"{name}\") has no functions where nothing is compiled, as on \
+                 docs.rs, and on machines without clang. To add the parameters, run \
                  OFFLOAD_PREBUILT=signatures cargo build -p {package}, and package the folder {}. \
-                 OFFLOAD_PREBUILT=never turns this warning off",
+                 To turn this warning off, set OFFLOAD_PREBUILT=never",
                 folder.display()
             ));
         }
     }
 }
 
-/// Whether the prebuilt set must have an image for this target: the target is a GPU, and no source
+/// Whether the prebuilt set must contain an image for this target: it is a GPU, and no source
 /// supplies its image.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {

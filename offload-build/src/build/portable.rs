@@ -4,8 +4,8 @@ use crate::output::OutDir;
 use crate::toolchain::Cargo;
 use std::path::PathBuf;
 
-/// The values that a set must match: the options of a module, and the locations of its inputs on
-/// this machine.
+/// The values that a set must match: a module's options, and the locations of its inputs on this
+/// machine.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
@@ -18,7 +18,7 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// Returns the text with paths that are the same on every machine.
     pub(super) fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, since one folder may be in another.
+        // Replace longer paths first, since a folder may be inside another one.
         let mut folders: Vec<(String, usize)> = Vec::new();
         for (index, folder) in self.folders.iter().enumerate() {
             let folder = folder.display().to_string();
@@ -44,7 +44,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Returns this crate's header that has this name, if there is one.
+    /// Returns the header of this crate with this name, if any.
     pub(super) fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
         let header = name.strip_prefix('<')?.strip_suffix('>')?;
         self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)

@@ -1,7 +1,7 @@
 //! The prebuilt set: images in a package, for builds where a compiler is missing.
 //!
-//! The set is a folder with one file for each image and a manifest for each module.
-//! `<pack>.manifest` is for the module of the build's own files, `<pack>.<module>.manifest` for a
+//! The set is a folder with one file for each image and a manifest for each module:
+//! `<pack>.manifest` for the module of the build's own files, `<pack>.<module>.manifest` for a
 //! named module:
 //!
 //! ```text
@@ -20,29 +20,29 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! A manifest lists this crate's own headers by the names with which sources include them: they are
-//! in `OUT_DIR`, whose path differs on each machine. A folder outside the package that build.rs
-//! names is listed by its position, `<folder 1>`; headers of the system are not inputs of a set. A
-//! `.gitattributes` beside the manifests makes git leave the files unchanged.
+//! A manifest lists this crate's own headers by their names in `#include`, because their paths in
+//! `OUT_DIR` differ on each machine. A folder outside the package that build.rs names is listed by
+//! its position, `<folder 1>`; system headers are not inputs of a set. A `.gitattributes` beside
+//! the manifests keeps git from changing the files.
 //!
-//! The lines after the inputs are about what compilers looked for: see `surroundings.rs`.
+//! The lines after the inputs record what compilers looked for: see `surroundings.rs`.
 //!
-//! A package does not contain its crates of kernels in Rust, because Cargo leaves folders with a
-//! `Cargo.toml` out. The files of such a crate are inputs of the set, with those of the crates that
-//! it depends on by path, which may be beside the package: `../shared/src/lib.rs`. They are
-//! compared in the package's own builds only, where these crates are.
+//! A package does not contain its crates of kernels in Rust, because Cargo leaves out folders with
+//! a `Cargo.toml`. The files of such a crate are inputs of the set, with those of its path
+//! dependencies, which may be beside the package: `../shared/src/lib.rs`. They are compared only in
+//! the package's own builds, where these crates exist.
 //!
-//! A set may have the parameters of kernels alone, without images. Without clang, a build for the
+//! A set may contain only the parameters of kernels, without images. Without clang, a build for the
 //! CPU alone uses them under the same conditions as images.
 //!
-//! The build uses an image if build.rs's options are the same, and every input has the same bytes.
-//! The compiler and the optimization are recorded for readers only. The compiler is not compared,
-//! since it is missing on a machine that uses the set. The recorded optimization is the level in
+//! The build uses an image if build.rs's options are the same and every input has the same bytes.
+//! The compiler and the optimization are recorded for readers only: the compiler is missing on a
+//! machine that uses the set, so it cannot be compared. The recorded optimization is the level in
 //! the compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
-//! compilers. A level that build.rs sets is one of build.rs's options, so it is compared. Cargo's
-//! own level is not compared, so a dev build can use the set of a release build. This crate's
-//! headers are compared in the package's own builds only, since a published package may be built
-//! with another version of this crate.
+//! compilers. A level that build.rs sets is one of its options, so it is compared. Cargo's own
+//! level is not compared, so a dev build can use the set of a release build. This crate's headers
+//! are compared only in the package's own builds, since a published package may be built with
+//! another version of this crate.
 
 use super::portable::Setting;
 use super::surroundings::{self, Surroundings};
@@ -63,7 +63,7 @@ pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,
     /// Write the set.
     Update,
-    /// Write a set without images, which has only the kernels' parameters.
+    /// Write a set without images: only the kernels' parameters.
     Signatures,
     Only,
     Never,
@@ -72,7 +72,7 @@ pub(super) enum PrebuiltUse {
 impl PrebuiltUse {
     /// Parses the value of `OFFLOAD_PREBUILT`; `variable` is the name of the variable that is set.
     ///
-    /// Returns an error for a word that is not one of the values.
+    /// Returns an error for an unknown word.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
         match value {
             "update" => Ok(PrebuiltUse::Update),
@@ -84,7 +84,7 @@ impl PrebuiltUse {
     }
 }
 
-/// Returns the error for a value of the variable that cannot be.
+/// Returns the error for an invalid value of the variable.
 pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
     Error::config(format!("{variable} is '{value}'; {why}"))
 }
@@ -110,8 +110,8 @@ pub(crate) struct Prebuilt {
     misfit: OnceCell<Option<String>>,
 }
 
-/// Returns an absolute path in the options of a manifest, if there is one. Values of macros (`-D`)
-/// are text, and are not searched.
+/// Returns an absolute path in the options of a manifest, if there is one. Macro values (`-D`) are
+/// text and are not searched.
 fn absolute_path(options: &str) -> Option<&str> {
     for word in options.split(' ') {
         if word.starts_with("-D") {
@@ -128,27 +128,27 @@ fn absolute_path(options: &str) -> Option<&str> {
     None
 }
 
-/// Returns the start of the names of a module's files in the set. `prefix` is the module's name and
-/// a period; it is empty for the module of the build's own files.
+/// Returns the start of a module's file names in the set. `prefix` is the module's name and a
+/// period; it is empty for the module of the build's own files.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
 
-/// Returns the path of the manifest of a module whose files' names start with `stem`.
+/// Returns the path of the manifest of a module whose file names start with `stem`.
 pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }
 
-/// Returns the reason why a package has no parameters of kernels. `stem` is the start of the names
-/// of the module's files.
+/// Returns the reason why a package has no kernel parameters. `stem` is the start of the module's
+/// file names.
 pub(super) fn no_signatures(folder: &Path, stem: &str) -> String {
     let file = folder.join(image_file_name(stem, "signatures"));
     format!("the prebuilt set has no {}", file.display())
 }
 
 impl Prebuilt {
-    /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has
-    /// none.
+    /// Reads the set of a module whose file names start with `stem`; `None` if the package has no
+    /// such set.
     pub(crate) fn load(folder: &Path, stem: &str) -> Result<Option<Self>, Error> {
         let manifest = manifest_path(folder, stem);
         let text = match fs::read_to_string(&manifest) {
@@ -170,7 +170,8 @@ impl Prebuilt {
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(
-                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release",
+                    "cannot parse line {} of {}: '{line}'\nremake the prebuilt set with \
+                     OFFLOAD_PREBUILT=update cargo build --release",
                     index + 1,
                     set.manifest.display()
                 );
@@ -212,8 +213,7 @@ impl Prebuilt {
         &self.compilers
     }
 
-    /// Returns the reason why no image of the set can be used, if there is one: the set was made
-    /// from other options or inputs.
+    /// Returns the reason why the set does not fit this build, if so: its options or inputs differ.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -237,9 +237,9 @@ impl Prebuilt {
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
-                        "{name} has Windows line endings (CRLF), which it did not have when {manifest} was made; git's \
-                         core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
-                         file out again"
+                        "{name} has Windows line endings (CRLF), but had none when {manifest} was \
+                         made; git's core.autocrlf adds them: write '{name} text eol=lf' into the \
+                         package's .gitattributes, and check the file out again"
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
@@ -259,9 +259,9 @@ impl Prebuilt {
         Some(format!("{why} {manifest} was made"))
     }
 
-    /// Whether an input is of a crate that is not here: `cargo package` leaves out folders with a
-    /// manifest of their own, and so does `cargo vendor`, which does not mark packages of git. A
-    /// package may also be elsewhere than the crates that were beside it.
+    /// Whether an input belongs to a crate that is missing here. `cargo package` leaves out folders
+    /// with a separate manifest; so does `cargo vendor`, which does not mark packages from git. The
+    /// package may also have been moved away from the crates beside it.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
             if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
@@ -270,7 +270,7 @@ impl Prebuilt {
             let path = cargo.manifest_dir.join(manifest);
             let is_folder_missing = !path.parent().is_some_and(Path::exists);
             if manifest.starts_with("..") {
-                // What is beside an unpacked package belongs to another one.
+                // Files beside an unpacked package belong to another package.
                 is_packaged || !path.is_file()
             } else {
                 is_folder_missing || (is_packaged && !path.is_file())
@@ -278,7 +278,7 @@ impl Prebuilt {
         };
         let input = Path::new(input);
         if input.file_stem().is_some_and(|it| it == "rust-toolchain") {
-            // The file may be in a folder around the crate, which has no manifest.
+            // The file may be in a parent folder of the crate, which has no manifest.
             let folder = input.parent().unwrap_or(Path::new(""));
             for (name, _) in &self.inputs {
                 let name = Path::new(name);
@@ -292,9 +292,8 @@ impl Prebuilt {
         folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
     }
 
-    /// Returns the parameters of the kernels.
-    ///
-    /// Returns the reason if the set does not have them, or does not fit this build.
+    /// Returns the kernels' parameters, or the reason why the set lacks them or does not fit this
+    /// build.
     pub(crate) fn signatures(&self, setting: &Setting<'_>) -> Result<Signatures, String> {
         match self.misfit.get_or_init(|| self.misfit(setting)) {
             Some(misfit) => Err(misfit.clone()),
@@ -302,14 +301,15 @@ impl Prebuilt {
         }
     }
 
-    /// Returns the parameters of the kernels, whether or not the set fits this build.
-    ///
-    /// Returns the reason if the set does not have them.
+    /// Returns the kernels' parameters even if the set does not fit this build, or the reason why
+    /// the set lacks them.
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
-        let (recorded, file) =
-            self.signatures.as_ref().ok_or_else(|| format!("{manifest} names no file of them"))?;
+        let (recorded, file) = self
+            .signatures
+            .as_ref()
+            .ok_or_else(|| format!("{manifest} lists no file of kernel parameters"))?;
         let path = self.folder.join(file);
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
@@ -323,7 +323,7 @@ impl Prebuilt {
         !self.images.is_empty()
     }
 
-    /// Returns the image for a target, or the reason why the set has none.
+    /// Returns the image for a target, or the reason why the set lacks it.
     pub(crate) fn image(
         &self,
         target: &Target,
@@ -336,7 +336,7 @@ impl Prebuilt {
         let Some((_, recorded, file)) =
             self.images.iter().find(|(found, _, _)| found == target.as_str())
         else {
-            return Ok(Err(format!("{manifest} has no image for it")));
+            return Ok(Err(format!("{manifest} has no image for this target")));
         };
         let path = self.folder.join(file);
         let shown = path.display();
@@ -351,21 +351,21 @@ impl Prebuilt {
     }
 }
 
-/// Returns a file name from a manifest, if it contains no folder: the file is then in the set's
+/// Returns a file name from a manifest if it contains no folder, so that the file is in the set's
 /// folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether a file differs from the one with this hash only in line ends.
+/// Whether only line endings differ between a file and the one with this hash.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
 /// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
-/// inputs of what was made. `made_with` lists the tools and the levels of optimization, which the
-/// manifest contains only for readers.
+/// inputs. `made_with` lists the tools and the levels of optimization, which the manifest records
+/// only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(
@@ -381,9 +381,9 @@ pub(crate) fn update(
         Error::new(
             ErrorKind::Prebuilt,
             format!(
-                "a prebuilt set is for every machine, and {path} is a path of this one: name it \
-                 relative to the package, or name its folder by .include(...), which is \
-                 recorded by its position"
+                "a prebuilt set must work on every machine, but {path} is a path on this machine: \
+                 make it relative to the package, or add its folder with .include(...), which is \
+                 recorded by its position in the list"
             ),
         )
     };
@@ -394,7 +394,7 @@ pub(crate) fn update(
     let earlier = Prebuilt::load(folder, stem).ok().flatten();
     files::make_folder(folder)?;
     let mut text = format!("{FIRST_LINE}\n");
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     for (word, made_with) in made_with {
         let _ = writeln!(text, "{word} {made_with}");
     }
@@ -456,8 +456,8 @@ pub(crate) fn update(
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
-    // Remove images of targets that are no longer listed. Other files stay: files that the earlier
-    // manifest does not name do not belong to the set.
+    // Remove images of targets that are no longer listed. Keep files that the earlier manifest does
+    // not name: they do not belong to the set.
     if let Some(earlier) = earlier {
         let mut files = Vec::new();
         for (_, _, file) in earlier.images {

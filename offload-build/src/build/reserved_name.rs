@@ -1,4 +1,4 @@
-//! The names of packs and static libraries: build.rs may use each once.
+//! Reserves the names of packs and static libraries: build.rs may use each once.
 
 use crate::output;
 use crate::targets::Product;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// The reserved names, each with the kind of its product, such as `pack`.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// Makes a pack or a static library, whose name is also the name of a file. No other product can
-/// have the name, unless this product cannot be made.
+/// Makes a pack or a static library, whose name is also a file name. No other product can use the
+/// name, unless this one cannot be made.
 pub(crate) fn reserve<T>(
     product: Product<'_>,
     make: impl FnOnce() -> Result<T, Error>,
@@ -22,9 +22,9 @@ pub(crate) fn reserve<T>(
     made
 }
 
-/// Adds the product's name to the reserved ones, and returns it.
+/// Reserves the product's name, and returns it.
 ///
-/// Returns an error if the name is malformed, or reserved.
+/// Returns an error if the name is malformed, or already reserved.
 fn add(product: Product<'_>) -> Result<&str, Error> {
     let (name, kind) = match product {
         Product::StaticLibrary(name) => (name, "static library"),
@@ -33,19 +33,20 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     };
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!(
-            "a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not"
+            "invalid {kind} name '{name}': use only letters, digits, '_' and '-'"
         )));
     }
     if is_one_name(name, output::INCLUDE) {
         return Err(Error::config(format!(
-            "'{name}' cannot be a {kind}'s name: the kernel header's folder has this name"
+            "invalid {kind} name '{name}': the kernel header's folder has this name"
         )));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((taken, other)) = names.iter().find(|(taken, _)| is_one_name(taken, name)) {
         let what = if taken != name {
             format!(
-                "the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"
+                "the {other} '{taken}' and the {kind} '{name}', which Cargo or file systems treat \
+                 as the same name"
             )
         } else if *other == kind {
             format!("the {kind} '{name}' twice")
@@ -60,7 +61,7 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     Ok(name)
 }
 
-/// Whether two names are the same for a file system, or for Cargo, which passes them on in capitals
+/// Whether two names are equal for a file system, or for Cargo, which passes them on in capitals
 /// and with `_` for `-`.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
@@ -76,8 +77,8 @@ mod tests {
         let failed: Result<(), Error> = reserve(Product::Pack("Scale-fast"), || {
             assert_eq!(
                 refusal(Product::Pack("scale_fast")),
-                "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', one name to Cargo or to file systems: the second \
-                 would replace the first"
+                "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', which Cargo or \
+                 file systems treat as the same name: the second would replace the first"
             );
             // After a refusal, the first name is still reserved.
             assert!(
@@ -98,7 +99,7 @@ mod tests {
         );
         let message = refusal(Product::StaticLibrary("Include"));
         assert!(message.contains(
-            "'Include' cannot be a static library's name: the kernel header's folder has this name"
+            "invalid static library name 'Include': the kernel header's folder has this name"
         ));
     }
 }

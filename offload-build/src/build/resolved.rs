@@ -7,7 +7,7 @@ use crate::targets::{Product, Target};
 use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
 
-/// The targets of a build, and whether it compiles anything; from
+/// The targets of a build, and whether the build compiles anything; from
 /// [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
@@ -15,9 +15,9 @@ pub struct ResolvedTargets {
     is_skipped: bool,
 }
 
-/// The CUDA toolkit of a build; from [`Build::toolkit_version`](crate::Build::toolkit_version).
+/// The CUDA toolkit of a build, from [`Build::toolkit_version`](crate::Build::toolkit_version).
 ///
-/// Versions are ordered, and an absent toolkit is less than any version.
+/// Versions are ordered; an absent toolkit is less than any version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolkitVersion {
     /// Nothing is compiled, so nvcc was not searched for: see
@@ -25,14 +25,14 @@ pub enum ToolkitVersion {
     NotAsked,
     /// There is no nvcc.
     Missing,
-    /// The major and the minor number of nvcc's version: 13 and 0 of CUDA 13.0.
+    /// The major and the minor number of nvcc's version: 13 and 0 for CUDA 13.0.
     Is(u32, u32),
 }
 
 impl Build {
     /// Returns whether `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing.
     ///
-    /// The answer needs neither targets nor compilers. Ends the build script if the value of
+    /// This needs neither targets nor compilers. Ends the build script if the value of
     /// `OFFLOAD_SKIP` is not valid.
     ///
     /// ```no_run
@@ -43,15 +43,14 @@ impl Build {
     /// ```
     #[inline]
     pub fn is_skipped(&self) -> bool {
-        Cargo::demand("the answer whether the build is skipped", |cargo| self.skips(cargo))
-            .is_some()
+        Cargo::demand("the decision whether to skip the build", |cargo| self.skips(cargo)).is_some()
     }
 
     /// Returns the version of the CUDA toolkit whose nvcc this build would use.
     ///
-    /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
-    /// would find. Ends the build script if the nvcc that build.rs or a variable names cannot be
-    /// used.
+    /// This is the nvcc of [`Build::nvcc`], or the one that
+    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. Ends the build script if the nvcc that
+    /// build.rs or a variable names cannot be used.
     ///
     /// ```no_run
     /// use offload_build::ToolkitVersion;
@@ -68,10 +67,10 @@ impl Build {
 
     /// Returns the targets of the build so far, without compiling anything.
     ///
-    /// Use the result for `cfg` flags and for the choice of sources. [`Build::compile`] builds for
-    /// the same targets, unless later calls change them: [`Build::arch`], [`Build::supports`], also
-    /// sources and compilers of one vendor. Ends the build script with the reason if the build has
-    /// no valid list of targets.
+    /// Use the result for `cfg` flags and to choose sources. [`Build::compile`] builds for the same
+    /// targets, unless later calls change them: [`Build::arch`], [`Build::supports`], and sources
+    /// or compilers for one vendor. Ends the build script with the reason if the build has no valid
+    /// list of targets.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -108,7 +107,7 @@ impl Build {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
         let is_skipped = self.skips(cargo)?.is_some();
         let found = if is_skipped {
-            // A list that a build would refuse is not an error if nothing is built.
+            // An invalid list is not an error if nothing is built.
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(cargo, "")?;
@@ -122,7 +121,7 @@ impl Build {
 }
 
 impl ResolvedTargets {
-    /// Returns the canonical names of the targets in the order of the list, each once.
+    /// Returns the canonical names of the targets, without duplicates, in the order of the list.
     ///
     /// If the build is skipped, these are the targets that are known without running a tool:
     /// `native`, `all-major` and `all` add none.

@@ -1,4 +1,4 @@
-//! One build: what all of its parts share, and how its steps run.
+//! One build: what its parts share, and how its steps run.
 
 use super::portable::Setting;
 use super::prebuilt;
@@ -25,12 +25,12 @@ pub(crate) struct Run<'a> {
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
     pub(crate) tools: &'a Tools<'a>,
-    /// The state of files before anything was compiled.
+    /// The state of files before the compilation.
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
-    /// The messages of compilers about sources that they could not describe, each with the file
-    /// that the compiler did not write.
+    /// The compilers' messages about sources that they could not describe, each with the file that
+    /// was not written.
     pub(super) undescribed: RefCell<Vec<(Option<PathBuf>, String)>>,
 }
 
@@ -55,12 +55,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the start of the names of a module's files in the prebuilt set.
+    /// Returns the start of a module's file names in the prebuilt set.
     pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         prebuilt::stem(self.name, &module.prefix)
     }
 
-    /// Returns the values that the prebuilt set of a module has to match.
+    /// Returns the values that a module's prebuilt set must match.
     pub(crate) fn prebuilt_setting(&self, module: &PlannedModule) -> Setting<'a> {
         let version = self.request.code_object_version;
         let version =
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         for source in &module.sources {
             folders.extend_from_slice(&source.options.includes);
         }
-        // A compilation watches these folders, too. A header that appears may make the set unfit.
+        // Compilations watch these folders, too. A new header may make the set unfit.
         folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
@@ -81,8 +81,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the answer of a compiler to this probe. If an earlier probe had the same question,
-    /// returns that answer and does not run the compiler again.
+    /// Returns a compiler's answer to this probe, or the answer of an earlier probe with the same
+    /// question.
     pub(crate) fn ask(
         &self,
         question: String,
@@ -97,8 +97,8 @@ impl<'a> Run<'a> {
         answer
     }
 
-    /// Runs the steps of all these compilations. Returns the time when the steps began, or `None`
-    /// if there are no steps.
+    /// Runs the steps of these compilations. Returns the time when the steps began, or `None` if
+    /// there are no steps.
     pub(crate) fn run_steps(
         &self,
         compilations: &[&Compilation],
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
                     *before += first;
                 }
                 step.module = module;
-                // One target of a module reports its errors: those of the others are mostly alike.
+                // The errors of one target per module are enough: the others are mostly alike.
                 step.goes_on = known.is_none() && step.kind.reads_sources();
                 steps.push(step);
             }
@@ -133,15 +133,14 @@ impl<'a> Run<'a> {
             }
         }
         for step in &mut steps {
-            // A step that may not fail waits until the compilation has reported the errors in the
-            // source.
+            // A step that may not fail waits until the compilation has reported the source's
+            // errors.
             if step.kind == (StepKind::Describe { may_fail: false }) {
                 step.after.extend_from_slice(&compilations);
             }
         }
         if steps.is_empty() {
-            // Without steps, the settings for running compilers are not read, since an error in
-            // them does not matter.
+            // Without steps, ignore the settings for running compilers and any errors in them.
             return Ok(None);
         }
         let start = cache::file_time(self.output)?;
@@ -154,7 +153,8 @@ impl<'a> Run<'a> {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
             Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
                 Error::config(format!(
-                    "OFFLOAD_JOBS is '{text}'; it is how many compilers may run at a time: 1 or more"
+                    "OFFLOAD_JOBS is '{text}'; set it to the number of compilers that may run at \
+                     a time, 1 or more"
                 ))
             })?,
         };
@@ -168,9 +168,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows each warning of the compilers once: most warnings are the same for every target, for
-    /// every source with a header, and for every instance of a template.
-    /// `cargo build -vv` shows the rest of their output.
+    /// Shows each compiler warning once: most are the same for every target, every source with a
+    /// header, and every template instance. `cargo build -vv` shows the rest of the output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<String> = Vec::new();
         for Printed { output, text, failed } in printed {
@@ -192,7 +191,7 @@ impl<'a> Run<'a> {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
-                // The prefix `| ` keeps Cargo from reading a line as an instruction.
+                // The prefix `| ` prevents Cargo from reading a line as an instruction.
                 remarks.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }

@@ -16,9 +16,9 @@ setters_of_modules!(
 );
 
 impl Build {
-    /// Demands that every GPU image of the build's own files has this kernel.
+    /// Requires this kernel in every GPU image of the build's own files.
     ///
-    /// [`Module::requires_kernel`](crate::Module::requires_kernel) does so for a module.
+    /// [`Module::requires_kernel`](crate::Module::requires_kernel) does the same for a module.
     ///
     /// ```
     /// offload_build::Build::new().requires_kernel("saxpy"); // an error of the build if an #ifdef hides it
@@ -28,7 +28,7 @@ impl Build {
         self
     }
 
-    /// Demands this kernel in the images for the targets of a [selector](Build::supports).
+    /// Requires this kernel in the images for the targets of a [selector](Build::supports).
     ///
     /// ```
     /// offload_build::Build::new().requires_kernel_for(">=sm_89", "to_fp8");
@@ -71,7 +71,7 @@ impl Build {
         self
     }
 
-    /// Sets the nvcc to use, in place of `NVCC` and the other variables and places.
+    /// Sets the nvcc to use, in place of `NVCC`, the other variables and the usual places.
     ///
     /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
     ///
@@ -83,10 +83,10 @@ impl Build {
         self
     }
 
-    /// Sets how many compilers run at a time for this pack, at least one. The variable
-    /// `OFFLOAD_JOBS` replaces this number.
+    /// Sets how many compilers may run at a time for this pack, at least one. The variable
+    /// `OFFLOAD_JOBS` overrides this number.
     ///
-    /// Without this call, as many run as `cargo build -j` allows. Set a lower number for compilers
+    /// The default is the number that `cargo build -j` allows. Set a lower number for compilers
     /// that need much memory.
     ///
     /// ```
@@ -99,8 +99,8 @@ impl Build {
 
     /// Sets the folder of the prebuilt set. The default is `prebuilt`.
     ///
-    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. Later, an image whose
-    /// compiler is missing comes from this set, as long as sources and options are the same. In a
+    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. If a compiler is missing
+    /// later, its images come from this set, as long as sources and options are the same. In a
     /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
     ///
     /// ```
@@ -147,8 +147,8 @@ impl Build {
     /// Links the device code of all sources of a [static library](Build::compile_static).
     ///
     /// Its sources may then call each other's `__device__` functions and use each other's
-    /// `__device__` variables: nvcc's `-rdc=true` with `-dlink`, clang's `-fgpu-rdc`. Without this
-    /// call, each source is a separate device program.
+    /// `__device__` variables, as with nvcc's `-rdc=true` and `-dlink`, or clang's `-fgpu-rdc`.
+    /// Without this call, each source is a separate device program.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -162,8 +162,8 @@ impl Build {
     /// ```
     ///
     /// - Calls between sources are not inlined.
-    /// - Device functions of two libraries in one program need different names, as functions of the
-    ///   host do.
+    /// - Device functions of two libraries in one program need different names, as host functions
+    ///   do.
     /// - For each target, only sources that support it are linked. A function that is missing for
     ///   one target is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source

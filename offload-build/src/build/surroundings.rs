@@ -1,14 +1,15 @@
-//! Searches of compilers, and the environment of crates of kernels, when a prebuilt set was made.
-//! If a compiler would find something else now, the set does not fit.
+//! Searches by compilers, and the environment of crates of kernels, at the time when a prebuilt set
+//! was made. If a compiler would find something else now, the set does not fit.
 //!
-//! | line of a manifest | has |
+//! | line of a manifest | contents |
 //! |---|---|
-//! | `folder`, `name`, `any` | folders of the package in which files were looked for, and the names of these files, or that all names count |
+//! | `folder`, `name`, `any` | folders of the package in which files were looked up, and the names of these files, or that all names count |
 //! | `there` | a file that was found |
 //! | `tree`, `package`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
 //!
-//! A file that appears may be read in place of another one, or answer `__has_include`. Where all
-//! names count, only those of headers do: Cargo, git and users add other files to a package.
+//! A new file may be read in place of another one, or change the result of `__has_include`. If all
+//! names count, only names of headers are compared: Cargo, git and users add other files to a
+//! package.
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
@@ -17,7 +18,7 @@ use crate::toolchain::{ContentHash, Seen};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The lines of a manifest, with the package's paths.
+/// The lines of a manifest, with paths relative to the package.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     lookups: Vec<Lookup>,
@@ -30,7 +31,7 @@ impl Surroundings {
     pub(super) fn read_line(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "folder" => {
-                // A folder after names begins another search.
+                // A folder after names begins a new search.
                 if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
                     self.lookups.push(Lookup::default());
                 }
@@ -48,18 +49,18 @@ impl Surroundings {
         Some(())
     }
 
-    /// Returns what has changed, up to the words before the time of the change.
+    /// Returns what has changed, for a message that continues with the time of the change.
     pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
         let seen = Seen::default();
         for lookup in &self.lookups {
-            // Cargo adds files to a package, and leaves some out.
+            // Cargo adds files to a package, and omits some.
             if lookup.any && is_packaged {
                 continue;
             }
             let now = found(lookup, setting, &seen);
             for name in &now {
                 if !lookup.there.contains(name) {
-                    return Some(format!("{name}, which may be read, was added after"));
+                    return Some(format!("{name}, which compilers may read, was added after"));
                 }
             }
             for name in &lookup.there {
@@ -84,7 +85,7 @@ impl Surroundings {
     }
 }
 
-/// Returns the paths of the files that a lookup with the package's paths finds.
+/// Returns the paths of the files that a lookup with package-relative paths finds.
 fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     let mut found = Vec::new();
     for folder in &lookup.folders {
@@ -100,7 +101,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     found
 }
 
-/// Whether a file may be a header, by its name. Headers of C++ may have no extension.
+/// Whether a file may be a header, by its name. C++ headers may have no extension.
 fn is_header(name: &Path) -> bool {
     const EXTENSIONS: [&str; 20] = [
         "h", "hh", "hpp", "hxx", "h++", "cuh", "hip", "inc", "inl", "ipp", "tpp", "tcc", "def",
@@ -118,8 +119,8 @@ fn is_header(name: &Path) -> bool {
     false
 }
 
-/// Whether a set compares an environment variable. Cargo sets the others, and their values depend
-/// on the machine and the build.
+/// Whether a set compares an environment variable. The others are set by Cargo, and depend on the
+/// machine and the build.
 pub(super) fn is_compared(variable: &str) -> bool {
     !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
         && !variable.starts_with("CARGO")
@@ -128,7 +129,7 @@ pub(super) fn is_compared(variable: &str) -> bool {
 
 /// Writes the lines about where compilers and crates looked for files.
 ///
-/// Returns a name that is an absolute path as an error.
+/// Returns an absolute path among the names as an error.
 pub(super) fn write(
     text: &mut String,
     made: &[&Inputs],
@@ -141,8 +142,8 @@ pub(super) fn write(
             let mut here = Lookup { any: lookup.any, ..Lookup::default() };
             for folder in &lookup.folders {
                 let name = setting.portable(&folder.to_string_lossy());
-                // Folders of the system differ between machines, and another version of this crate
-                // has other headers.
+                // System folders differ between machines, and other versions of this crate have
+                // other headers.
                 if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
                 {
                     let _ = writeln!(lines, "folder {name}");
@@ -166,7 +167,7 @@ pub(super) fn write(
             for file in found(&here, setting, &seen) {
                 let _ = writeln!(lines, "there {file}");
             }
-            // The images for several targets have the same searches.
+            // Images for several targets have the same searches.
             if !written.contains(&lines) {
                 text.push_str(&lines);
                 written.push(lines);

@@ -1,6 +1,6 @@
-//! Tests whether targets can be built on this machine: the code that builds packs builds a small
-//! kernel for each target. A compiler's list of targets does not prove this: its driver accepts
-//! targets that its backend refuses, or crashes for.
+//! Tests whether targets can be built on this machine: builds a small kernel for each target with
+//! the code that builds packs. A compiler's list of targets is no proof: its backend may refuse, or
+//! crash for, targets that its driver accepts.
 
 use super::missing_tool::NotMade;
 use super::run::Run;
@@ -15,8 +15,8 @@ const NAME: &str = "trial";
 
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
-/// A build of small kernels with one of Cargo's profiles. The files of the build are in `OUT_DIR`,
-/// a temporary folder, which is removed when this value is dropped.
+/// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, a temporary
+/// folder, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -25,7 +25,7 @@ pub(crate) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Makes a trial, and writes the source of its kernel.
+    /// Creates a trial, and writes the source of its kernel.
     pub(crate) fn new(tools: &'a Tools<'a>) -> Result<Self, Error> {
         let cargo = tools.cargo;
         let output = OutDir::create(cargo, NAME)?;
@@ -38,8 +38,8 @@ impl<'a> Trial<'a> {
 
     /// Builds the kernel for a target.
     ///
-    /// Returns an error with the reason if a build would fail. For a missing tool, the error says
-    /// only that it is missing.
+    /// Returns an error with the reason if a build would fail. For a missing tool, the error only
+    /// reports that it is missing.
     pub(crate) fn run(&self, target: &Target) -> Result<(), String> {
         let request = &self.build.request;
         let modules = plan::modules(request, NAME)
@@ -57,8 +57,8 @@ impl<'a> Trial<'a> {
         let made = modules.iter().try_for_each(|module| run.make_only_images(module));
         made.map_err(|why| match why {
             NotMade::MissingTool(missing) => missing.reason(),
-            // Leave out lines with paths of the trial, since these files no longer exist when a
-            // user reads the message.
+            // Omit lines with the trial's paths: these files no longer exist when a user reads the
+            // message.
             NotMade::Fatal(error) => self.without_paths(&error.to_string()),
         })
     }
@@ -71,8 +71,7 @@ impl<'a> Trial<'a> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // Ignore an error: files that remain are small, and in the system's folder for temporary
-        // files.
+        // Ignore errors: remaining files are small, and in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.tools.cargo.out_dir);
     }
 }

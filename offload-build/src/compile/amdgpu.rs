@@ -12,8 +12,8 @@ impl Compilations<'_> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let target = self.target();
-        // Generic targets need `-mcode-object-version`: without it, older compilers choose an
-        // earlier code object version, which does not support generic targets.
+        // Generic targets need `-mcode-object-version`: older compilers default to a code object
+        // version that does not support these targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let device = Device {
@@ -21,7 +21,7 @@ impl Compilations<'_> {
             direct: Line::of(&["--target=amdgcn-amd-amdhsa"]).one(format!("-mcpu={target}")),
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
             describe: &[],
-            // If clang finds a newer ROCm, it adds headers that replace those of the C++ library.
+            // If clang finds a newer ROCm, it adds headers that replace the C++ library's.
             without_sdk: &["--hip-version=3.5"],
             is_for_ptxas: false,
             has_64_lanes: sdk::wavefront_size(id.processor()) == 64,

@@ -1,22 +1,22 @@
-//! Sources that the build writes before a link, from what the objects contain.
+//! Sources that the build writes before a link, from the contents of the objects.
 
 use offload_format::image::{GlobalSymbol, global_symbols};
 use std::fs;
 use std::path::PathBuf;
 
-/// A source that is compiled with a link, and the file by which the linker's command names it: the
-/// command has to be known before the objects are.
+/// A source that is compiled during a link, and the file by which the linker's command names it,
+/// because the command must be known before the objects exist.
 #[derive(Debug)]
 pub(super) struct LateSource {
     pub(super) source: PathBuf,
     pub(super) arguments: PathBuf,
-    /// The language of the source, as the compiler's option `-x` names it.
+    /// The language of the source, as in the compiler's option `-x`.
     pub(super) language: &'static str,
 }
 
 impl LateSource {
-    /// Writes the files; without a text, the linker needs no source. If that is not possible, the
-    /// linker does not find them, and reports that.
+    /// Writes the files; without a text, the linker needs no source. If this fails, the linker
+    /// reports the missing files.
     pub(super) fn write(&self, text: Option<String>) {
         let mut arguments = String::new();
         if let Some(text) = text {
@@ -29,7 +29,7 @@ impl LateSource {
     }
 }
 
-/// Returns the bytes of objects; none of an object that cannot be read, which the linker reports.
+/// Returns the bytes of objects; empty for an unreadable object, which the linker reports.
 pub(super) fn read(objects: &[PathBuf]) -> Vec<Vec<u8>> {
     objects.iter().map(|object| fs::read(object).unwrap_or_default()).collect()
 }

@@ -1,16 +1,16 @@
-//! Records of the inputs of each image, so that a build script that runs again compiles only images
+//! Records of the inputs of each image. When a build script runs again, it compiles only images
 //! whose inputs changed.
 //!
 //! Each image has a [record](mod@record) beside it:
 //!
-//! | line | has |
+//! | line | contains |
 //! |---|---|
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
-//! | `file`, `system` | the hash and the path of a file that was read; the second is for headers of the system |
-//! | `tree`, `package`, `variable` | the same of a folder that the build script of a crate of kernels reads, of the files of a package, and of an environment variable |
+//! | `file`, `system` | the hash and the path of a file that was read; `system` is for system headers |
+//! | `tree`, `package`, `variable` | the same for a folder that the build script of a crate of kernels reads, for the files of a package, and for an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
-//! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
+//! | `folder`, `name`, `any`, `found` | names, the folders in which each was looked up, and a hash of what was found where |
 
 use super::Compilation;
 use super::inputs::{Collected, Input, InputKind, Inputs};
@@ -30,7 +30,7 @@ const LIST: &str = "list";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
-/// The line that ends a list of folders and names, with the hash of the files that were found.
+/// The line after a list of folders and names: the hash of the files that were found.
 const FOUND: &str = "found";
 
 /// The record of an existing image.
@@ -41,7 +41,7 @@ pub(crate) struct Made {
     pub(crate) inputs: Inputs,
 }
 
-/// Returns the existing image, if the compilation would make the same image.
+/// Returns the existing image if the compilation would make the same one.
 pub(crate) fn fresh(
     compilation: &Compilation,
     seen: &Seen,
@@ -79,13 +79,13 @@ pub(crate) fn fresh(
     if compilation.cpu_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
         return None;
     }
-    // A device link has no inputs: it reads only objects, and their hashes are in its key.
+    // A device link has no inputs: it reads only objects, whose hashes are in its key.
     let is_known = !inputs.files.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
 }
 
-/// Removes the image and its record before the steps run: if the run fails, no outdated image
-/// remains.
+/// Removes the image and its record before the steps run, so that no outdated image remains after a
+/// failure.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
     if let Some((_, kept)) = compilation.cpu_descriptions() {
         remove(&kept)?;
@@ -94,7 +94,7 @@ pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), E
     remove(&compilation.image)
 }
 
-/// Returns the current time, by the clock that sets the time stamps of files.
+/// Returns the current time by the clock that sets file time stamps.
 pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
     let path = output.work.join("started");
     fs::write(&path, [])
@@ -109,9 +109,8 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// Reads the dependency files after the steps have made the image, writes the record, and returns
-/// it. There is no record if an input changed after the steps began: the compiler may have read the
-/// older file.
+/// Reads the dependency files after the steps made the image; writes and returns the record. There
+/// is no record if an input changed after the steps began: the compiler may have read the old file.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -139,7 +138,8 @@ pub(crate) fn record(
             continue;
         }
         for path in files {
-            // The build writes it from the source and its description, whose inputs are the same.
+            // The build generates this file from the source and its description, whose inputs are
+            // the same.
             if path.starts_with(&output.work) {
                 continue;
             }
@@ -171,8 +171,8 @@ pub(crate) fn record(
         }
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Only this build writes this crate's headers. It writes them before the steps, maybe in the
-    // same tick of the clock, so their time stamps are not checked.
+    // Only this build writes this crate's headers, maybe in the clock tick in which the steps
+    // begin, so their time stamps are not checked.
     let mut is_changed = false;
     for input in &inputs.files {
         let is_ours = input.path.starts_with(output.include());
@@ -184,10 +184,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file has changed since before the steps ran, as far as this can be detected. If the
-/// file's bytes were also read before the steps, they are compared. The time stamps of the file and
-/// its folders are also checked. The folders' time stamps matter because an older file may have
-/// been moved to the path of this file.
+/// Whether a file has changed since before the steps ran, as far as can be detected. Compares the
+/// file's bytes if they were also read before the steps. Also checks the time stamps of the file
+/// and its folders: an older file may have been moved to this path.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -198,8 +197,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // OUT_DIR and the folders around it are not checked, since builds write there. Folders above
-    // those that build.rs names are not checked, since any program may write there.
+    // Skip OUT_DIR and its parent folders, since builds write there. Skip folders above those that
+    // build.rs names, since any program may write there.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -210,7 +209,7 @@ fn has_changed(
         }
         false
     };
-    // `../shared` begins with the package's folder, too.
+    // `../shared` also begins with the package's folder.
     let is_of_package =
         |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
     let path = cargo.manifest_dir.join(&input.path);
@@ -223,7 +222,7 @@ fn has_changed(
     false
 }
 
-/// Returns the time when a file, its name or its attributes last changed.
+/// Returns when a file, its name or its attributes last changed.
 #[cfg(unix)]
 fn changed(path: &Path) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
@@ -243,8 +242,8 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Returns the hash of everything that the image depends on, except files: this crate's version,
-/// the identities of tools, and the command lines.
+/// Returns the hash of everything except files that the image depends on: this crate's version, the
+/// identities of tools, and the command lines.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.

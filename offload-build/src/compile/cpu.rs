@@ -1,5 +1,5 @@
-//! Command lines of the image for the CPU: a shared object, plain or with a sanitizer. Each is one
-//! expression; the steps that run them come first.
+//! Command lines for the CPU image: a shared object, plain or with a sanitizer. Each command line
+//! is one expression; the steps that run them come first.
 
 use super::before_link::{self, LateSource};
 use super::cpu_variables;
@@ -18,8 +18,8 @@ use offload_pack::checks::Check;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The functions with which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
-/// thread to the reports.
+/// The functions that UndefinedBehaviorSanitizer calls to report findings;
+/// `offload/check_reports.h` adds the thread to the reports.
 const REPORTS: [&str; 13] = [
     "add_overflow",
     "sub_overflow",
@@ -36,19 +36,21 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The options for the language: `char` has a sign on GPUs, and by default none on Arm.
-const DIALECT: [&str; 3] = ["-std=c++17", "-Wno-error=register", "-fsigned-char"];
+/// The language options. `char` is signed on GPUs, but unsigned by default on Arm. nvcc, and clang
+/// for GPUs, accept `int x[] = {0.0}`.
+const DIALECT: [&str; 4] =
+    ["-std=c++17", "-Wno-error=register", "-Wno-error=narrowing", "-fsigned-char"];
 
-/// The start of the option with the bytes of each thread's stack.
+/// The start of the option that sets the size of each thread's stack in bytes.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
 
-/// The functions that end a process; `offload/check_ends.h` reports calls of them.
+/// The functions that end a process; `offload/check_ends.h` reports calls of these functions.
 const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 impl Compilations<'_> {
     /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
-    /// the first one contains the images for the others. The kernels are those of a crate in Rust,
-    /// if there is one, otherwise those of the sources.
+    /// the first one contains the images for the others. The kernels come from a crate in Rust, if
+    /// there is one, otherwise from the sources.
     pub(crate) fn cpu(
         &self,
         cxx: &Cxx,
@@ -83,8 +85,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the steps that make the objects of an image, whose files begin with `name`. Returns the
-    /// step that links the objects, without its output.
+    /// Adds the steps that make the objects of an image; their file names begin with `name`.
+    /// Returns the step that links the objects, without its output.
     fn cpu_image(
         &self,
         compilation: &mut Compilation,
@@ -127,7 +129,7 @@ impl Compilations<'_> {
                         copy: file(&format!("{index}.cpp")),
                     };
                     let line = self.cpu_compile(cxx, source, &with.copy, sanitizer, warnings);
-                    // The description is the step of the same number.
+                    // The step with the same number describes the source.
                     let after = vec![index];
                     let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
                     let step = step.prepare(move || with.write());
@@ -147,7 +149,7 @@ impl Compilations<'_> {
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
             compilation.steps.push(add(kind, line, "checks", after, &[]));
         }
-        // Other systems do not have ELF, whose symbols the work before the link reads.
+        // The work before the link reads symbols of ELF objects, which other systems do not have.
         let is_elf =
             !["-windows-", "-apple-"].iter().any(|system| self.cargo.target.contains(system));
         let names = if is_elf { &["variables.txt", "shared.txt"][..] } else { &[] };
@@ -171,8 +173,8 @@ impl Compilations<'_> {
         })
     }
 
-    /// Returns the steps in which the C++ compiler of the image describes the kernels and their
-    /// parameters. If such a step fails, so does the step that compiles the source, which reports
+    /// Returns the steps in which the image's C++ compiler describes the kernels and their
+    /// parameters. If such a step fails, the step that compiles the source fails, too, and reports
     /// the error.
     fn cpu_describe(&self, cxx: &Cxx) -> Vec<Step> {
         let (options, extension) =
@@ -186,13 +188,13 @@ impl Compilations<'_> {
         sources.map(step).collect()
     }
 
-    /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
-    /// gets the C++ compiler's options, so that conditional code and types are those of the image.
-    /// clang may refuse such an option or a source: many are written for another compiler.
+    /// Returns a compilation in which clang describes the kernels of the CPU image. clang gets the
+    /// C++ compiler's options, so that conditional code and types match the image. clang may refuse
+    /// an option or a source that was written for another compiler.
     pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("so", &[&clang.identity]);
         compilation.identities.extend(cxx.env_identities());
-        // Cargo's name of this architecture has the extensions, which clang's has not.
+        // Cargo's name for this architecture includes the extensions, but clang's does not.
         let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);
         let is_cross = self.cargo.target != self.cargo.host;
         let sources = self.sources().into_iter().enumerate();
@@ -225,7 +227,7 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // clang takes the mark of variables before a lambda's parameters only in CUDA mode.
+        // clang accepts the mark of variables before a lambda's parameters only in CUDA mode.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
@@ -241,7 +243,7 @@ impl Compilations<'_> {
         let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
-            // With the second option, g++ inlines kernels, which programs can see, in entries.
+            // Kernels are visible to programs. With the second option, g++ inlines them in entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
             // These options replace those of Cargo's profile, which come first.
@@ -260,15 +262,15 @@ impl Compilations<'_> {
         sanitizer: Option<&Sanitizer>,
         warnings: &[&str],
     ) -> Line {
-        // With this option, a thread that needs more stack than it has touches the guard below its
-        // stack, and not another thread's stack. Not every clang for AArch64 knows the option.
+        // With this option, a thread that overflows its stack hits the guard below the stack, not
+        // another thread's stack. Not every clang for AArch64 knows the option.
         let target = &self.cargo.target;
         let is_known =
             target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
-        // The source finds headers beside itself.
+        // The source includes headers from its own folder.
         let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        // GNU's tools name the file of the copy, unless clang calls it the source in DWARF 5.
+        // GNU's tools name the file of the copy, unless clang names the source in DWARF 5.
         let name = ["-Xclang", "-main-file-name", "-Xclang"].map(OsString::from);
         let name = name.into_iter().chain([source.path.clone().into()]);
         Line::of(warnings)
@@ -284,7 +286,7 @@ impl Compilations<'_> {
             .one(copy)
     }
 
-    /// Returns the command that compiles the functions that kernels in Rust call.
+    /// Returns the command that compiles the functions that Rust kernels call.
     fn cpu_rust(&self, cxx: &Cxx, of: Crate<'_>, sanitizer: Option<&Sanitizer>) -> Line {
         let mut line = common(cxx)
             .words(&DIALECT)
@@ -321,7 +323,7 @@ impl Compilations<'_> {
             .one(self.output.include().join("offload/checks.cpp"))
     }
 
-    /// Returns the options with the size of the stacks, which the scheduler reserves.
+    /// Returns the options that set the size of the stacks, which the scheduler reserves.
     fn stack_size(&self, of: Option<Crate<'_>>) -> Vec<OsString> {
         let mut defines = self.module.options.define_args();
         if of.is_some() {
@@ -343,13 +345,13 @@ impl Compilations<'_> {
         let is_for = |system| self.cargo.target.contains(system);
         common(cxx)
             .words(&["-shared"])
-            // clang warns of the option after the last of the sources that are written late.
+            // clang warns about the `-x none` after the last late source, which no source follows.
             .when(!cxx.is_gcc(), &["-Wno-unused-command-line-argument"])
-            // g++ links its C++ library even if it is not used. Kernels seldom use this library.
-            // With this option, the linker drops the library if nothing uses it.
+            // g++ links its C++ library even if it is not used, and kernels seldom use it. With
+            // this option, the linker drops an unused library.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
-            // Without this option, entries call functions of the program in place of kernels
-            // with the same names, such as `advance` of the C library.
+            // Without this option, entries call the program's functions in place of kernels with
+            // the same names, such as `advance` of the C library.
             .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
             // With this option, a function that no source defines is an error of this link, not of
             // the program that loads the image.
@@ -363,9 +365,9 @@ impl Compilations<'_> {
     }
 }
 
-/// The options with which g++ writes the debug information of a source as assembly. Options for
-/// other forms of debug information are undone. Without optimization, the place of each parameter
-/// shows whether it is passed by its address.
+/// The options with which g++ writes the debug information of a source as assembly. They undo
+/// options for other forms of debug information. Without optimization, the location of each
+/// parameter shows whether it is passed by address.
 const DESCRIBED_BY_GCC: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-O0",
@@ -395,8 +397,8 @@ pub(super) fn common(cxx: &Cxx) -> Line {
     Line::default()
         .all(cxx.args.clone())
         .words(&["-fPIC"])
-        // Without this option, static variables of templates and inline functions are the same in
-        // all images of a program that name them alike. No other compiler shares them.
+        // Without this option, all images of a program share static variables of templates and
+        // inline functions that have the same names. Other compilers do not share them.
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
 }
 
@@ -434,7 +436,8 @@ impl Sanitizer {
             // With these options, volatile accesses are calls of functions in
             // `offload/check_shared.h`.
             .words(sees_volatile)
-            // With this option, a finding can show where a thread is that did not reach a barrier.
+            // With this option, a finding can show the position of a thread that did not reach a
+            // barrier.
             .words(&["-fsanitize-coverage=trace-pc"])
     }
 

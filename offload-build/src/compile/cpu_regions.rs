@@ -1,5 +1,5 @@
-//! Steps in which clang compiles a source of the image for the CPU, and its kernels are cut into
-//! regions between them.
+//! The steps in which clang compiles a source for the CPU image. Between them, kernels are cut into
+//! regions.
 
 use super::Compilations;
 use super::cpu::common;
@@ -9,10 +9,10 @@ use crate::toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 
-/// The options with which clang writes LLVM IR for [`regions::cut`]. It inlines what clang inlines
-/// for GPUs: 11 times more than for CPUs. It unrolls loops of few rounds completely, so that a
-/// thread keeps a sum in a register; other loops may be turned. The loops over the threads come
-/// after, and are vectorized then. No kernel reads `errno`.
+/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs: 11
+/// times more than for CPUs. It unrolls loops of few rounds completely, so that a thread keeps a
+/// sum in a register; other loops may be turned. The loops over the threads are added and
+/// vectorized later. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",
@@ -33,7 +33,7 @@ const INLINED: &[&str] = &[
 ];
 
 impl Compilations<'_> {
-    /// Whether the kernels that a compiler compiles with these options are cut into regions.
+    /// Whether to cut kernels compiled with these options into regions.
     pub(super) fn has_regions(&self, cxx: &Cxx, options: &[OsString]) -> bool {
         let target = &self.cargo.target;
         let is_known = ["x86_64-", "aarch64-"].iter().any(|it| target.starts_with(it))
@@ -41,16 +41,16 @@ impl Compilations<'_> {
         !cxx.is_gcc() && is_known && level(options).is_some_and(|it| it != "-O0")
     }
 
-    /// Returns the steps that replace the step that compiles a source to an object. `first` is the
-    /// position of the first of them.
+    /// Returns the steps that replace the step from a source to an object. `first` is the position
+    /// of the first of them.
     pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
         let object = step.output.clone().unwrap_or_default();
         let (inlined, cut) =
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
-        // Options for sources mean nothing here.
+        // Options for sources have no effect in this step.
         let line = common(cxx)
-            // Inner loops of few instructions are up to half slower in two lines of a cache. The
-            // results of comparisons that threads share leave the loop over these threads.
+            // Small inner loops are up to half slower if they span two cache lines. The results of
+            // comparisons that threads share leave the loop over these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",
@@ -67,7 +67,7 @@ impl Compilations<'_> {
         let mut compile = step.output(&inlined);
         compile.args.extend(INLINED.iter().map(OsString::from));
         let is_alone = self.sources().len() == 1;
-        // If a file cannot be read or written, the compiler does not find it, and reports that.
+        // If reading or writing fails, the compiler reports the missing file.
         let generate = generate.prepare(move || {
             if let Ok(ir) = fs::read(&inlined) {
                 let _ = fs::write(&cut, regions::cut(&String::from_utf8_lossy(&ir), is_alone));
@@ -77,7 +77,7 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the last option for the level of optimization.
+/// Returns the last option for the optimization level.
 fn level(options: &[OsString]) -> Option<OsString> {
     let is_level = |option: &&OsString| option.to_string_lossy().starts_with("-O");
     options.iter().rev().find(is_level).cloned()

@@ -1,28 +1,28 @@
-//! The variables of kernels in images for the CPU.
+//! The variables of kernels in CPU images.
 //!
-//! All symbols of an image but its kernels are hidden: an exported variable could be that of
-//! another library of the program, and code that uses it would be slower. So the image exports a
-//! list of its variables, through which programs find them. Before the link, the build reads the
-//! objects for the names of these variables, and writes the list as assembly.
+//! All symbols of an image except its kernels are hidden: an exported variable could be confused
+//! with another library's, and code that uses it would be slower. So the image exports a list of
+//! its variables, through which programs find them. Before the link, the build reads the variables'
+//! names from the objects, and writes the list as assembly.
 
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The symbol of the list: for each variable the addresses of its name and of the variable, and
-/// its size. An entry of zeros ends the list.
+/// The symbol of the list. Each entry contains the address of a variable's name, the variable's
+/// address, and its size. An entry of zeros ends the list.
 const LIST: &str = "offload_cpu_variables";
 
-/// The start of the names of this crate's headers.
+/// The prefix of the names in this crate's headers.
 const OURS: &str = "offload_cpu";
 
-/// The starts of names that compilers make: tables and types of classes, guards of variables, and
+/// Prefixes of names that compilers generate: tables and types of classes, guards of variables, and
 /// clang's descriptions of thread-local variables.
 const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
 
 /// Returns the list of the variables among the symbols of an image's objects, as assembly; `None`
-/// if there are none.
+/// if there are no variables.
 pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
-    // Sorted by name. Several objects may define a variable; the last size counts.
+    // Sorted by name. If several objects define a variable, the last size is used.
     let mut variables: Vec<(String, u64)> = Vec::new();
     for symbol in symbols {
         let name = String::from_utf8_lossy(symbol.name);
@@ -36,21 +36,21 @@ pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
     (!variables.is_empty()).then(|| list(&variables))
 }
 
-/// Whether a variable of this name is one of the source. An assembler could read other letters in
-/// another way.
+/// Whether a source defined a variable with this name. Excludes names with other letters, which an
+/// assembler could misread.
 fn is_of_source(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !name.contains(OURS)
         && !OF_COMPILERS.iter().any(|start| name.starts_with(start))
 }
 
-/// Returns the list as assembly for any processor with 64 bits.
+/// Returns the list as assembly for any 64-bit processor.
 fn list(variables: &[(String, u64)]) -> String {
     let mut text = format!(
         ".section .note.GNU-stack,\"\",%progbits\n.section .data.rel.ro,\"aw\",%progbits\n\
          .globl {LIST}\n.type {LIST}, %object\n.balign 8\n{LIST}:\n"
     );
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     for (number, (name, size)) in variables.iter().enumerate() {
         let _ = writeln!(text, ".quad .Lname{number}, {name}, {size}");
     }

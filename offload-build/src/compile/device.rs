@@ -1,6 +1,5 @@
-//! Command lines in which clang compiles sources for a GPU: each recipe of a source as one
-//! expression. The vendor's file (`amdgpu.rs`, `nvidia.rs`, `intel.rs`) has the steps
-//! after it.
+//! Command lines in which clang compiles sources for a GPU; each recipe of a source is one
+//! expression. The later steps are in the vendor's file (`amdgpu.rs`, `nvidia.rs`, `intel.rs`).
 
 use super::lanes;
 use super::line::Line;
@@ -14,7 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// clang's options for LLVM IR with the names of parameters, and without optimization.
+/// clang's options for unoptimized LLVM IR with parameter names.
 const WITH_NAMES: &[&str] = &["-fno-discard-value-names", "-Xclang", "-disable-llvm-passes"];
 
 pub(super) struct Device {
@@ -24,14 +23,14 @@ pub(super) struct Device {
     pub(super) direct: Line,
     /// The option for the code object version.
     pub(super) version: Option<OsString>,
-    /// Options for a description of the kernels, in addition to those of all targets.
+    /// Additional options for describing this target's kernels.
     pub(super) describe: &'static [&'static str],
-    /// Options for sources with this crate's header, in addition to those of all targets.
+    /// Additional options for sources with this crate's header.
     pub(super) without_sdk: &'static [&'static str],
-    /// Whether the code is for ptxas, which does not optimize PTX if the debug information contains
+    /// Whether the code is for ptxas, which does not optimize PTX if its debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
-    /// Whether a warp has 64 lanes, unless an option of build.rs changes that.
+    /// Whether a warp has 64 lanes, unless an option in build.rs changes that.
     pub(super) has_64_lanes: bool,
 }
 
@@ -73,8 +72,8 @@ impl Compilations<'_> {
             let driver_ignores = matches!(recipe, Some(Recipe::Offload(Dialect::Hip, _)));
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
-                // This command is like the one for the image, but it writes LLVM IR without
-                // optimization and with full debug information.
+                // Like the command for the image, but writes unoptimized LLVM IR with full debug
+                // information.
                 let describe = compile
                     .clone()
                     .words(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"])
@@ -91,7 +90,8 @@ impl Compilations<'_> {
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let out = self.work(&format!("{index}.{part}"));
-            // In OpenCL C, a parameter may point to shared memory, which no launch passes so.
+            // In OpenCL C, a parameter may point to shared memory, but no launch passes such a
+            // pointer.
             let has_pointers = source.language == Language::OpenCl;
             let written = has_pointers.then(|| self.work(&format!("{index}.pointers.ll")));
             let line = compile.clone().words(if has_pointers { WITH_NAMES } else { &[] });
@@ -115,7 +115,7 @@ impl Compilations<'_> {
                 let step = Step::new(StepKind::Generate, &clang.path, line.done()).output(&out);
                 let after = vec![compilation.steps.len() - 1];
                 let step = step.prepare(move || {
-                    // If this fails, clang finds no file, and reports that.
+                    // If this fails, clang reports the missing file.
                     if let Ok(ir) = fs::read_to_string(&written) {
                         let _ = fs::write(&changed, with_offsets(&ir));
                     }
@@ -124,13 +124,14 @@ impl Compilations<'_> {
             }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
-                // Without optimization, a function for any order contains all of them.
+                // Without optimization, functions for any order contain all orders.
                 let line = compile.words(&["-S", "-O2", "-w"]).done();
                 let kind = StepKind::Describe { may_fail: false };
                 compilation.then(Step::new(kind, &clang.path, line).output(&ir));
                 compilation.ordered.push(ir);
             } else if device.is_for_ptxas && is_preprocessed && !is_by_nvcc {
-                // The header's functions for any order contain no operation of the compiler.
+                // The header's functions for any order use none of the compiler's atomic
+                // operations.
                 compilation.ordered.push(self.work(&format!("{index}.ll")));
             }
             parts.push(out);
@@ -182,8 +183,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the optimization option for the step that makes one object from all sources: it has
-    /// the level of the first source.
+    /// Returns the optimization option for the step that makes one object from all sources: the
+    /// level of the first source.
     pub(super) fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
@@ -201,8 +202,8 @@ impl Device {
 }
 
 /// Returns the arguments with which clang makes one object from the outputs of all sources. Bitcode
-/// is linked before code is generated, so that calls are inlined, and AMD's code objects have one
-/// note with all kernels. (Runtimes read only the first note.)
+/// is linked before code is generated: calls are inlined, and AMD's code objects have a single note
+/// with all kernels. (Runtimes read only the first note.)
 pub(super) fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

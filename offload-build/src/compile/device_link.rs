@@ -1,13 +1,13 @@
-//! The device link of a static library: the device code of all its objects becomes one program for
-//! each target.
+//! The device link of a static library: links the device code of all its objects into one program
+//! for each target.
 //!
-//! | by | makes | in the library |
+//! | linker | output | in the library |
 //! |---|---|---|
 //! | nvcc, `-dlink` | an object with the linked device code | beside the sources' objects |
-//! | clang, `--offload-link -r` | one object of all, host code and linked device code | alone |
+//! | clang, `--offload-link -r` | one object with all host code and the linked device code | the only object |
 //!
-//! nvcc links only machine code. PTX stays in the sources' objects, and the driver links it when it
-//! loads the program.
+//! nvcc links only machine code. PTX stays in the sources' objects; the driver links it when the
+//! program loads it.
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
@@ -63,8 +63,8 @@ impl DeviceLink<'_> {
             .when(ccbin.takes_gnu_options(), &["-Xcompiler", "-fPIC"])
             // nvlink drops debug information without these options.
             .when(self.is_debugged, &["-g", "-G"])
-            // Without this option, nvlink warns of each source that build.rs does not compile for
-            // all targets.
+            // Without this option, nvlink warns about each source that build.rs does not compile
+            // for all targets.
             .when(self.lists_differ, &["-Xnvlink", "--suppress-arch-warning"])
             .words(&self.options.flags_for_all())
             .all(self.object_args())
@@ -74,21 +74,21 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// Returns the link by clang; `toolkit` is a CUDA toolkit, if the targets are NVIDIA's.
+    /// Returns clang's link; `toolkit` is a CUDA toolkit if the targets are NVIDIA's.
     #[inline]
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
         let is_cross = self.cargo.target != self.cargo.host;
-        // The link needs the level of optimization, because it generates AMD's code.
+        // The link needs the optimization level, because it generates AMD's code.
         let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
         let mut link = Line::of(&["--offload-link", "-r"])
             .when(is_cross, &[&format!("--target={}", self.cargo.target)])
             .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.program("nvlink")));
-            // The path is passed twice: to the program that makes the fatbin, and to the program
-            // that starts nvlink.
+            // Pass the path twice: to the program that makes the fatbin, and to the one that starts
+            // nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link = link.words(&[&path, "-Xoffload-linker", &path]);
         }
@@ -101,8 +101,8 @@ impl DeviceLink<'_> {
         self.objects.iter().map(|(path, _)| path.into())
     }
 
-    /// Returns the compilation of the link. The link reads only the objects, so its key contains
-    /// their hashes.
+    /// Returns the compilation of the link. It reads only the objects, so its key contains their
+    /// hashes.
     #[inline]
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);

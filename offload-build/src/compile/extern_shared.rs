@@ -1,10 +1,10 @@
-//! Arrays that kernels declare with `extern __shared__`, in images for the CPU.
+//! Arrays declared with `extern __shared__`, in images for the CPU.
 //!
-//! `__shared__` is `thread_local` there, so each such array is a variable that no object defines.
-//! On GPUs all of them are one memory, whose size the launch gives. Before the link, the build
-//! reads the objects for the names of these variables, and defines all of them at one place.
+//! There, `__shared__` is `thread_local`, so each such array is a variable that no object defines.
+//! On GPUs, all of them are the same memory, whose size the launch sets. Before the link, the build
+//! reads the names of these variables from the objects, and defines all of them at the same place.
 //!
-//! | image | the place is | and is known to |
+//! | image | the place | known to |
 //! |---|---|---|
 //! | plain | a thread-local array | `run` in `offload/schedule.h`, by a function |
 //! | checked, by g++ | a thread-local byte, which is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
@@ -14,14 +14,14 @@ use super::sanitizer::Sanitizer;
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The bytes in a plain image. No GPU has more shared memory for a block: NVIDIA's have at most 227
+/// The size in a plain image. No GPU has more shared memory for a block: NVIDIA's have at most 227
 /// KiB, AMD's 160.
 const SIZE: usize = 256 * 1024;
 
-/// The name of the place.
+/// The symbol of the place.
 const PLACE: &str = "offload_cpu_extern_shared_memory";
 
-/// The name of a function that does nothing.
+/// The symbol of a function that does nothing.
 const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 
 /// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
@@ -31,19 +31,19 @@ const EMULATED: &str = "__emutls_v.";
 #[derive(Debug)]
 pub(super) struct ExternShared {
     is_checked: bool,
-    /// Whether thread-local variables are emulated: the objects contain their descriptions.
+    /// Whether thread-local variables are emulated; the objects then contain their descriptions.
     is_emulated: bool,
 }
 
 impl ExternShared {
-    /// Returns the form in an image with this sanitizer, or in a plain one.
+    /// Returns the form for an image with this sanitizer, or for a plain one.
     pub(super) fn new(sanitizer: Option<&Sanitizer>) -> Self {
         let is_emulated = sanitizer.is_some_and(|it| it.is_clang);
         Self { is_checked: sanitizer.is_some(), is_emulated }
     }
 
-    /// Returns the definition of the arrays among the symbols of an image's objects, as C++; `None`
-    /// if there are none.
+    /// Returns a C++ definition of the arrays among the symbols of an image's objects; `None` if
+    /// there are no such arrays.
     pub(super) fn source(&self, symbols: &[GlobalSymbol<'_>]) -> Option<String> {
         let names = undefined(symbols, self.is_emulated);
         (!names.is_empty()).then(|| self.definition(&names))
@@ -77,8 +77,8 @@ impl ExternShared {
             line(&format!(".zero {size}"));
         }
         line(".popsection");
-        // In some templates, g++ calls the function that initializes the variable without a check
-        // that there is one.
+        // In some templates, g++ calls the variable's initialization function without checking that
+        // it exists.
         for name in names {
             let name = initializer(name);
             line(&format!(".globl {name}"));
@@ -111,8 +111,8 @@ fn initializer(variable: &str) -> String {
     }
 }
 
-/// Returns the names of thread-local variables that the objects use and do not define. Names that
-/// an assembler could read in another way are left to the linker, which reports them.
+/// Returns the thread-local variables that the objects use but do not define. Omits names that an
+/// assembler could misread; the linker reports those.
 fn undefined(symbols: &[GlobalSymbol<'_>], is_emulated: bool) -> Vec<String> {
     let (mut used, mut defined) = (Vec::new(), Vec::new());
     for symbol in symbols {

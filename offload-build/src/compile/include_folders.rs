@@ -1,13 +1,11 @@
-//! Checks the folders of `.include(...)`, because compilers ignore a missing folder without a
-//! message.
+//! Checks the folders of `.include(...)`, because compilers silently ignore missing folders.
 
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::path::Path;
 
 /// Returns an error if a folder that build.rs names for these sources of a module is missing. Call
-/// this function only for sources that a compiler will read: an image of a prebuilt set needs no
-/// headers.
+/// this function only for sources that a compiler will read: prebuilt images need no headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],
@@ -29,25 +27,25 @@ pub(crate) fn check(
 fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) -> Error {
     let (source, shown) = (source.path.display(), path.display());
     let mut message = if path.exists() {
-        format!("build.rs calls .include({folder:?}) for {source}, and {shown} is not a folder")
+        format!("build.rs calls .include({folder:?}) for {source}, but {shown} is not a folder")
     } else {
-        format!("build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}")
+        format!("build.rs calls .include({folder:?}) for {source}, but there is no folder {shown}")
     };
     if folder.is_relative() {
         message += "\nPaths are relative to the package's folder.";
         if cargo.out_dir.join(folder).is_dir() {
             message += &format!(
-                " For the one in OUT_DIR, put the value of OUT_DIR in front: {}",
+                " To use the folder in OUT_DIR, put the value of OUT_DIR in front: {}",
                 cargo.out_dir.display()
             );
         }
     }
     message += if cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file())
     {
-        "\nIf it is in a git submodule: git submodule update --init. "
+        "\nIf it is in a git submodule, run git submodule update --init. "
     } else {
         "\n"
     };
-    message += "If build.rs itself makes it, that has to come before this build.";
+    message += "If build.rs creates it, create it before this build.";
     Error::new(ErrorKind::SourceNotFound, message)
 }

@@ -1,4 +1,4 @@
-//! The inputs of an image, which are known after it was compiled.
+//! The inputs of an image, known after its compilation.
 
 use super::Compilation;
 use crate::toolchain::files::{self, is_cache};
@@ -7,7 +7,7 @@ use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file that went into an image, or something else that a crate of kernels depends on.
+/// A file that went into an image, or another dependency of a crate of kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) kind: InputKind,
@@ -19,13 +19,14 @@ pub(crate) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     File,
-    /// A file that came with the system or a compiler: neither build.rs nor a variable names its
-    /// folder.
+    /// A file of the system or a compiler: its folder is named neither by build.rs nor by a
+    /// variable.
     OfSystem,
-    /// The names of the files in a folder that a build script reads, or whether there is a file for
-    /// which it asks.
+    /// The names of the files in a folder that a build script reads, or whether a path that it asks
+    /// for exists.
     Tree,
-    /// The names of the files in a package whose build script has no instructions about rebuilds.
+    /// The names of the files in a package whose build script prints no instructions about
+    /// rebuilds.
     Package,
     /// An environment variable.
     Variable,
@@ -34,7 +35,7 @@ pub(crate) enum InputKind {
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<Input>,
-    /// The places where names were searched for.
+    /// The places where names were looked up.
     pub(crate) lookups: Vec<Lookup>,
 }
 
@@ -48,7 +49,7 @@ impl Inputs {
 }
 
 impl InputKind {
-    /// Each kind with its word in records and manifests.
+    /// Each kind, with its word in records and manifests.
     const ALL: [(Self, &'static str); 5] = [
         (Self::File, "file"),
         (Self::OfSystem, "system"),
@@ -67,7 +68,7 @@ impl InputKind {
 }
 
 impl Input {
-    /// Returns the input as it is now; `None` for a file that cannot be read.
+    /// Returns the input in its current state; `None` for a file that cannot be read.
     pub(crate) fn now(kind: InputKind, path: PathBuf, seen: &Seen, cargo: &Cargo) -> Option<Self> {
         let hash = match kind {
             InputKind::File | InputKind::OfSystem => seen.hash(&path)?,
@@ -86,16 +87,17 @@ impl Input {
         Some(Self { kind, path, hash })
     }
 
-    /// Makes Cargo run the build script again when the input changes. Cargo does so for variables
-    /// that were read.
+    /// Makes Cargo run the build script again when the input changes. For variables that were read,
+    /// Cargo already does so.
     fn watch(&self, cargo: &Cargo) {
         match self.kind {
             InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
             InputKind::Variable => {}
             InputKind::Package => cargo.watch_folder(&self.path),
             InputKind::Tree => {
-                // The folder gets a file that is missing. If Cargo cannot watch the folder, it runs
-                // the build script each time, as it does for the crate's.
+                // Watch the folder in which a missing file would appear. If Cargo cannot watch that
+                // folder, it runs the build script each time, as it does for the crate's own build
+                // script.
                 let folder = self.path.parent().unwrap_or(&self.path);
                 let is_missing = !self.path.exists() && cargo.can_watch(folder);
                 cargo.watch(if is_missing { folder } else { &self.path });
@@ -104,8 +106,8 @@ impl Input {
     }
 }
 
-/// Returns the paths of the files in a folder, from the folder. Cargo looks at all of them, too,
-/// but for a script without instructions not at those of git and the package's `target`.
+/// Returns the paths of the files in a folder, relative to it. Cargo looks at the same files. For a
+/// build script without instructions, it omits git's files and the package's `target`.
 fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     let is_left_out: files::IsLeftOut = match kind {
         InputKind::Package => |name, path| {
@@ -120,16 +122,16 @@ fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
 /// The files of the program that may be inputs of a crate of kernels.
 const PROGRAM: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// The inputs that were found so far, and the names to which their texts refer.
+/// The inputs found so far, and the names that their texts refer to.
 pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
     inputs: Vec<Input>,
-    /// The names that files test for with `__has_include` or `__has_embed`: first those in users'
-    /// files, then those in files of the system.
+    /// The names that files test for with `__has_include` or `__has_embed`: first in users' files,
+    /// then in system files.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
-    /// The names in quotes in users' files, which are searched for beside these files.
+    /// The names in quotes in users' files, which compilers look up beside these files.
     quoted: Vec<String>,
     quotes_any: bool,
     assembled: Vec<String>,
@@ -183,9 +185,8 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. A path without a folder is one for which a
-    /// build script asks. Of links to nowhere, pipes and files that cannot be read, only the names
-    /// count.
+    /// Adds all files of a folder, and their names. The path may also be a missing one that a build
+    /// script asks for. For broken links, pipes and unreadable files, only the names count.
     pub(super) fn add_tree(
         &mut self,
         kind: InputKind,
@@ -202,28 +203,28 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds what is not a file.
+    /// Adds an input that is not a file.
     pub(super) fn add_other(&mut self, kind: InputKind, path: &Path, seen: &Seen) {
         self.inputs.extend(Input::now(kind, path.to_owned(), seen, self.cargo));
     }
 
-    /// Returns the folders that the assembler searches: the working folder, and those for headers.
+    /// Returns the folders that the assembler searches: the working folder and the header folders.
     fn assembler_folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![PathBuf::new()];
         folders.extend_from_slice(&self.compilation.include_folders);
         folders
     }
 
-    /// Whether a file is one of this crate's headers. They include each other, and find each other
-    /// beside themselves first.
+    /// Whether a file is one of this crate's headers. They find each other first in their own
+    /// folder.
     fn is_ours(&self, path: &Path) -> bool {
         self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
     }
 
     /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
-    /// lists no other files of a crate.
+    /// lists only such files of a crate.
     fn is_of_user(&self, path: &Path) -> bool {
-        // The program's own files, which `cargo package` rewrites, are in no prebuilt set.
+        // Prebuilt sets omit the program's own files, which `cargo package` rewrites.
         if self.compilation.is_of_crate() {
             return !PROGRAM.iter().any(|name| path == Path::new(name));
         }
@@ -234,7 +235,7 @@ impl<'a> Collected<'a> {
             || self.compilation.include_folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns the inputs, with the places where names were searched for.
+    /// Returns the inputs, with the places where names were looked up.
     pub(super) fn finish(self) -> Inputs {
         let mut names = Lookup::default();
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
@@ -256,7 +257,7 @@ impl<'a> Collected<'a> {
         }
         for input in &self.inputs {
             // Look up each input's name in users' folders: only a user's file can be read in place
-            // of a file of the system.
+            // of a system file.
             let lookups: &[&Lookup] = match input.kind {
                 InputKind::OfSystem => &[&system],
                 InputKind::File => &[&user, &beside],
@@ -270,7 +271,7 @@ impl<'a> Collected<'a> {
                 }
             }
         }
-        // A user's file may also test for a file in the folders of the system.
+        // A user's file may also test for a file in system folders.
         let [of_user, of_system] = &self.asked;
         for name in of_user {
             system.add_name(Path::new(name));
@@ -288,7 +289,7 @@ impl<'a> Collected<'a> {
             }
         }
         if self.compilation.is_of_crate() {
-            // Cargo searches for manifests, and runs the script of a package without being told.
+            // Cargo looks for manifests, and runs a package's build script without being told.
             for name in ["build.rs", "Cargo.toml", "Cargo.lock"] {
                 beside.add_name(Path::new(name));
             }
@@ -333,7 +334,7 @@ mod tests {
         ] {
             assert_eq!(tree(kind, folder.path()), expected);
         }
-        // The number of files does not matter.
+        // The number of files has no effect.
         for number in 0..2100 {
             fs::write(folder.path().join(format!("{number}")), "").unwrap();
         }

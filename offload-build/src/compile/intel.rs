@@ -10,18 +10,17 @@ use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
 use std::fs;
 use std::path::Path;
 
-/// The number of elements, of 16 bytes each, of the array for `extern __shared__` in an image. No
-/// device has as much: clang must not take a right access for one beyond the array. Each program
-/// replaces the number before it loads the image.
+/// The number of elements, of 16 bytes each, of the array for `extern __shared__` in an image. It
+/// is larger than the memory of any device, so that clang does not treat a valid access as out of
+/// bounds. Each program replaces the number before loading the image.
 const ELEMENTS: usize = 1 << 20;
 
-/// The type of the elements, which no other array has.
+/// The type of the elements, which only this array has.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
-/// Without these passes. The first two make counters of 3 or 15 bits of `i & 7` and `i & 0x7fff`;
-/// clang 22 writes such integers to SPIR-V as ones of 8 or 16 bits, and does not cut what is
-/// beyond. The others make an `i4` of four `bool`s, on which it crashes; drivers make vectors
-/// themselves.
+/// Disables these passes. For `i & 7` and `i & 0x7fff`, the first two make counters of 3 or 15
+/// bits; clang 22 writes these to SPIR-V with 8 or 16 bits, and does not cut off the excess. The
+/// others make an `i4` from four `bool`s, on which clang crashes; drivers vectorize by themselves.
 const WITHOUT_PASSES: [&str; 6] = [
     "-mllvm",
     "-opt-disable=indvars",
@@ -34,8 +33,8 @@ const WITHOUT_PASSES: [&str; 6] = [
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
-        // clang 22 has a separate option for `spirv64`. It refuses kernels for the vendor's other
-        // targets, and prints why.
+        // clang 22 has a separate option for `spirv64`. For the vendor's other targets, it refuses
+        // kernels and prints the reason.
         let target = match self.target().as_str() {
             "spirv64" => "--offload=spirv64".to_owned(),
             other => format!("--offload-arch={other}"),
@@ -44,14 +43,14 @@ impl Compilations<'_> {
             offload: Line::default().one(target).words(&WITHOUT_PASSES),
             direct: Line::of(&["--target=spirv64-unknown-unknown"]).words(&WITHOUT_PASSES),
             version: None,
-            // clang's driver passes no option for debug information to this target.
+            // clang's driver does not pass debug options on for this target.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
             without_sdk: &[],
             is_for_ptxas: false,
             has_64_lanes: false,
         };
         let parts = self.compile_device(&mut compilation, clang, &device);
-        // One module as text, which this process changes before the last step.
+        // The linked module is text, because this process changes it before the last step.
         let linked = self.work("ll");
         compilation.ordered.push(linked.clone());
         let link = device
@@ -72,8 +71,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Changes what clang cannot express for this target in a module of LLVM IR. If the file cannot be
-/// written, it is removed, and the next step reports that.
+/// Makes changes in a module of LLVM IR that clang cannot express for this target. If the file
+/// cannot be written, it is removed, and the next step reports that.
 fn amend(path: &Path) {
     // The next step reports a file that cannot be read.
     let Ok(ir) = fs::read(path) else { return };
@@ -87,9 +86,9 @@ fn amend(path: &Path) {
     }
 }
 
-/// Returns the module with the variables for programs as a driver must see them; `None` if there
-/// are none. clang hides them, so that the image would not name them. A driver could replace a
-/// `constant`, which each `__constant__` is for clang, by the value in the source.
+/// Returns the module with host-accessible variables in a form for drivers; `None` if there are
+/// none. clang hides them, so that the image would not contain their names. It also makes each
+/// `__constant__` a `constant`, which a driver could replace by the value in the source.
 fn with_variables(ir: &str) -> Option<String> {
     const MARK: &str = "externally_initialized ";
     if !ir.contains(MARK) {
@@ -115,9 +114,9 @@ fn with_variables(ir: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the module with one array in place of those that no source gives a size, which all
-/// are the same memory; `None` if there are none. SPIR-V has no such arrays: clang would make
-/// variables of one element.
+/// Returns the module with one array in place of all arrays without a size, which are the same
+/// memory; `None` if there are none. SPIR-V has no such arrays: clang would make variables of one
+/// element.
 fn with_size(ir: &str) -> Option<String> {
     let is_open = |line: &str| {
         line.starts_with('@')

@@ -1,8 +1,8 @@
-//! Warps of 64 lanes: those of AMD's gfx9, and of the image for the CPU on request. Code for warps
-//! of 32 lanes loses lanes 32 to 63 there if it keeps masks in 32 bits.
+//! Warps of 64 lanes: those of AMD's gfx9, and on request those of the CPU image. There, code for
+//! warps of 32 lanes loses lanes 32 to 63 if it keeps masks in 32 bits.
 //!
-//! `offload/warp.h` has the warning for a mask that a call passes. A result that is converted to 32
-//! bits needs a warning of the compiler, which is not only about lanes: [`hides`] drops the others.
+//! `offload/warp.h` warns about masks passed to calls. Conversions of results to 32 bits need a
+//! compiler warning that is not limited to lanes: [`hides`] drops the others.
 
 use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::Step;
@@ -10,28 +10,29 @@ use crate::toolchain::{Cargo, Error};
 use offload_pack::checks::variables;
 use std::ffi::OsString;
 
-/// The option for 64 lanes in the image for the CPU.
+/// The option for 64 lanes in the CPU image.
 const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 
-/// Options of clang, and of g++, for warnings of conversions that lose bits. `-Werror` does not
-/// make them errors, because most of them are not for users.
+/// Options of clang and g++ that warn about conversions that lose bits. `-Werror` does not make
+/// these warnings errors, because most of them are hidden from users.
 const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 
-/// Calls whose result is lanes.
+/// Calls that return lanes.
 const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
-/// Calls whose argument is lanes if it has 64 bits.
+/// Calls that take lanes if their argument has 64 bits.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
-/// Gives the image for the CPU the lanes that `OFFLOAD_CPU_LANES` requests.
+/// Sets the lanes of the CPU image as `OFFLOAD_CPU_LANES` requests.
 pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
     match cargo.user_var(variables::LANES).as_deref() {
         None | Some("32") => {}
         Some("64") => cxx.args.push(CPU_LANES.into()),
         Some(other) => {
             return Err(Error::config(format!(
-                "{} is '{other}'; it is the number of lanes in a warp of the image for the CPU: 32 or 64",
+                "{} is '{other}'; set it to the number of lanes in a warp of the image for the \
+                 CPU, 32 or 64",
                 variables::LANES
             )));
         }
@@ -39,15 +40,15 @@ pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the options for warnings in the image for the CPU, for these options of build.rs.
+/// Returns the warning options for the CPU image, given these options of build.rs.
 pub(super) fn warnings_of_cpu(cxx: &Cxx, of_build_script: &[OsString]) -> &'static [&'static str] {
     let is_wide = cxx.args.iter().any(|arg| arg == CPU_LANES);
     let own = if cxx.is_gcc() { GCC } else { CLANG };
     if is_wide && !requests(&cxx.args) && !requests(of_build_script) { own } else { &[] }
 }
 
-/// Returns the options for warnings in an image for a GPU, for these options of build.rs.
-/// `is_wide`: whether a warp has 64 lanes unless these options change that.
+/// Returns the warning options for a GPU image, given these options of build.rs. `is_wide`: whether
+/// a warp has 64 lanes unless these options change that.
 pub(super) fn warnings_of_gpu(
     mut is_wide: bool,
     of_build_script: &[OsString],
@@ -60,7 +61,7 @@ pub(super) fn warnings_of_gpu(
     if is_wide && !requests(of_build_script) { CLANG } else { &[] }
 }
 
-/// Whether a user requests the warnings of all conversions.
+/// Whether a user requests warnings about all conversions.
 fn requests(args: &[OsString]) -> bool {
     for arg in args {
         if arg == "-Wshorten-64-to-32" || arg == "-Wconversion" || arg == "-Weverything" {
@@ -70,12 +71,12 @@ fn requests(args: &[OsString]) -> bool {
     false
 }
 
-/// Lets a step with these options for warnings print those of lanes alone.
+/// Limits the output of a step with these warning options to warnings about lanes.
 pub(super) fn show(step: Step, warnings: &[&str]) -> Step {
     Step { hides: (!warnings.is_empty()).then_some(hides), ..step }
 }
 
-/// Whether the lines of a message are a warning by [`CLANG`] or [`GCC`] that is not about lanes.
+/// Whether a message is a warning by [`CLANG`] or [`GCC`] that is not about lanes.
 fn hides(message: &str) -> bool {
     let (mut first, mut is_shifted, mut is_marked) = ("", false, false);
     let mut before = "";
@@ -89,12 +90,12 @@ fn hides(message: &str) -> bool {
     }
     let is_by_gcc = first.contains("-Wconversion");
     let is_of_lanes = first.contains("offload_lanes") || is_marked && first.contains("long");
-    // g++ does not see that the upper half fits into 32 bits.
+    // g++ does not recognize that the upper half fits into 32 bits.
     !first.is_empty() && (!is_of_lanes || is_by_gcc && is_shifted)
 }
 
-/// Whether a compiler marks lanes in a line of source, by a line such as `~~~^~~~`: a whole
-/// argument of [`COUNTS`], or [`VOTES`], alone or with a mask.
+/// Whether a compiler marks lanes in a source line, by a line such as `~~~^~~~`: a whole argument
+/// of [`COUNTS`], or [`VOTES`], alone or with a mask.
 fn marks_lanes(source: &str, marks: &str) -> bool {
     let Some(caret) = marks.find('^') else { return false };
     let marked = |mark: char| mark == '~' || mark == '^';
@@ -181,7 +182,7 @@ mod tests {
         assert!(!hides(&format!("{gcc}\n    1 |   unsigned low = lanes;")));
         assert!(hides(&format!("{gcc}\n    1 |   unsigned high = lanes >> 32;")));
         assert!(!hides("k.cu:1:2: warning: \"look here\" [-W#warnings]"));
-        // An error is of the user's own options.
+        // Errors come from the user's own options.
         assert!(!hides("k.cu:1:2: error: conversion [-Werror,-Wshorten-64-to-32]"));
     }
 

@@ -1,4 +1,4 @@
-//! A command line as one expression, so that a recipe can be read from its first word to its last.
+//! A command line as one expression, which reads as a recipe from its first word to its last.
 
 use std::ffi::OsString;
 

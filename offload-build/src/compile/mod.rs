@@ -7,14 +7,14 @@
 //! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
 //! | AMD and NVIDIA, of a crate in Rust | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
 //! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, and SPIR-V from it |
-//! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
+//! | NVIDIA, by nvcc | nvcc: the image, or relocatable cubins for several sources | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
-//! OpenCL C becomes LLVM IR as text before it becomes bitcode: pointers to shared memory among the
-//! parameters are replaced there by offsets.
+//! OpenCL C is compiled to LLVM IR as text before bitcode: in the text, offsets replace the
+//! parameters that point to shared memory.
 //!
-//! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
-//! calls between them can be inlined, and because PTX has no linker.
+//! `language.rs` has clang's mode for each language. Sources become bitcode, not objects, because
+//! calls between them can then be inlined, and PTX has no linker.
 
 mod amdgpu;
 mod before_link;
@@ -63,8 +63,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps that make one image or object, and what a later run compares. In each step, `after`
-/// contains the positions in `steps` of the steps that must end first.
+/// The steps that make one image or object, and what a later run compares. `after` of a step lists
+/// the positions in `steps` of the steps that must end first.
 #[derive(Debug, Default)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
@@ -75,33 +75,32 @@ pub(crate) struct Compilation {
     pub(crate) steps: Vec<Step>,
     /// The targets of the device code in `image`.
     pub(crate) targets: Vec<Target>,
-    /// The files around a call of nvcc for one of the targets of an object.
+    /// One of several calls of nvcc that make an object together; `None` for other compilations.
     pub(crate) part: Option<NvccPart>,
-    /// The bytes of all sources, as an estimate of the work.
+    /// The total size of all sources in bytes, as an estimate of the work.
     pub(crate) source_bytes: u64,
     /// Sources that no dependency file lists, such as LLVM IR, assembly and PTX.
     pub(crate) sources: Vec<PathBuf>,
     /// Inputs that build.rs names in addition to the sources: directly, and in flags.
     pub(crate) named_files: Vec<PathBuf>,
-    /// The folders for headers, without the compiler's own: those of build.rs and of the
-    /// environment.
+    /// The folders for headers from build.rs and the environment, without the compiler's own.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// Folders of tools. Cargo does not watch files in these folders, even if a dependency file
-    /// lists them: `identities` changes with the tool.
+    /// Folders of tools. Cargo does not watch their files, even if a dependency file lists them:
+    /// `identities` changes with the tool.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     /// Whether the image is PTX whose version is lowered after the last step.
     pub(crate) lowers_ptx: bool,
-    /// The PTX, and LLVM IR with orders of atomic operations that it must have. Empty if there is
-    /// no such IR.
+    /// The PTX, and LLVM IR with the orders of atomic operations that the PTX must have. Empty if
+    /// there is no such IR.
     ordered: Vec<PathBuf>,
     described: Described,
-    /// Descriptions by the compiler of the image itself: a file for each source, with the kernels.
+    /// Files in which the image's own compiler describes the kernels, one for each source.
     checked: Vec<PathBuf>,
 }
 
-/// The way to find the parameters of a compilation's kernels.
+/// How to find the parameters of a compilation's kernels.
 #[derive(Debug)]
 enum Described {
     /// The steps that describe the parameters. Each step writes LLVM IR of one source.
@@ -215,8 +214,8 @@ impl<'a> Compilations<'a> {
                 }
             }
             // With `-ffile-prefix-map`, debug information and `__FILE__` do not depend on the
-            // folders of the package and of OUT_DIR. OUT_DIR may be in the package's folder, so its
-            // option comes last: compilers use the last prefix that fits.
+            // folders of the package and of OUT_DIR. OUT_DIR's option comes last, since compilers
+            // use the last prefix that fits, and OUT_DIR may be in the package's folder.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -230,12 +229,12 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// More bytes than all sources of a build have.
+/// More than the total source bytes of any build.
 const FIRST: u64 = u64::MAX >> 16;
 
 impl Compilation {
-    /// Returns a compilation that makes a description of the kernels' parameters instead of the
-    /// image. Returns `None` if no step makes a description.
+    /// Returns a compilation that describes the kernels' parameters instead of making the image.
+    /// Returns `None` if no step makes a description.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         match &self.described {
             Described::BySteps(steps) => self.describing(steps),
@@ -245,9 +244,8 @@ impl Compilation {
         }
     }
 
-    /// Returns the files with what the compiler of the image has written about its kernels, once it
-    /// has run, and the file that keeps what was read from them. Returns `None` for images whose
-    /// compiler writes nothing.
+    /// Returns the files in which the image's compiler has described its kernels, and the file that
+    /// keeps what was read from them. Returns `None` for images whose compiler describes nothing.
     pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
         let kept = self.image.with_extension("parameters");
         (!self.checked.is_empty()).then_some((&self.checked, kept))
@@ -260,11 +258,11 @@ impl Compilation {
             module: self.module.clone(),
             steps: steps.to_owned(),
             targets: self.targets.clone(),
-            // `source_bytes` is the estimate of the work. With 0, this compilation starts after
-            // those of all images, which determine how long the build takes.
+            // With 0 as the estimate of the work, this compilation starts after those of all
+            // images, which determine how long the build takes.
             source_bytes: 0,
-            // Crates of a registry are in no dependency file: `Cargo.lock`, a source of the crate,
-            // stands for them.
+            // Dependency files do not list crates from a registry. `Cargo.lock`, a source of the
+            // crate, covers them.
             sources: if self.is_of_crate() { self.sources.clone() } else { Vec::new() },
             named_files: self.named_files.clone(),
             include_folders: self.include_folders.clone(),
@@ -274,13 +272,13 @@ impl Compilation {
         })
     }
 
-    /// Lets the other compilation, in which clang compiles the same sources, describe the kernels'
+    /// Lets another compilation, in which clang compiles the same sources, describe the kernels'
     /// parameters: before another compiler makes the image, which may take minutes, or afterwards.
     pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
         self.described = Described::By(Box::new(other), if is_first { FIRST } else { 0 });
     }
 
-    /// Whether the compilation reads neither a source nor a file that a dependency file would list.
+    /// Whether the compilation reads no source, and no file that a dependency file would list.
     pub(crate) fn reads_only_objects(&self) -> bool {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }
@@ -302,7 +300,7 @@ impl Compilation {
     }
 }
 
-/// Returns identities for the rebuild key: of tools, and of the files of an SDK. Also makes Cargo
+/// Returns the identities of tools and of an SDK's files, for the rebuild key. Also makes Cargo
 /// watch all of these files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let (mut identities, mut files) = (Vec::new(), Vec::new());

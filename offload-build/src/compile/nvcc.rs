@@ -1,4 +1,4 @@
-//! Commands of nvcc that make images, and the arguments of all of its commands.
+//! nvcc's commands that make images, and the arguments of all nvcc commands.
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
@@ -14,8 +14,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 impl Compilations<'_> {
-    /// Returns the compilation in which nvcc makes an image: machine code or PTX, as the target
-    /// requires.
+    /// Returns the compilation in which nvcc makes an image: machine code or PTX, depending on the
+    /// target.
     pub(crate) fn nvcc(&self, arch: NvidiaArch, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let (extension, kind) = match arch.code {
             NvidiaCode::Cubin => ("cubin", "-cubin"),
@@ -57,8 +57,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the arguments that nvcc gets for an image and for an object alike: the host's
-    /// compiler, optimization, the options of build.rs, the source.
+    /// Returns nvcc's arguments for both images and objects: the host compiler, optimization, the
+    /// options of build.rs, the source.
     pub(super) fn nvcc_args(
         &self,
         nvcc: &Nvcc,
@@ -66,8 +66,8 @@ impl Compilations<'_> {
         source: &PlannedSource,
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
-        // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`. So only add
-        // options that neither build.rs nor nvcc's environment variables set.
+        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. So add only options
+        // that neither build.rs nor nvcc's environment variables set.
         let profile = self.profile(source);
         let variables = NvccFlags::set(self.cargo);
         let mut words = Vec::new();
@@ -77,8 +77,8 @@ impl Compilations<'_> {
         let of_variables = FlagSettings::of(&words);
         let sets_level = profile.set_by_flags.level.or(of_variables.level).is_some();
         let sets_debug = profile.set_by_flags.debug.or(of_variables.debug).is_some();
-        // With debug information, nvcc writes the name of the folder into PTX and dependency files,
-        // and does not quote it there.
+        // With debug information, nvcc writes the folder's name unquoted into PTX and dependency
+        // files.
         let debug = match profile.debug {
             _ if self.cargo.manifest_dir.to_string_lossy().contains('"') => DebugInfo::None,
             debug => debug,
@@ -109,7 +109,7 @@ impl Compilations<'_> {
             if !text.starts_with("-ffile-prefix-map=") {
                 list.push(arg);
             } else if ccbin.takes_gnu_options() {
-                // This option is for the host's compiler, which preprocesses sources for nvcc.
+                // This option is for the host compiler, which preprocesses sources for nvcc.
                 list.extend(["-Xcompiler".into(), through_nvcc(&text)]);
             }
         }
@@ -118,15 +118,16 @@ impl Compilations<'_> {
             compilation.tool_folders.push(folder);
         }
         compilation.identities.extend(ccbin.env_identities());
-        // nvcc reads these variables itself. They are inputs of the compilation, but no arguments.
+        // nvcc reads these variables itself, so they are inputs of the compilation but not
+        // arguments.
         for flags in &variables {
             compilation.identities.push(format!("{}={}", flags.name, flags.others));
             let named = NamedFiles::of(&flags.others.split(' ').collect::<Vec<_>>());
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }
-        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so the folder
-        // of nvcc is also a tool folder.
+        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so nvcc's
+        // folder is a tool folder, too.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());
@@ -134,9 +135,9 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the options with which cl.exe preprocesses as the standard says. Without them it does
-/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` are options that build.rs
-/// and nvcc's variables give; they may ask for either way.
+/// Returns the options that make cl.exe preprocess as the standard requires. By default it does
+/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` from build.rs and nvcc's
+/// variables may select either mode.
 fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str] {
     if ccbin.is_msvc() && !options.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]
@@ -145,8 +146,8 @@ fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str
     }
 }
 
-/// Returns build.rs's options for nvcc that clang also has: definitions, folders, headers, the
-/// language's version.
+/// Returns build.rs's options for nvcc that clang also accepts: definitions, folders, headers, the
+/// language version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];
     const APART: [&str; 5] = ["-D", "-U", "-I", "-isystem", "-include"];

@@ -1,4 +1,4 @@
-//! Objects with host code by nvcc: each target of a source is compiled separately.
+//! Objects with host code compiled by nvcc: each target of a source is compiled separately.
 //!
 //! | call of nvcc | makes | for |
 //! |---|---|---|
@@ -7,16 +7,16 @@
 //! | `-c` for all targets | an object | hosts without ELF; options that name the files between nvcc's steps |
 //!
 //! [`join`] then puts the fat binaries of all targets into the object of the first one. The result
-//! has what the third call would write, except for the order of the images.
+//! equals the output of the third call, except for the order of the images.
 //!
-//! Calls for one target have to agree with each other in two points, for which each of them
-//! includes a header before the source:
+//! Calls for one target must agree in two points, so each of them includes a header before the
+//! source:
 //!
-//! - The names of kernels and variables that no other source sees contain an ID of the source.
-//!   nvcc makes it of the source's path and the first definition with external linkage. That
+//! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
+//!   computes it from the source's path and the first definition with external linkage. That
 //!   definition may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins
-//!   with one. The IDs of all calls are compared, and where they differ, the third call replaces
-//!   the others.
+//!   with one. The IDs of all calls are compared; if they differ, the third call replaces the
+//!   others.
 //! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it for
 //!   the whole list of targets. A source that reads a file with this word is compiled again when
 //!   the list changes; other sources do not depend on the list.
@@ -40,7 +40,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The macro with which nvcc reports all of its targets to a source.
+/// The macro by which nvcc passes the list of its targets to a source.
 const ARCH_LIST: &str = "__CUDA_ARCH_LIST__";
 
 /// The output of one call of nvcc.
@@ -52,26 +52,26 @@ pub(crate) enum Makes {
     FatBinary,
 }
 
-/// The compilation for one target of an object for several.
+/// The compilation for one target of an object with several targets.
 #[derive(Debug, Clone)]
 pub(crate) struct NvccPart {
     makes: Makes,
     /// The value of [`ARCH_LIST`].
     pub(super) list: String,
-    /// Whether an option of build.rs or of a variable names that macro.
+    /// Whether an option of build.rs or of a variable contains that macro.
     pub(super) names_list: bool,
     /// The header that is included before the source, and the symbol that it defines.
     header: PathBuf,
     symbol: String,
-    /// The folder in which nvcc leaves the files between its steps, with fixed names. A name is in
-    /// the object, so it must not change. The ID of the source is in one of these files.
+    /// The folder in which nvcc leaves its intermediate files, with fixed names, because the object
+    /// contains a name. One of the files contains the source's ID.
     folder: PathBuf,
     /// The file with the source's ID.
     id: PathBuf,
 }
 
-/// Options of nvcc about files that several calls for one source would share: those between its
-/// steps, and precompiled headers. Files with options may contain any of them.
+/// Options of nvcc about files that several calls for one source would share: intermediate files,
+/// and precompiled headers. Option files may contain any of these.
 const WITH_FILES: [&str; 15] = [
     "-keep",
     "--keep",
@@ -91,7 +91,7 @@ const WITH_FILES: [&str; 15] = [
 ];
 
 impl Compilations<'_> {
-    /// Whether nvcc can compile the source for one target after the other.
+    /// Whether nvcc can compile the source for each target separately.
     #[inline]
     pub(crate) fn is_split(&self, ccbin: &Cxx) -> Result<bool, Error> {
         let source = self.source_for_all()?;
@@ -106,8 +106,8 @@ impl Compilations<'_> {
             && !self.nvcc_options(source).iter().any(|option| is_special(option)))
     }
 
-    /// Returns the compilation by nvcc for one target of `list`. With `is_relocatable`, the device
-    /// code is relocatable (`-rdc=true`), so that it can be linked with that of other objects.
+    /// Returns nvcc's compilation for one target of `list`. With `is_relocatable`, the device code
+    /// is relocatable (`-rdc=true`), so that it can be linked with the code of other objects.
     #[inline]
     pub(crate) fn nvcc_part(
         &self,
@@ -138,7 +138,7 @@ impl Compilations<'_> {
             .one(&part.folder);
         let mut compilation =
             self.object(extension, kind, source, before, nvcc, ccbin, is_relocatable);
-        // The record has the list instead of the header.
+        // The record contains the list in place of the header.
         compilation.tool_folders.push(part.header.clone());
         let folder = part.folder.clone();
         let steps = compilation.steps.drain(..).map(|step| {
@@ -154,8 +154,8 @@ impl Compilations<'_> {
         Ok(compilation)
     }
 
-    /// Returns the compilation by nvcc of an object with host code and the device code for all
-    /// targets, in one call.
+    /// Returns nvcc's compilation of an object with host code and the device code for all targets,
+    /// in one call.
     #[inline]
     pub(crate) fn nvcc_object(
         &self,
@@ -192,7 +192,7 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the options that build.rs and nvcc's variables give.
+    /// Returns the options from build.rs and nvcc's variables.
     #[inline]
     fn nvcc_options(&self, source: &PlannedSource) -> Vec<String> {
         let given = self.source_args(source);
@@ -224,11 +224,11 @@ impl NvccPart {
         )
     }
 
-    /// Returns what the object or the fat binary at `image` needs after nvcc wrote it.
+    /// Completes the object or the fat binary at `image` after nvcc wrote it.
     #[inline]
     pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
         let folder = &self.folder;
-        // Without a file of this name, the ID is not known, and differs from any other.
+        // Without such a file, the ID is unknown, and counts as different from any other.
         let mut id = Vec::new();
         if let Ok(files) = fs::read_dir(folder) {
             for file in files.flatten() {
@@ -242,7 +242,7 @@ impl NvccPart {
         fs::remove_dir_all(folder)
             .map_err(|error| Error::io("remove the folder", folder, error))?;
         if self.makes == Makes::Object {
-            // Two versions of a package may be in one program.
+            // Two versions of a package may be in one program: weaken the symbol that both define.
             let mut bytes = files::read(image)?;
             if weaken(&mut bytes, &self.symbol).is_some() {
                 write_if_changed(image, &bytes)?;
@@ -251,16 +251,16 @@ impl NvccPart {
         Ok(())
     }
 
-    /// Returns the ID of the source; `None` if it is not known.
+    /// Returns the ID of the source; `None` if it is unknown.
     #[inline]
     fn id(&self) -> Option<Vec<u8>> {
         fs::read(&self.id).ok().filter(|id| !id.is_empty())
     }
 }
 
-/// Returns the object for the targets of all these compilations; the first one made an object.
-/// Returns `None` if the source has another ID in some of them, or if what nvcc made has another
-/// form than is known.
+/// Joins the outputs of these compilations, the first of which made an object, into one object for
+/// all targets. Returns `None` if the source's ID differs between them, or if nvcc's output has an
+/// unknown form.
 #[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut all = Vec::new();
@@ -284,8 +284,8 @@ fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
     section.with_contents(object, &joined)
 }
 
-/// Names the linked images in an object after their sources. If the link has debug information,
-/// nvcc names them after the paths of all objects.
+/// Names the linked images in an object after their sources. In a link with debug information, nvcc
+/// names them after the paths of all objects.
 #[inline]
 pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
     let mut bytes = fs::read(object)?;
@@ -303,7 +303,7 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     (fatbin.size() == bytes.len() as u64).then_some(fatbin)
 }
 
-/// Returns the only section of an object that has its fat binary.
+/// Returns an object's only section with its fat binary.
 #[inline]
 fn section(object: &[u8]) -> Option<ElfSection> {
     let mut sections = ElfSection::all(object)?;

@@ -5,16 +5,15 @@ use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::NvccFlags;
 use std::ffi::OsString;
 
-/// Returns the environment of nvcc: the variables of the host's compiler, and the variables that
-/// contain flags for nvcc. Removes options that name GPUs from these flags, and prints a warning
-/// with the removed options.
+/// Returns nvcc's environment: the host compiler's variables, and the variables with nvcc's flags.
+/// Removes options that name GPUs from these flags, and warns about them.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             cargo.warn_once(&format!(
-                "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \
-                 To build for these GPUs, {}",
+                "{}={} names GPUs, but nvcc runs without {}: only build.rs and OFFLOAD_ARCH list \
+                 the targets of a build. To build for these GPUs, {}",
                 flags.name,
                 flags.value,
                 flags.gpu_options,

@@ -40,8 +40,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the step in which ptxas makes the image. For PTX sources, `flags` contains the flags of
-    /// build.rs; for other sources it is empty, because clang gets the flags.
+    /// Adds the step in which ptxas makes the image. `flags` contains build.rs's flags for PTX
+    /// sources; for other sources it is empty, because clang gets the flags.
     pub(super) fn assemble(
         &self,
         to: &mut Compilation,
@@ -52,9 +52,8 @@ impl Compilations<'_> {
     ) {
         let sources = self.sources();
         let Profile { mut debug, level, set_by_flags } = self.profile(sources[0]);
-        // With an option for debug information, ptxas warns if the PTX has none. Only PTX that
-        // clang compiles from source code is sure to have it. A source that is already PTX or LLVM
-        // IR may lack it.
+        // With an option for debug information, ptxas warns if the PTX lacks it. Only PTX that
+        // clang compiles from source code always has it; PTX or LLVM IR sources may lack it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
@@ -65,7 +64,7 @@ impl Compilations<'_> {
         let debug_option: &[&str] = match debug {
             _ if !is_ours(set_by_flags.debug.or(set_by_flags.device_debug).is_some()) => &[],
             DebugInfo::Full if is_debugged => &["-g"],
-            // For optimized code, ptxas supports no debug information except lines.
+            // For optimized code, ptxas supports only line information.
             DebugInfo::Full | DebugInfo::Lines => &["-lineinfo"],
             DebugInfo::None => &[],
         };
@@ -86,8 +85,8 @@ impl Compilations<'_> {
         ptx: &Path,
     ) {
         let sm = arch.with_code(NvidiaCode::Cubin);
-        // Without this option, clang chooses the PTX version of a CUDA installation, or a default
-        // version that does not fit current GPUs.
+        // Without this option, clang uses the PTX version of a CUDA installation, or a default
+        // version unfit for current GPUs.
         let version = arch.lowest_ptx().map(|version| {
             OsString::from(format!("--cuda-feature=+ptx{}{}", version.major, version.minor))
         });

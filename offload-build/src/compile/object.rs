@@ -1,9 +1,9 @@
-//! Objects with host code and device code that clang compiles, and functions that nvcc's objects
-//! need, too.
+//! Objects with host code and device code, compiled by clang. Some functions also serve nvcc's
+//! objects.
 //!
-//! | | compilations | of which a change of the targets repeats |
+//! | | compilations | repeated when the targets change |
 //! |---|---|---|
-//! | each source alone | one for each target, then one of the host's part with the fat binary of all | the host's part |
+//! | each source alone | one for each target, then one of the host part with the fat binary of all targets | the host part |
 //! | linked on the device | one of the source for all targets | all |
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
@@ -40,8 +40,8 @@ impl<'a> Compilations<'a> {
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &tools(dialect, clang));
         let source = self.source_for_all()?;
-        // Without `--offload-new-driver`, older clangs use another driver; no linker can take the
-        // objects of that driver apart again.
+        // Without `--offload-new-driver`, older clangs use another driver, whose objects no linker
+        // can take apart again.
         let common =
             self.offload_args(dialect, source).words(&["--offload-new-driver", "-fgpu-rdc"]);
         let compile = common
@@ -53,8 +53,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The dependency file lists only the includes of the host's part, since clang writes none
-        // for the devices' parts. So a separate step for each target lists their includes.
+        // The dependency file lists only the host part's includes, since clang writes none for the
+        // device parts. A separate step lists these for each target.
         for (index, target) in self.targets.iter().enumerate() {
             let scan = common
                 .clone()
@@ -82,8 +82,8 @@ impl<'a> Compilations<'a> {
         let source = self.source_for_all()?;
         let compile = self
             .offload_args(dialect, source)
-            // `-Qunused-arguments` prevents warnings about options that are only for the host,
-            // such as -mavx2.
+            // `-Qunused-arguments` suppresses warnings about options only for the host, such as
+            // -mavx2.
             .words(&["-Qunused-arguments", "--cuda-device-only", kind])
             .when(dialect == Dialect::Hip, &["--no-gpu-bundle-output"])
             .all(offload_arch(self.target()))
@@ -94,9 +94,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the compilation of the host's part of a source to an object. `images` contains the
-    /// device code for each target, in the order of the targets. The object contains all of it. For
-    /// CUDA, the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
+    /// Returns the compilation of a source's host part to an object. `images` contains the device
+    /// code for each target, in the order of the targets; the object contains all of it. For CUDA,
+    /// the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
     #[inline]
     pub(crate) fn host_object(
         &self,
@@ -130,7 +130,7 @@ impl<'a> Compilations<'a> {
             .words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"])
             .one(path)
             .one(self.cuid(source))
-            // Without this option, clang warns about options that are only for devices.
+            // Without this option, clang warns about options only for devices.
             .words(&["-Qunused-arguments"])
             .one(&source.path);
         let step = Step::new(StepKind::Generate, &clang.path, compile.done());
@@ -138,7 +138,7 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the arguments for the host's part and the devices' parts of a source.
+    /// Returns the arguments for the host part and the device parts of a source.
     #[inline]
     fn offload_args(&self, dialect: Dialect, source: &PlannedSource) -> Line {
         let of_hip = self.code_object_version.or(self.sdk.code_object_version);
@@ -148,11 +148,10 @@ impl<'a> Compilations<'a> {
             .all(self.sdk.args.iter().cloned())
             .when(dialect == Dialect::Cuda, &["-Wno-unknown-cuda-version"])
             .all(of_hip.map(|version| format!("-mcode-object-version={version}").into()))
-            // The compiler's predefined macros depend on the optimization level, so the host's part
-            // and the devices' parts get the same level.
+            // The predefined macros depend on the optimization level, so the host part and the
+            // device parts need the same level.
             .one(format!("-O{}", profile.level))
-            // If the code is optimized, clang requests only line information from ptxas, although
-            // the option is `-g`.
+            // For optimized code, clang requests only line information from ptxas, even with `-g`.
             .when(profile.debug != DebugInfo::None, &["-g"])
             .all(self.source_args(source))
     }
@@ -170,7 +169,7 @@ impl<'a> Compilations<'a> {
         format!("-cuid={}", self.source_id(source)).into()
     }
 
-    /// Returns an ID of a source, which differs between the sources of all packages, and does not
+    /// Returns an ID of a source, which differs between all sources of all packages, and does not
     /// depend on their folders.
     #[inline]
     pub(super) fn source_id(&self, source: &PlannedSource) -> ContentHash {
@@ -190,8 +189,8 @@ impl<'a> Compilations<'a> {
         match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),
             Some(other) => Err(Error::config(format!(
-                "{} is compiled for {} and {other} in one command, and build.rs gives them \
-                 different options: in a static library, an option is for all targets",
+                "{} is compiled for {} and {other} in one command, but build.rs gives them \
+                 different options: in a static library, use the same options for all targets",
                 source.path.display(),
                 self.target()
             ))),
@@ -199,12 +198,12 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// The way to put the device code of several targets into one file.
+/// How to put the device code of several targets into one file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FatBinary<'a> {
-    /// HIP's bundle, which is already written.
+    /// HIP's bundle, which already exists.
     Bundle(&'a Path),
-    /// CUDA's fat binary, which the program `fatbinary` of this toolkit makes.
+    /// CUDA's fat binary, made by this toolkit's program `fatbinary`.
     By(&'a Nvcc),
 }
 

@@ -1,28 +1,30 @@
 //! Atomic operations whose orders are lost in PTX and in SPIR-V.
 //!
 //! LLVM 22 compiles an `atomicrmw` with any order to an instruction without one, for the threads of
-//! one GPU; older versions lose more. Neither rustc nor clang reports that. So the build compares
-//! the PTX with the LLVM IR from which it was made. In the CUDA dialect,
-//! `offload/nvptx_atomics.h` replaces the operations with the usual names. For others, such as
-//! `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang describes the parameters.
+//! one GPU; older versions lose more. Neither rustc nor clang reports that, so the build compares
+//! the PTX with the LLVM IR that it was made from. In the CUDA dialect, `offload/nvptx_atomics.h`
+//! replaces the operations that have the usual names. For others, such as `__hip_atomic_fetch_add`,
+//! the build reads the LLVM IR in which clang describes the parameters.
 //!
-//! For SPIR-V, LLVM 22 makes plain loads and stores of atomic ones, and orders of no memory.
-//! `offload/spirv_atomics.h` is alike.
+//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and its orders apply to no
+//! memory. `offload/spirv_atomics.h` replaces these operations.
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
 use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
 
-const FOR_RUST: &str = "Use offload_kernel::Atomic in place of core's type: \
-    Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). \
-                        GPUs before sm_70 have no instructions with an order: put fences of core around an operation with \
-                        Ordering::Relaxed";
-const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and their kin, which have their orders by offload/kernel.h";
-const FOR_CLANG: &str = "Write the kernel in the CUDA dialect, with __atomic_fetch_add or its kin: in a source .cu, these keep their \
-                         orders. In C, fences around an operation with __ATOMIC_RELAXED have an \
-                         order, too. In LLVM IR, clang writes seq_cst even for CUDA's \
-                         atomicAdd, which has no order: write monotonic";
+const FOR_RUST: &str = "Use offload_kernel::Atomic instead of core's type: \
+                        Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). GPUs before sm_70 \
+                        have no instructions with an order: for them, put core's fences around an \
+                        operation with Ordering::Relaxed";
+const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and similar functions: \
+                         offload/kernel.h keeps their orders";
+const FOR_CLANG: &str = "Write the kernel in the CUDA dialect (.cu), where __atomic_fetch_add and \
+                         similar functions keep their orders. In C, put fences around an \
+                         operation with __ATOMIC_RELAXED. In LLVM IR, write monotonic for \
+                         operations without an order: clang writes seq_cst even for CUDA's \
+                         atomicAdd, which has none";
 
 impl Compilation {
     /// Returns an error if the image lacks the order of an atomic operation.
@@ -33,12 +35,13 @@ impl Compilation {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
         for path in &self.ordered {
-            // An earlier build, or that for another target, has described the parameters.
+            // The parameters were described by an earlier build, or by the build for another
+            // target.
             if !path.is_file() {
                 continue;
             }
             let bytes = files::read(path)?;
-            // Names of sources need not be UTF-8.
+            // Source names need not be UTF-8.
             let text = String::from_utf8_lossy(&bytes);
             if plain.is_empty() {
                 plain = without_order(&text);

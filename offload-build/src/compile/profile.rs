@@ -2,13 +2,12 @@
 //!
 //! | compiler | optimization | debug information |
 //! |---|---|---|
-//! | clang with our header, C++ for the CPU | Cargo's `opt-level`; for SPIR-V at least 1 | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
-//! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
+//! | clang with our header, C++ for the CPU | Cargo's `opt-level`; for SPIR-V at least 1 | Cargo's `debug`; for NVIDIA full information only without optimization, otherwise lines |
+//! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` requests any |
 //!
 //! With full debug information, the compilers of the second row write five times the code and need
-//! gigabytes of memory. So these compilers make full debug information only on request. A call of
-//! `opt_level` or `debug` in build.rs replaces the default in the table. A compiler flag in
-//! build.rs replaces both.
+//! gigabytes of memory, so they write it only on request. A call of `opt_level` or `debug` in
+//! build.rs overrides the default in the table; a compiler flag in build.rs overrides both.
 
 use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
@@ -33,13 +32,13 @@ pub(super) struct Profile {
     pub(super) set_by_flags: FlagSettings,
 }
 
-/// Options that the flags of build.rs already set.
+/// Settings that the flags of build.rs contain.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FlagSettings {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
-    /// The debug information that `-g` or a similar option requests. With clang and ptxas, the
-    /// option is for all code; with nvcc, for host code.
+    /// The debug information that `-g` or a similar option requests: for all code with clang and
+    /// ptxas, for host code with nvcc.
     pub(super) debug: Option<DebugInfo>,
     /// The debug information that `-G` or `-lineinfo` requests for device code.
     pub(super) device_debug: Option<DebugInfo>,
@@ -50,8 +49,7 @@ impl FlagSettings {
         let mut set = Self::default();
         let mut before = "";
         for &flag in flags {
-            // In `-Xptxas -O1`, the level applies only to ptxas, so it is not the level of the
-            // compilation.
+            // In `-Xptxas -O1`, the level is only for ptxas, not for the compilation.
             let is_passed_on = before.starts_with("-X") && !before.contains(['=', ',']);
             before = flag;
             if is_passed_on {
@@ -72,7 +70,7 @@ impl FlagSettings {
 
 fn level(flag: &str) -> Option<&str> {
     let level = flag.strip_prefix("--optimize").or_else(|| flag.strip_prefix("-O"))?;
-    // nvcc's `-Ofast-compile` and `-Ofc` are other options, not optimization levels.
+    // nvcc's `-Ofast-compile` and `-Ofc` are not optimization levels.
     let is_other = level.starts_with("fast-compile") || level.starts_with("fc");
     let level = level.trim_start_matches('=');
     (!is_other).then_some(if level.is_empty() { "1" } else { level })
@@ -95,8 +93,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the optimization levels of the sources of a module's image for a target, each once. The
-/// manifest of a prebuilt set records these levels.
+/// Returns the optimization levels of the sources in a module's image for a target, without
+/// duplicates. The manifest of a prebuilt set records them.
 pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for source in module.sources_for(target) {
@@ -109,7 +107,7 @@ pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> 
 }
 
 impl Profile {
-    /// Returns the profile of a source: build.rs's settings, otherwise the default of its compiler.
+    /// Returns the profile of a source: build.rs's settings, otherwise the compiler's defaults.
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
         let set_by_flags = FlagSettings::of(&module.flags_for(source, target));
         let asked_debug = source.options.debug.or(module.options.debug);
@@ -134,8 +132,8 @@ impl Profile {
             // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
-            // Without optimization, clang 22 writes modules that are not valid: indices of fields
-            // that are not constants.
+            // Without optimization, clang 22 writes invalid modules, in which indices of fields are
+            // not constants.
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
@@ -146,8 +144,8 @@ impl Profile {
             Some(false) => DebugInfo::None,
             None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
-            // Even if clang does not optimize, ptxas optimizes the machine code; for optimized code
-            // it supports only lines.
+            // ptxas optimizes the machine code even if clang does not; for optimized code it
+            // supports only line information.
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };

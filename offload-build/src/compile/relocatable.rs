@@ -1,7 +1,7 @@
-//! Flags that request relocatable device code, which is useful only if it is linked.
+//! Flags that request relocatable device code, which is useful only if linked.
 
-/// The flags of nvcc and clang that request relocatable device code in one word: without a value,
-/// or with the value after `=`.
+/// nvcc's and clang's flags for relocatable device code, in one word: without a value, or with the
+/// value after `=`.
 const FLAGS: [&str; 11] = [
     "-rdc=true",
     "--relocatable-device-code=true",
@@ -16,10 +16,10 @@ const FLAGS: [&str; 11] = [
     "--hip-link",
 ];
 
-/// The flags of nvcc that request relocatable device code if the next word is `true`.
+/// nvcc's flags for relocatable device code, if the next word is `true`.
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
-/// Returns the first of `flags` that requests relocatable device code, as it is written.
+/// Returns the first of `flags` that requests relocatable device code, as written.
 #[inline]
 pub(crate) fn relocatable_flag(flags: &[&str]) -> Option<String> {
     let mut before = "";

@@ -1,5 +1,4 @@
-//! The sanitizers of the C++ compiler, for images of the CPU that check kernels
-//! (`OFFLOAD_CPU_CHECK`).
+//! The C++ compiler's sanitizers, for CPU images that check kernels (`OFFLOAD_CPU_CHECK`).
 
 use crate::toolchain::compilers::{Cxx, Tools};
 use crate::toolchain::{Error, ErrorKind};
@@ -7,15 +6,14 @@ use offload_pack::checks::{Check, CheckedImage, variables};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A sanitizer that the compiler has.
+/// A sanitizer that the compiler supports.
 #[derive(Debug)]
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,
     /// The libraries that a program must load before all others.
     pub(crate) libraries: Vec<PathBuf>,
-    /// The program with which LLVM's runtimes find source lines. GCC's runtimes find source lines
-    /// themselves.
+    /// The program with which LLVM's runtimes find source lines. GCC's runtimes need none.
     pub(crate) symbolizer: Option<PathBuf>,
 }
 
@@ -32,7 +30,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns what the image records about the sanitizer.
+    /// Returns the image's record of the sanitizer.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {
@@ -46,7 +44,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
+    /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for CPU images.
     ///
     /// Returns an error if the compiler or the host program's system lacks a sanitizer.
     pub(crate) fn find(cxx: &Cxx, tools: &Tools<'_>) -> Result<Vec<Self>, Error> {
@@ -54,7 +52,7 @@ impl Sanitizer {
         let checks = Check::requested(&word).ok_or_else(|| {
             Error::config(format!(
                 "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all \
-                 (an image that contains a second one for races)",
+                 (which adds a second image for races)",
                 variables::CHECK
             ))
         })?;
@@ -70,8 +68,8 @@ impl Sanitizer {
         let needs = format!("{}={}", variables::CHECK, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
             return Err(Error::config(format!(
-                "{needs} builds the image for the CPU with a sanitizer, which works on x86-64 Linux with glibc and not for \
-                 {}: unset it",
+                "{needs} builds the image for the CPU with a sanitizer, which works only on \
+                 x86-64 Linux with glibc, not for {}: unset the variable",
                 cargo.target
             )));
         }
@@ -96,8 +94,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // If a library is missing, the compiler prints its name without a folder. The package may
-        // have been installed since the last probe.
+        // If a library is missing, the compiler prints only its name. The package may have been
+        // installed since the last probe.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
@@ -108,8 +106,8 @@ format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf instal
 format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
 };
             let message = format!(
-                "{needs} needs a library of {}, which it does not have: {}\nInstall it \
-                 ({help}), or name a different compiler in CXX.",
+                "{needs} needs a library that {} does not have: {}\nInstall it ({help}), or name \
+                 a different compiler in CXX.",
                 cxx.path.display(),
                 names.join(", ")
             );
@@ -117,8 +115,8 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
         })?;
         let mut libraries = vec![runtime];
         if !is_clang && check.parts().contains(&Check::Memory) {
-            // GCC's AddressSanitizer does not find the functions for exceptions in a C++ library
-            // that is loaded later.
+            // GCC's AddressSanitizer does not find the exception functions of a C++ library that is
+            // loaded later.
             libraries.extend(ask("-print-file-name=libstdc++.so").and_then(library));
         }
         let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
@@ -127,8 +125,8 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
     }
 }
 
-/// Returns the library in a file for the linker: the file itself, or the library that it names if
-/// it is a script of GNU ld.
+/// Returns the library in a file for the linker: the file itself, or, for a GNU ld script, the
+/// library named in it.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let bytes = fs::read(&path).ok()?;

@@ -1,4 +1,4 @@
-//! Options of clang for a vendor's headers and libraries for devices.
+//! clang's options for a vendor's headers and device libraries.
 
 use crate::output::OutDir;
 use crate::targets::Target;
@@ -9,8 +9,7 @@ use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// clang's options for the headers and libraries of one vendor. They are empty if no vendor's
-/// headers are used.
+/// clang's options for the headers and libraries of one vendor; empty if none are used.
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
@@ -19,7 +18,7 @@ pub(crate) struct Sdk {
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version; dependency files omit its headers.
     pub(crate) stands_for: Vec<PathBuf>,
-    /// The SDK's folder, if the SDK has a separate folder.
+    /// The SDK's folder, if the SDK has its own.
     pub(crate) root: Option<PathBuf>,
 }
 
@@ -34,7 +33,7 @@ impl Sdk {
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
-        // clang loses the orders of its own atomic functions with any headers.
+        // clang ignores the orders of its own atomic functions, whatever the headers are.
         args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
@@ -43,7 +42,7 @@ impl Sdk {
         Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
     }
 
-    /// Returns the options with which clang reads a source as nvcc of this toolkit does: with the
+    /// Returns the options with which clang reads a source as this toolkit's nvcc does: with the
     /// header that nvcc includes before the first line, and with nvcc's version.
     pub(crate) fn of_nvcc(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
         let mut sdk = Self::cuda(toolkit, output)?;
@@ -55,14 +54,14 @@ impl Sdk {
         Ok(sdk)
     }
 
-    /// Returns ROCm's options for device code of one target.
+    /// Returns ROCm's options for device code for one target.
     pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Self {
         let mut sdk = Self::rocm_for_any(rocm, tools.cargo);
         sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
         sdk
     }
 
-    /// Returns ROCm's options for host code and device code of several targets in one call.
+    /// Returns ROCm's options for host code and device code for several targets in one call.
     #[inline]
     pub(crate) fn rocm_for_all(
         rocm: &Rocm,
@@ -76,8 +75,8 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The host's part includes the same headers, so it needs the macro for the
-                // wavefront size, too. In host code, the value of the macro does not matter.
+                // The host part includes the same headers, so it needs the macro for the wavefront
+                // size, too. In host code, any value will do.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -93,7 +92,7 @@ impl Sdk {
             format!("--rocm-device-lib-path={}", rocm.device_libraries.display()).into(),
         ];
         // Barriers in ROCm's headers call a function of this library, which clang 22 does not link
-        // by itself. The host's part gets the library, too, and calls no function of it.
+        // automatically. The host part gets the library, too, but does not use it.
         let hip = rocm.device_libraries.join("hip.bc");
         if hip.is_file() {
             for word in ["-Xclang", "-mlink-builtin-bitcode", "-Xclang"] {
@@ -107,24 +106,24 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        // Debian's ROCm is in /usr, together with all other packages, so it has no separate folder.
+        // Debian's ROCm is in /usr with all other packages, so it has no separate folder.
         let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
         Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
     }
 }
 
-/// clang's own CUDA header includes this header, which is in cuRAND and not in the toolkit's core.
-/// No other code needs its contents, so an empty file replaces the header if it is missing.
+/// clang's own CUDA header includes this header, which belongs to cuRAND, not to the toolkit's
+/// core. Its contents are not needed, so an empty file replaces it if it is missing.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
-/// The part of this crate's header that needs no other.
+/// The part of this crate's header that depends on no other header.
 const NVPTX_ATOMICS: &str = "offload/nvptx_atomics.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// Returns the option that defines the macro for the wavefront size, if clang does not define the
-/// macro. ROCm's headers up to version 6 expect this macro from clang, but clang 22 and newer do
-/// not define it.
+/// Returns the option that defines the macro for the wavefront size, if clang does not define it.
+/// ROCm's headers up to version 6 expect the macro from clang, but clang 22 and newer do not define
+/// it.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
@@ -139,7 +138,7 @@ pub(super) fn wavefront_size(processor: &str) -> u32 {
 /// Returns the major version of a processor: 11 for `gfx1100`, 9 for `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
-    // In the name of a generic processor, a dash may follow the major version. In other names, two
+    // A generic processor's name may have a dash after the major version. In other names, two
     // hexadecimal digits follow it.
     let major = match name.split_once('-') {
         Some((major, _)) => major,

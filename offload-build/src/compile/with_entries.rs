@@ -1,25 +1,25 @@
-//! Sources of the image for the CPU, each with an entry for each of its kernels.
+//! Sources of the CPU image, each with an entry for each of its kernels.
 //!
-//! The entries need the kernels' names, which a compiler describes before. The compiler of the
-//! image then reads a copy of the source with the entries after its last line. A `#line` keeps the
-//! name and the lines of the source, in messages, in `__FILE__` and in debug information.
+//! The entries need the kernels' names, so a compiler first describes the source. The image's
+//! compiler then reads a copy of the source with the entries after its last line. A `#line` keeps
+//! the source's name and lines in messages, `__FILE__` and debug information.
 
 use super::signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source, the description of its kernels, and the copy that has their entries.
+/// A source, the description of its kernels, and the copy with their entries.
 #[derive(Debug, Clone)]
 pub(super) struct WithEntries {
     pub(super) source: PathBuf,
     /// The file in which the compiler describes the source. It is missing if the compiler refuses
-    /// the source: then it refuses the copy as well, and reports that.
+    /// the source; the compiler then refuses the copy, too, and reports that.
     pub(super) description: PathBuf,
     pub(super) copy: PathBuf,
 }
 
 impl WithEntries {
-    /// Writes the copy. If that is not possible, the compiler does not find it, and reports that.
+    /// Writes the copy. If this fails, the compiler reports the missing file.
     pub(super) fn write(&self) {
         let Ok(source) = fs::read(&self.source) else { return };
         let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&source);

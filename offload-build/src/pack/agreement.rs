@@ -1,4 +1,4 @@
-//! Whether images have the parameters that a source declares.
+//! Checks whether images have the parameters that a source declares.
 
 use crate::toolchain::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
@@ -6,10 +6,10 @@ use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
 };
 
-/// Returns only the signatures of kernels that some image has, if images record their kernels. If
-/// an image has other arguments than the source, a warning reports it, and programs that call the
-/// kernel do not compile. The same holds for `static` kernels of two sources that have one name in
-/// the image for the CPU.
+/// Returns the signatures of kernels that exist in an image; all of them if images record no
+/// kernels. If an image's arguments differ from the source's, a warning reports it, and programs
+/// that call the kernel do not compile. The same applies to `static` kernels of two sources that
+/// have the same name in the CPU image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -39,8 +39,9 @@ pub(super) fn agreed(
                 format!("the image for {target} has {has}"),
             ];
             cargo.warn(&format!(
-                "module \"{module}\": the kernel {} has different parameters in the image for {target} and in its source; a \
-                 program that calls it by the function of include_kernels! does not compile",
+                "module \"{module}\": the kernel {} has different parameters in the image for \
+                 {target} and in its source; a program that calls its function from \
+                 include_kernels! does not compile",
                 kernel.source_name
             ));
             kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
@@ -49,9 +50,9 @@ pub(super) fn agreed(
             // One warning is enough for two kernels.
             if other.symbol < kernel.symbol {
                 cargo.warn(&format!(
-                    "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in the \
-                     image for the CPU; rename one: \
-                     programs that call them do not compile",
+                    "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in \
+                     the image for the CPU; rename one of them: programs that call them do not \
+                     compile",
                     other.source_name, other.place, kernel.source_name, kernel.place
                 ));
             }
@@ -63,7 +64,7 @@ pub(super) fn agreed(
     agreed
 }
 
-/// Returns another kernel that has the same name as a `static` one in the image for the CPU.
+/// Returns another kernel with the same name as a `static` one in the CPU image.
 fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
     let (name, _) = local_symbol(symbol)?;
     kernels.iter().find(|it| {
@@ -71,8 +72,8 @@ fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signatu
     })
 }
 
-/// Returns the target of the first image that has other arguments than the source, and the
-/// arguments there and in the source.
+/// Returns the target of the first image whose arguments differ from the source's, and the
+/// arguments in both.
 fn difference<'a>(
     kernel: &Signature,
     records: &[Record],
@@ -83,8 +84,8 @@ fn difference<'a>(
         let Some(arguments) = &in_image.arguments else { continue };
         let mut is_same = layout.as_ref().is_some_and(|layout| layout.len() == arguments.len());
         for (at, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
-            // Compare the sizes, not the offsets: images align some types differently. If a program
-            // passes the address of each argument, a launch still works with other offsets.
+            // Compare sizes, not offsets: images align some types differently, but a launch by the
+            // addresses of the arguments works with any offsets.
             let size = layout.as_ref().map(|layout| layout[at].1.bytes);
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }
@@ -93,26 +94,21 @@ fn difference<'a>(
                 || "of unknown sizes".to_owned(),
                 |layout| {
                     places(
-                        layout.iter().map(|(offset, size)| format!("{} at {offset}", size.bytes)),
+                        layout
+                            .iter()
+                            .map(|(offset, size)| format!("{} bytes at {offset}", size.bytes)),
                     )
                 },
             );
-            let of_image = places(arguments.iter().map(|IndexArgument { offset, size, kind }| {
-                let kind = match kind {
-                    ArgumentKind::Any => "",
-                    ArgumentKind::Float => " (a floating-point number)",
-                    ArgumentKind::Pointer => " (a pointer)",
-                };
-                format!("{size} at {offset}{kind}")
-            }));
+            let of_image = places(arguments.iter().map(IndexArgument::description));
             return Some((target, of_image, of_source));
         }
     }
     None
 }
 
-/// Whether an argument of the kind that an image records may have this type. Images record numbers
-/// of 16 bits as bits.
+/// Whether an argument of the kind in an image's record may have this type. Images record 16-bit
+/// numbers as bits.
 fn is_possible(ty: &Type, argument: &IndexArgument) -> bool {
     let is_float =
         matches!(ty, Type::Scalar(Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64));
@@ -127,6 +123,6 @@ fn places(arguments: impl Iterator<Item = String>) -> String {
     let each: Vec<String> = arguments.collect();
     match each.len() {
         0 => "no parameters".to_owned(),
-        count => format!("{count} parameters; bytes of each: {}", each.join(", ")),
+        count => format!("{count} parameters: {}", each.join(", ")),
     }
 }

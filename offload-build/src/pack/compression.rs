@@ -1,8 +1,8 @@
-//! Compressed packs: each module is a separate stream, so that one can be decompressed without the
+//! Compressed packs: each module is a separate stream, which can be decompressed without the
 //! others.
 //!
-//! A pack only for AMD has a compressed bundle for each module (`CCOB`, version 3), which HIP's
-//! runtime accepts. Any other pack has an offload binary of version 3 for each module.
+//! A pack only for AMD contains a compressed bundle for each module (`CCOB`, version 3), which
+//! HIP's runtime accepts. Other packs contain an offload binary of version 3 for each module.
 
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
@@ -43,8 +43,8 @@ pub(crate) fn compress<'a>(
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
         layout.pad_to(align);
         let start = layout.size();
-        // A bundle is compressed as a whole, an offload binary without its header, whose bytes
-        // count `plain`.
+        // A bundle is compressed as a whole, but an offload binary without its header of `plain`
+        // bytes.
         let (bundle, plain) = match section {
             DeviceSection::HipFatbin => (Some(start), 0),
             DeviceSection::LlvmOffloading => (None, stream.start),
@@ -75,7 +75,7 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
 }
 
 /// Returns the place of the compressed stream in a container; `None` if the container is damaged.
-/// `bytes` may have zeros after the container.
+/// Zeros may follow the container in `bytes`.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
@@ -90,8 +90,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns the compressed container of a module, and the place of its stream. Uses the container
-/// that an earlier run wrote, if that run had the same images.
+/// Returns a module's compressed container, and the place of its stream. Uses an earlier run's
+/// container if that run had the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,
@@ -116,8 +116,7 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // Without this removal, a build that is interrupted below could leave the new container with
-    // the old key.
+    // Otherwise an interruption of the build could leave the new container with the old key.
     remove(&key_path)?;
     let read = |image: &Image| files::read(&image.path);
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +132,7 @@ fn module_bytes(
     let bytes =
         made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
     let stream = stream(&bytes, section).ok_or_else(|| {
-        Error::config(format!("the module \"{}\" cannot be read back compressed", module.name))
+        Error::config(format!("could not read back the compressed module \"{}\"", module.name))
     })?;
     write_if_changed(&path, &bytes)?;
     record::write(&key_path, key)?;
@@ -147,7 +146,7 @@ mod tests {
     use crate::toolchain::{Cargo, ContentHash};
     use offload_pack::pack_index::{Origin, PackImageKind};
 
-    /// Returns a module whose image has these bytes.
+    /// Returns a module with these bytes as its image.
     fn module(output: &OutDir, bytes: &[u8]) -> ModuleImages {
         let path = output.images.join("gfx90a.hsaco");
         fs::write(&path, bytes).unwrap();
@@ -179,7 +178,7 @@ mod tests {
             }
             DeviceSection::LlvmOffloading => {
                 let binary = OffloadBinary::parse(&bytes).unwrap().compressed.unwrap();
-                // The pack has only this binary.
+                // The pack contains only this binary.
                 binary.decompress(1 << 20).unwrap().split_off(stream.offset as usize)
             }
         };
@@ -200,15 +199,15 @@ mod tests {
             assert_eq!(packed(&first, section, &output).unwrap(), one);
             let file = path(&first, &output);
             let key = file.with_extension("compressed.key");
-            // A file that was cut short is made again.
+            // A truncated file is made again.
             for size in [0, 20, 45] {
                 let bytes = fs::read(&file).unwrap();
                 fs::write(&file, &bytes[..size]).unwrap();
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While a new container is written, no key file exists. Here, a folder in place of
-            // the container makes the write fail.
+            // No key file exists while a new container is written. To make the write fail, put a
+            // folder in place of the container.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);

@@ -11,9 +11,10 @@ pub(crate) fn compress<'a>(
     _: &OutDir,
 ) -> Result<PackLayout<'a>, Error> {
     Err(Error::config(
-        "build.rs requests a compressed pack: this build of offload-build cannot compress\n\
-         It needs the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
-         decompress, the feature `zstd` of offload-gpu, in [dependencies]."
+        "build.rs requests a compressed pack, but this build of offload-build cannot \
+         compress.\nEnable the feature `compression` of offload-build in [build-dependencies], \
+         and, to let the program decompress the pack, the feature `zstd` of offload-gpu in \
+         [dependencies]."
             .to_owned(),
     ))
 }

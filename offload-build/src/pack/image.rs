@@ -1,5 +1,5 @@
-//! Examines an image that was compiled or supplied: is it for the requested target, and which of
-//! its records do programs need?
+//! Examines a compiled or supplied image: whether it is for the requested target, and which of its
+//! records programs need.
 
 use crate::targets::Target;
 use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
@@ -42,7 +42,7 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
-/// Variables with flags that compilers read by themselves, and that may name GPUs.
+/// Variables with flags that compilers read directly and that may name GPUs.
 const FLAG_VARIABLES: [&str; 4] = [
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
@@ -50,27 +50,27 @@ const FLAG_VARIABLES: [&str; 4] = [
     "HIPCC_COMPILE_FLAGS_APPEND",
 ];
 
-/// Returns the error about images for targets that were not asked for, with what may have named
+/// Returns the error about images for targets that were not requested, with what may have named
 /// these targets.
 pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
     let message = format!(
-        "{what}\nThe targets of a build are those of build.rs and OFFLOAD_ARCH. Something else \
-         added targets: {}a wrapper around \
-         the compiler, or its configuration file (nvcc.profile). Remove the option there, or list the targets: .archs([...])",
+        "{what}\nBuilds are for the targets in build.rs and OFFLOAD_ARCH, but something else \
+         changed them: {}a wrapper around the compiler, or its configuration file (nvcc.profile). \
+         Remove the option there, or list its targets: .archs([...])",
         set.concat()
     );
     Error::new(ErrorKind::ToolFailed, message)
 }
 
-/// The number of bytes of an image that are read: more than the headers and PTX's first directives
+/// The number of bytes to read from an image: more than the headers and PTX's first directives
 /// need.
 const HEADER_SIZE: u64 = 4096;
 
 /// Reads the header of the image at `path`. Returns the image's kind, and its size in bytes.
 ///
-/// Returns an error if the image is for another target than `target`.
+/// Returns an error if the image is for a target other than `target`.
 pub(crate) fn read_header(
     target: &Target,
     path: &Path,
@@ -97,7 +97,7 @@ pub(crate) fn read_header(
 impl Image {
     /// Reads the header of the image at `path`, whose bytes have this hash.
     ///
-    /// Returns an error if the image is for another target than `target`.
+    /// Returns an error if the image is for a target other than `target`.
     pub(crate) fn open(
         target: &Target,
         path: &Path,
@@ -120,11 +120,12 @@ impl Image {
         }
         if !target.is_gpu() {
             let bytes = files::read(path)?;
-            // Files that cannot be read are left to the system's loader.
+            // Leave unreadable files to the system's loader.
             if let Ok(Some(symbol)) = unique_symbol(&bytes) {
                 let message = format!(
-                    "the image {} is not for a program with other images: all images of a program would share {} \
-                     (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add -fno-gnu-unique",
+                    "the image {} cannot be loaded beside other images: all images of a program \
+                     would share {} (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add \
+                     -fno-gnu-unique",
                     path.display(),
                     String::from_utf8_lossy(symbol).escape_debug(),
                 );
@@ -134,8 +135,9 @@ impl Image {
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// Replaces the version in the PTX file at `path` by the oldest one that has all of the text's
-    /// instructions. Returns the reason if the version stays because the oldest is not known.
+    /// Lowers the version of the PTX file at `path` to the oldest one that supports all of its
+    /// instructions. Returns the reason if the oldest version is unknown, so that the version
+    /// stays.
     pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
         let mut text = files::read(path)?;
         // `open` reports an error in the header.
@@ -145,7 +147,8 @@ impl Image {
             Err(unknown) => {
                 let version = header.version;
                 let why = format!(
-                    "the PTX keeps version {version}: offload-build knows no older one that has {unknown}"
+                    "the PTX keeps version {version}: offload-build knows no older version that \
+                     has {unknown}"
                 );
                 return Ok(Some(why));
             }
@@ -157,7 +160,7 @@ impl Image {
         Ok(None)
     }
 
-    /// Adds a line feed to the end of the image file at `path` if the image needs one in a pack.
+    /// Adds a line feed to the end of the image file at `path`, if needed in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {
@@ -169,8 +172,8 @@ impl Image {
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
-    /// Adds a line feed to the bytes of an image that will be written to `path`, if they need one
-    /// in a pack.
+    /// Adds a line feed to the bytes of an image that will be written to `path`, if needed in a
+    /// pack.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');
@@ -178,23 +181,22 @@ impl Image {
     }
 }
 
-/// Whether an image needs one more line feed at its end. Drivers read PTX as text up to a NUL. In
-/// an offload binary, zeros fill the space after an image up to the next multiple of 8 bytes. A
-/// text that would end at such a multiple gets one more line feed, so that every text has a NUL
-/// after it.
+/// Whether an image needs an additional line feed at its end. Drivers read PTX as text up to a NUL.
+/// In an offload binary, zeros fill the space after an image up to the next multiple of 8 bytes. A
+/// text that would end at such a multiple gets a line feed, so that a NUL follows every text.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
-/// Returns the functions that a PTX text declares and leaves to a linker; PTX has no linker.
-/// Functions that CUDA's device runtime defines are omitted.
+/// Returns the functions that a PTX text declares but does not define, except those of CUDA's
+/// device runtime: PTX has no linker.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     const FUNCTION: &str = ".extern .func";
     let (mut names, mut last) = (Vec::new(), 0);
     for (at, _) in ptx.match_indices(FUNCTION) {
-        // Without a line end since the last one, that one is before this one in its line.
+        // If no line ended since the last match, that match is earlier in the same line.
         let start = last + ptx[last..at].rfind('\n').map_or(0, |end| end + 1);
         last = at;
         if !ptx[start..at].trim_start().is_empty() {
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_left_to_a_linker() {
-        // The declarations are written as by clang, in several lines, and also in one line.
+        // The declarations are written as clang does, in several lines, and also in one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
                         .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n// .extern .func comment;\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";

@@ -1,10 +1,10 @@
 //! The kernels of an image. They are read once and stored in a record, which is valid until the
 //! image changes.
 //!
-//! The program's compilation checks `PACK.kernel("x")` against the names that any image of the pack
-//! records. The image for the CPU records none. If no image of a module records names, any name is
-//! accepted. A module whose compiled images have no kernels causes a warning: most often its kernel
-//! is a template that no source instantiates.
+//! When the program is compiled, `PACK.kernel("x")` is checked against the names recorded in any
+//! image of the pack. CPU images record none. If no image of a module records names, any name is
+//! accepted. If a module's compiled images have no kernels, the build warns: usually, the kernel is
+//! a template that no source instantiates.
 
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
@@ -15,8 +15,8 @@ use std::fs;
 
 const IMAGE: &str = "image";
 
-/// Returns the kernels in alphabetical order; `None` if they are unknown. Unknown kernels are no
-/// error: programs can then use any name as the name of a kernel.
+/// Returns the kernels in alphabetical order; `None` if they are unknown. This is no error:
+/// programs can then use any kernel name.
 pub(crate) fn of(
     module: &str,
     image: &Image,
@@ -26,8 +26,8 @@ pub(crate) fn of(
     if !image.target.is_gpu() {
         return Ok(None);
     }
-    // The record's name contains the module, because supplied images of two modules may be files
-    // with the same name.
+    // The record's name contains the module, because two modules may have supplied images with the
+    // same file name.
     let path =
         output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());
@@ -41,7 +41,7 @@ pub(crate) fn of(
     let kernels = match image::read_kernels(&image.path) {
         Ok(kernels) => kernels,
         Err(error) => {
-            cargo.note(&format!("any name will be accepted as a kernel's: {error}"));
+            cargo.note(&format!("names of kernels will not be checked: {error}"));
             return Ok(None);
         }
     };
@@ -56,8 +56,8 @@ pub(crate) fn of(
     Ok(Some(kernels))
 }
 
-/// Warns if images of a module were compiled and none of them has a kernel. Most often the kernel
-/// is a template that no source instantiates.
+/// Warns if a module's compiled images have no kernel. Usually, the kernel is a template that no
+/// source instantiates.
 pub(crate) fn warn_of_none(
     pack: &str,
     module: &ModuleImages,
@@ -82,14 +82,16 @@ pub(crate) fn warn_of_none(
     }
     let help = if let Some(name) = texts.iter().find_map(|text| template(text)) {
         format!(
-            "the kernel {name} is a template, which is compiled only where a source instantiates it, as in: \
+            "the kernel {name} is a template, so a source must instantiate it: add a line such as \
              template __global__ void {name}<float>(/* its parameters */);"
         )
     } else if texts.iter().any(|text| text.contains("__global__")) {
-        // A kernel may be for some targets only.
+        // A kernel may be for only some targets.
         return;
     } else {
-        "no source has a kernel (__global__), and templates of headers are compiled only where a source instantiates them".to_owned()
+        "no source has a kernel (__global__); if the kernels are templates in a header, \
+         instantiate them in a source"
+            .to_owned()
     };
     cargo.warn(&format!(
         "pack \"{pack}\": the images of the module \"{}\" for {} have no kernels: {help}",
@@ -98,7 +100,7 @@ pub(crate) fn warn_of_none(
     ));
 }
 
-/// Returns the name of the first kernel in the text of a source that is a template.
+/// Returns the name of the first kernel template in the text of a source.
 fn template(source: &str) -> Option<&str> {
     source.match_indices("template").find_map(|(start, _)| {
         let declaration = source[start..].split(['{', ';']).next()?;

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
-    /// The signatures of its kernels, as far as sources have them; or the reason why they are
+    /// The signatures of its kernels, as far as sources contain them, or the reason why they are
     /// unknown.
     pub(crate) signatures: Result<Signatures, String>,
-    /// The sources in CUDA's dialect or HIP, in which a kernel can be a template.
+    /// The sources in CUDA's dialect or HIP, which may contain kernel templates.
     pub(crate) sources: Vec<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct PackLayout<'a> {
 #[derive(Debug)]
 pub(crate) struct PlacedModule<'a> {
     pub(crate) module: &'a ModuleImages,
-    /// The start of the module's bundle; `None` for a module without images, and in a pack of
+    /// The start of the module's bundle; `None` for a module without images, and for packs of
     /// offload binaries.
     pub(crate) bundle: Option<u64>,
     /// The compressed stream; `None` if the module has none.
@@ -53,7 +53,7 @@ pub(crate) fn plain(
     for module in modules {
         let mut bundle = None;
         match section {
-            // A bundle for each module that has an image, in the form that HIP's runtime reads.
+            // A bundle for each module with images, in the form that HIP's runtime reads.
             DeviceSection::HipFatbin if !module.images.is_empty() => {
                 layout.pad_to(HIP_ALIGN);
                 bundle = Some(layout.size());
@@ -92,18 +92,19 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let table = layout.pieces().first().map_or(0, |header| header.size());
     if table > HIP_TABLE_LIMIT {
         return Err(Error::config(format!(
-            "{} targets make an entry table of {table} bytes; HIP's runtime reads {HIP_TABLE_LIMIT}. List fewer targets.",
+            "{} targets make an entry table of {table} bytes, but HIP's runtime reads only \
+             {HIP_TABLE_LIMIT}. List fewer targets.",
             images.len()
         )));
     }
-    // Entry 0 is for the host, without bytes.
+    // Entry 0 is the host's, and is empty.
     Ok(layout.nest(|entry| match entry.checked_sub(1) {
         Some(image) => Layout::payload(first + image, images[image].size),
         None => Layout::new(),
     }))
 }
 
-/// Adds the images of one module, with the module's name if the pack has several modules.
+/// Adds one module's images, with the module's name if the pack has several modules.
 pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
         let offload_kind = OffloadKind::named(image.kind.vendor().offload_kind());

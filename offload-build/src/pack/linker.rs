@@ -1,14 +1,14 @@
-//! The linker of the host program, as far as a build script can detect it, and whether a large pack
-//! is too much for it.
+//! Detects the linker of the host program, as far as a build script can, and whether a pack is too
+//! large for it.
 //!
-//! On x86-64 ELF, code reaches data within 2 GiB. A flag of the pack's section allows a larger
-//! distance (SHF_X86_64_LARGE). Results of linkers with a pack of 2.2 GiB:
+//! On x86-64 ELF, code reaches data within 2 GiB. A flag of the pack's section (SHF_X86_64_LARGE)
+//! allows a larger distance. Results of linkers with a pack of 2.2 GiB:
 //!
-//! | linker | |
+//! | linker | place of the pack, and result |
 //! |---|---|
-//! | rust-lld of rustc 1.95 | puts it in front of everything else that is read only: links, runs, unwinds |
-//! | GNU ld 2.40 | between code and data: "relocation overflows"; after all others with a linker script |
-//! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
+//! | rust-lld of rustc 1.95 | before all other read-only data: links, runs, unwinds |
+//! | GNU ld 2.40 | between code and data: "relocation overflows"; at the end, with a linker script |
+//! | mold 1.10 | between unwinding tables and code: links, but a panic ends in "failed to initiate panic" |
 
 use crate::request::Request;
 use crate::toolchain::exec::probe;
@@ -20,10 +20,10 @@ use std::path::Path;
 
 const GIB: u64 = 1 << 30;
 
-/// The largest size in bytes of a pack for which no warning is printed.
+/// The size in bytes above which a pack causes a warning.
 const PLENTY: u64 = GIB;
 
-/// The largest size in bytes of a pack that every linker can link into a program of usual size.
+/// The size in bytes up to which every linker can link a pack into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
 /// The kinds of linkers that differ in their treatment of large packs.
@@ -35,7 +35,7 @@ enum Linker {
     Other,
 }
 
-/// Prints a warning for a large pack.
+/// Warns about a large pack.
 ///
 /// Returns an error if the linker cannot link the pack, or would break the program. With
 /// `large_pack_script`, GNU ld can link the pack.
@@ -49,7 +49,7 @@ pub(crate) fn check_size(
     if size <= PLENTY {
         return Ok(());
     }
-    // The advice recommends compression only if build.rs does not request it already.
+    // Recommend compression only if build.rs does not request it already.
     let (or_compress, compress) = if request.compressed {
         ("", "fewer targets make")
     } else {
@@ -75,26 +75,27 @@ pub(crate) fn check_size(
         };
         if !what.is_empty() {
             let script = if linker == "GNU ld" {
-                "\n- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that"
+                "\n- or keep GNU ld: call .large_pack_script() in build.rs, and link with the \
+                 script in its documentation"
             } else {
                 ""
             };
             return Err(Error::config(format!(
-                "the pack has {pack}, and the program is linked by {linker} ({from}).\n{what}.\n\
-                 - link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)\n\
-                 - or make the pack smaller: {or_compress}fewer targets{script}"
+                "the pack has {pack}, but {linker} links the program ({from}).\n{what}.\n- link \
+                 with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux\n- or \
+                 make the pack smaller: {or_compress}fewer targets{script}"
             )));
         }
     }
     let limit = if has_limit { "; over 1.5 GiB it needs rust-lld" } else { "" };
     cargo.warn(&format!(
-        "pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"
+        "pack \"{name}\" adds {pack} to each program that uses it: {compress} it smaller{limit}"
     ));
     Ok(())
 }
 
-/// Returns the linker that rustc's options select, with the text of the option; `None` if the
-/// options leave the choice to rustc. `program` is the linker in Cargo's configuration.
+/// Returns the linker that rustc's options select, with the text of the option; `None` if they
+/// leave the choice to rustc. `program` is the linker in Cargo's configuration.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program = program.map(|program| {
         (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))
@@ -102,7 +103,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let (mut fuse, mut lld_is_off) = (None, None);
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
-        // rustc accepts an option in these forms: -C <option>, -C<option> and --codegen=<option>.
+        // rustc accepts an option in three forms: -C <option>, -C<option> and --codegen=<option>.
         let option = match flag.as_str() {
             "-C" | "-Z" | "--codegen" => flags.next().map(String::as_str),
             flag => ["-C", "-Z", "--codegen="].iter().find_map(|prefix| flag.strip_prefix(prefix)),
@@ -132,8 +133,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // If the program is a compiler, its option for the linker (`-fuse-ld`) takes precedence over
-    // its name.
+    // If the program is a compiler, its option for the linker (`-fuse-ld`) overrides its name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }
@@ -146,7 +146,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     lld_is_off.map(|flag| (Linker::Gnu, flag))
 }
 
-/// Returns the linker of this name; `None` for a compiler, or for an unknown linker.
+/// Returns the linker with this name; `None` for a compiler, or for an unknown linker.
 fn known(path: &str) -> Option<Linker> {
     let name = Path::new(path).file_name()?.to_str()?;
     match name.rsplit('-').next().unwrap_or(name) {
@@ -201,7 +201,7 @@ mod tests {
             let request = Request { compressed, ..Request::default() };
             let error =
                 check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
-            assert!(error.contains("linked by GNU ld"), "{error}");
+            assert!(error.contains("but GNU ld links the program"), "{error}");
             assert!(error.contains(advice), "{error}");
         }
     }

@@ -1,4 +1,4 @@
-//! Puts images together: the pack, the host object around it, and the index that the macro reads.
+//! Assembles the pack from images, the host object around it, and the index that the macro reads.
 
 mod agreement;
 #[cfg(feature = "compression")]
@@ -62,15 +62,15 @@ pub struct PackedImage {
 
 impl Pack {
     /// Returns the file with the embedded bytes: an offload bundle for each module if all targets
-    /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled:
+    /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled, because of
     /// `OFFLOAD_SKIP`, docs.rs, a host without packs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) with no target left.
+    /// [`Build::allow_empty`](crate::Build::allow_empty) without a remaining target.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns the modules. The module of the files that were added to the build itself comes
-    /// first. A pack that was not built has modules without images.
+    /// Returns the modules, first the module of the files added to the build itself. The modules of
+    /// a pack that was not built have no images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -100,22 +100,22 @@ impl PackedImage {
         self.target.as_str()
     }
 
-    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`, or is
-    /// the source, if the source already is a code object or cubin.
+    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`; if the
+    /// source already is a code object or cubin, the source is the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the names of the image's kernels, read from the image; C++ kernels have mangled
-    /// names. The image for the CPU contains no names to read, so its list is empty.
+    /// names. For the CPU, the list is empty, because the image contains no names.
     ///
-    /// Returns an error if the file cannot be read, or is damaged.
+    /// Returns an error if the file is damaged or cannot be read.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
         if self.target.is_gpu() { image::kernels(&self.path) } else { Ok(Vec::new()) }
     }
 }
 
-/// Writes the index of a pack that is not built, with the modules that it would have.
+/// Writes the index of a pack that is not built, with the modules it would have.
 pub(crate) fn write_absent(
     name: &str,
     why: &str,
@@ -134,7 +134,7 @@ pub(crate) fn write_absent(
 }
 
 /// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
-/// macro: the version, and facts by which it checks the library.
+/// macro: the version, and facts for checking the library.
 fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
@@ -154,7 +154,7 @@ fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.code(), text.as_bytes())
 }
 
-/// Returns the machine for which host objects are made.
+/// Returns the machine of the host objects.
 ///
 /// Returns an error if packs cannot be linked into programs for this host.
 pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
@@ -166,9 +166,9 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     });
     machine.ok_or_else(|| {
         Error::config(format!(
-            "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}: with .allow_empty() in build.rs the \
-             pack is empty on such hosts",
+            "packs can be embedded only in 64-bit programs for Linux, Android, BSD and illumos \
+             (x86_64, aarch64, riscv64, loongarch64) and for Windows and macOS (x86_64, aarch64), \
+             not for {}: call .allow_empty() in build.rs to make the pack empty there",
             cargo.target
         ))
     })
@@ -176,8 +176,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes the files of a pack: the pack, the library that contains it, and its index.
 ///
-/// Returns an error if the pack is too large for the linker, or if a file cannot be written. For a
-/// compressed pack, the compressed size counts.
+/// Returns an error if the pack (its compressed size, if compressed) is too large for the linker,
+/// or if a file cannot be written.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
@@ -190,7 +190,7 @@ pub(crate) fn write(
     for module in modules {
         images.extend(&module.images);
     }
-    // HIP's runtime reads bundles, and they have no images of other vendors.
+    // HIP's runtime reads bundles, which cannot contain images of other vendors.
     let only_amd = images.iter().all(|image| image.target.vendor() == Vendor::Amd);
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let PackLayout { layout, files, modules: placed } = if request.compressed {
@@ -268,7 +268,7 @@ pub(crate) fn write(
     Ok(Pack { path: Some(output.pack()), modules: packed })
 }
 
-/// Returns the hash of section, structure and images: two packs with the same hash are equal.
+/// Returns the hash of section, structure and images: packs with the same hash are equal.
 fn content_hash(
     section: DeviceSection,
     compressed: bool,

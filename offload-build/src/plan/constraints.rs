@@ -1,6 +1,6 @@
-//! Constraints that the bytes of a source set for its targets: a triple, `.amdgcn_target`, or the
-//! headers of supplied images. As with `.supports`, a list of targets cannot request an image of
-//! the source for another target.
+//! Constraints on a source's targets from its bytes: a triple, `.amdgcn_target`, or the headers of
+//! supplied images. As with `.supports`, a list of targets cannot request an image of the source
+//! for another target.
 
 use super::supplied;
 use crate::request::Language;
@@ -10,28 +10,27 @@ use offload_format::image::{Bitcode, PtxHeader};
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
 use std::path::Path;
 
-/// The targets that the bytes of a source name.
+/// The targets that a source's bytes allow.
 #[derive(Debug)]
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// The source includes these headers of HIP; only ROCm has their host part.
+    /// The source includes these HIP headers, whose host part only ROCm has.
     HipHeaders(Vec<String>),
-    /// The source names a target triple, which is for this vendor's GPUs.
+    /// The source contains a target triple, for this vendor's GPUs.
     Triple(Vendor, String),
-    /// Assembly: the target that it names, if any, and whether it defines kernels.
+    /// Assembly: the target in its text, if any, and whether it defines kernels.
     Assembly { target: Option<Target>, has_kernels: bool },
-    /// The architecture that the PTX text names.
+    /// The architecture in the PTX text.
     Ptx(NvidiaArch),
-    /// The targets of the images that the file contains.
+    /// The targets of the images in the file.
     Images(Vec<supplied::Name>),
 }
 
 impl Constraints {
     /// Reads the constraints of a source, as far as its language can express them.
     ///
-    /// Returns an error if the file cannot be read, if its contents are not of its language, or if
-    /// it is for no GPU.
+    /// Returns an error if the file cannot be read, does not match its language, or is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
         let bytes = || files::read(path);
         match language {
@@ -73,13 +72,13 @@ impl Constraints {
     }
 
     /// Whether the source cannot be linked with others, although its language allows it. Assembly
-    /// with kernels contains its own note about the kernels, and runtimes read only the first note
-    /// of a code object.
+    /// with kernels has its own note about them, and runtimes read only the first note of a code
+    /// object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// Returns the limit on the source's targets, in words that follow the file's name in messages.
+    /// Returns the limit on the source's targets, for messages after the file's name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -96,7 +95,8 @@ impl Constraints {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {
                     None => format!(
-                        "is PTX for {arch}, which can become machine code from {machine_code} on"
+                        "is PTX for {arch}, which can become machine code for {machine_code} and \
+                         later"
                     ),
                     Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
                 })
@@ -118,7 +118,7 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
-        // The letter is `a`, or an unknown letter, which limits the targets at least as much.
+        // The letter is `a`, or an unknown one, which is assumed to limit the targets as much.
         (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }
@@ -135,7 +135,7 @@ fn hip_headers(text: &[u8]) -> Vec<String> {
     names
 }
 
-/// Reads the constraint from the target triple; a file without one is for any target.
+/// Reads the constraint from the target triple; a file without a triple is for any target.
 fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let triple = if Bitcode::is_bitcode(bytes) {
         let wrong = |error| {
@@ -157,7 +157,7 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
         of_gpus.push(known);
     }
     Err(Error::config(format!(
-        "the source {} is for {triple}, according to its target triple, which is not a GPU's: {} are",
+        "the source {} has the target triple {triple}, but GPUs have {}",
         path.display(),
         of_gpus.join(" and ")
     )))
@@ -177,7 +177,7 @@ fn of_assembly(bytes: &[u8]) -> Constraints {
     Constraints::Assembly { target, has_kernels }
 }
 
-/// Returns the text in quotes after these words at the start of a line.
+/// Returns the quoted text after these words at the start of a line.
 fn quoted(text: &[u8], words: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(words));

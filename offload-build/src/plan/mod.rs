@@ -1,5 +1,5 @@
-//! The plan of a build: the modules of a pack, each with its targets, and for each target its
-//! sources.
+//! The plan of a build: the modules of a pack, the targets of each module, and the sources for each
+//! target.
 
 pub(crate) mod constraints;
 mod scope;
@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct PlannedModule {
     /// The name by which programs select the module.
     pub(crate) name: String,
-    /// The start of the names of the module's files, with a dot at the end; empty for the module of
-    /// a build's own files.
+    /// The prefix of the module's file names, with a dot at the end; empty for the module of a
+    /// build's own files.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
@@ -33,24 +33,22 @@ pub(crate) struct PlannedModule {
     pub(crate) required: Vec<RequiredKernel>,
 }
 
-/// A source, with the constraints that were read from its bytes.
+/// A source, with the constraints read from its bytes.
 #[derive(Debug)]
 pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// The selectors with which build.rs limits the source's targets; an empty list for all
-    /// targets.
+    /// The selectors by which build.rs limits the source's targets; empty for all targets.
     declared: Vec<Selector>,
     /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
-    /// The constraints that the source's bytes set for its targets.
+    /// The constraints of the source's bytes on its targets.
     pub(crate) constraints: Constraints,
 }
 
 impl PlannedSource {
-    /// Whether the source goes into an image for this target, according to build.rs and the
-    /// source's bytes.
+    /// Whether build.rs and the source's bytes allow the source in an image for this target.
     fn is_for(&self, target: &Target) -> bool {
         allow(&self.declared, target) && self.constraints.is_for(target)
     }
@@ -76,7 +74,7 @@ impl PlannedModule {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// Returns the flags for a source and a target: first those of the module.
+    /// Returns the flags for a source and a target, those of the module first.
     pub(crate) fn flags_for<'a>(
         &'a self,
         source: &'a PlannedSource,
@@ -87,19 +85,19 @@ impl PlannedModule {
         flags
     }
 
-    /// Whether the module has images for the CPU and for no GPU.
+    /// Whether the module has images only for the CPU.
     pub(crate) fn is_for_cpu_alone(&self) -> bool {
         !self.targets.is_empty() && !self.targets.iter().any(Target::is_gpu)
     }
 
-    /// Returns the start of the names of the module's files. `name` is the part for the target, or
-    /// for the host.
+    /// Returns the start of the module's file names. `name` is the part for the target, or for the
+    /// host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 }
 
-/// Prints the line about a module's options in the manifest of a prebuilt set.
+/// Prints a module's options as a line for the manifest of a prebuilt set.
 impl fmt::Display for PlannedModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
@@ -121,17 +119,17 @@ impl fmt::Display for PlannedModule {
 }
 
 /// Returns the modules of a request without the excluded sources: the named modules, and the module
-/// of the files that were added to the build itself.
+/// of the files added to the build itself.
 ///
-/// Returns an error if there is no module, if one has no source, if two have one name, or if a name
-/// is invalid.
+/// Returns an error if there is no module, if a module has no source, if two modules have the same
+/// name, or if a name is invalid.
 pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Module)>, Error> {
     let mut excluded = vec![false; request.exclude.len()];
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Try every pattern, even after a match: a source may match several patterns, and each of
-        // them counts as used.
+        // Try every pattern, even after a match: a source may match several patterns, and each
+        // counts as used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -144,7 +142,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         match (&module.name, module.sources.is_empty()) {
             (Some(name), true) => {
                 return Err(Error::config(format!(
-                    "the module \"{name}\" has no sources: name one with .file(...)"
+                    "the module \"{name}\" has no sources: add one with .file(...)"
                 )));
             }
             _ if kept.sources.is_empty() => continue,
@@ -152,8 +150,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // Names that differ only in upper and lower case are refused. The files of images are named
-        // after their modules, and file systems may treat such names as equal.
+        // Refuse names that differ only in case: image files are named after their modules, and
+        // file systems may treat such names as equal.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
         {
@@ -173,7 +171,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         return Err(Error::config(message));
     }
     if modules.is_empty() {
-        Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")"))
+        Err(Error::config("no sources: add one with .file(\"kernels/saxpy.cu\")"))
     } else {
         Ok(modules)
     }
@@ -182,9 +180,9 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 /// Returns the modules, each with the listed targets that it is built for. Prints which modules are
 /// built for fewer targets than are listed.
 ///
-/// Returns an error if a source is missing, has an unknown language, or is for other targets than
-/// build.rs lists. Sources that cannot be linked are an error, and so is a module for which no
-/// target is left.
+/// Returns an error if a source is missing, has an unknown language, or is for targets other than
+/// build.rs lists. Sources that cannot be linked are an error, and so is a module without remaining
+/// targets.
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
@@ -246,8 +244,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// Returns the module's name in messages. In a static library, each source is a module without a
-/// name, so its path is used.
+/// Returns the module's name for messages. In a static library, each source is an unnamed module,
+/// so its path is used.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -266,23 +264,24 @@ fn no_target_is_left(
     let name = in_messages(product, module);
     let (what, allowed) = match product {
         Product::StaticLibrary(_) => {
-            (name, "call .allow_empty(): it leaves such sources out of the library")
+            (name, "call .allow_empty() to leave such sources out of the library")
         }
-        _ => (format!("the module {name}"), "let the module have no images: .allow_empty()"),
+        _ => (format!("the module {name}"), "call .allow_empty() to let the module have no images"),
     };
     let variable = cargo
         .package_var("OFFLOAD_ARCH")
-        .map(|(variable, _)| format!(" of {variable}"))
+        .map(|(variable, _)| format!(" in {variable}"))
         .unwrap_or_default();
     Error::config(format!(
-        "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}",
+        "no target is left for {what}: {}; the targets{variable} are {}. Add a target, or \
+         {allowed}",
         limits.join("; "),
         targets::join(targets)
     ))
 }
 
-/// Prints which modules are built for fewer targets than are listed. This is a warning if
-/// `OFFLOAD_ARCH` lists the targets, otherwise a note.
+/// Prints which modules are built for fewer targets than are listed: as a warning if `OFFLOAD_ARCH`
+/// lists the targets, otherwise as a note.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,
@@ -307,15 +306,15 @@ fn say_what_is_left(
             (false, 1) => format!(" module {}", names[0]),
             (false, _) => format!(" modules {}", names.join(", ")),
         };
-        let left = if left.is_empty() { "none".to_owned() } else { targets::join(left) };
+        let left = if left.is_empty() { "no target".to_owned() } else { targets::join(left) };
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
                 cargo.warn(&format!(
-                    "{product}:{what} built for {left}, of {targets} in {variable}"
+                    "{product}:{what} built for {left}, out of {targets} in {variable}"
                 ));
             }
-            None => cargo.note(&format!("{product}:{what} built for {left}, of {targets}")),
+            None => cargo.note(&format!("{product}:{what} built for {left}, out of {targets}")),
         }
     }
 }
@@ -326,11 +325,13 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
         let recipe = source.recipe(target).ok_or_else(|| {
-            let vendors: Vec<String> = source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
+            let vendors: Vec<String> =
+                source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
             let vendors = vendors.join(", ");
             Error::config(format!(
-                "{path} is {language}, which is not built for {target}{obstacle}. \
-                 If it is for other targets only, declare them: Source::new(\"{path}\").supports([{vendors}])",
+                "{path} is {language}, which cannot be built for {target}{obstacle}. If it is \
+                 only for other targets, declare them: \
+                 Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
                 obstacle = source.language.obstacle(target.vendor()),
@@ -355,9 +356,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// Checks that the sources that nvcc compiles can become one image. nvcc compiles each source
-/// separately, and links their machine code. The output of other compilers cannot be linked with
-/// this machine code.
+/// Checks that the sources for nvcc can become one image. nvcc compiles each source separately, and
+/// links their machine code. Output of other compilers cannot be linked with it.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,
@@ -367,15 +367,15 @@ fn check_nvcc(
         sources.iter().partition(|source| source.recipe(target) == Some(Recipe::Nvcc));
     match (&by_nvcc[..], &others[..]) {
         ([one, other, ..], []) if target.is_ptx() => Err(Error::config(format!(
-            "for {target}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
-             leave {target} out, or let clang compile them (Compiler::Clang)",
+            "for {target}, the module \"{}\" has {} and {}, but nvcc cannot link PTX: put them in \
+             two modules, leave {target} out, or let clang compile them (Compiler::Clang)",
             module.name,
             one.path.display(),
             other.path.display()
         ))),
         ([one, ..], [other, ..]) => Err(Error::config(format!(
-            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
-             make them two modules",
+            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and \
+             cannot be linked with it; put them in two modules",
             module.name,
             one.path.display(),
             other.path.display(),
@@ -396,7 +396,7 @@ fn look_into(
         Some(language) => language,
         None => Language::of(path).map_err(Error::config)?,
     };
-    // `cargo package` leaves a crate of kernels out, and the prebuilt set has its images.
+    // `cargo package` omits a crate of kernels; the prebuilt set contains its images.
     let is_left_out = language == Language::Rust && cargo.is_packaged();
     if !path.is_file() && !is_left_out {
         let message = format!(
@@ -427,7 +427,7 @@ fn look_into(
             needs_rocm |= !is_there;
         }
         if needs_rocm {
-            // If build.rs requests a compiler for AMD's GPUs, that one is later in the list.
+            // A compiler that build.rs requests for AMD's GPUs comes later in the list, so it wins.
             compilers.insert(0, Compiler::ClangRocm);
         }
         constraints = Constraints::Any;
@@ -461,8 +461,8 @@ fn check_name(name: &str, module: &Module) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::config(format!(
-        "a module's name has letters, digits, '_' and '-'; \"{name}\", of {}, does not. Give it \
-         a different name: .module(Module::new(\"...\").file({:?}))",
+        "invalid module name \"{name}\" (for {}): use only letters, digits, '_' and '-'. Set the \
+         name: .module(Module::new(\"...\").file({:?}))",
         paths(module),
         module.sources[0].path.display().to_string()
     )))
@@ -486,7 +486,7 @@ fn is_match(pattern: &str, path: &str) -> bool {
     (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| is_match(tail, &rest[at..]))
 }
 
-/// Returns the name of a source's separate module: the file name without its extension.
+/// Returns the name of a source's own module: the file name without its extension.
 pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

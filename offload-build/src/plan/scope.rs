@@ -1,11 +1,11 @@
-//! The vendor to which build.rs limits a build. It is determined before a source is read, and
-//! before the targets are known.
+//! The vendor to which build.rs limits a build, determined before sources are read and targets are
+//! known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{OnlyVendor, Product, RequestedTargets, Scope};
 use offload_format::target::Vendor;
 
-/// Returns the product, and its only vendor, if there is one.
+/// Returns the product, and its only vendor, if any.
 pub(crate) fn scope<'a>(
     request: &Request,
     requested: &RequestedTargets,
@@ -24,7 +24,7 @@ pub(crate) fn scope<'a>(
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
         .or_else(|| of_compilers(&modules, &compilers, requested, product));
-    // Targets of other vendors are an error only if a product is made and must have images.
+    // Other vendors' targets are an error only if a product is made and must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc }
 }
@@ -42,7 +42,7 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     Some(OnlyVendor { example, ..only(vendor, reason, true) })
 }
 
-/// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
+/// Returns the only vendor that the languages and build.rs's selectors for modules and sources
 /// allow.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let mut all = Vec::new();
@@ -65,16 +65,16 @@ fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
     OnlyVendor { vendor, reason, example: vendor.examples()[0].to_owned(), refuses_others }
 }
 
-/// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
-/// sources for another vendor. For a pack, the result therefore forbids no other vendor. It only
-/// determines which vendor's environment variables count.
+/// Returns the only vendor of the compilers that build.rs requests. For a pack, clang may compile
+/// the sources for other vendors, so the result forbids no vendor. It only determines which
+/// vendor's environment variables are used.
 fn of_compilers(
     modules: &[&Module],
     compilers: &[Compiler],
     requested: &RequestedTargets,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
-    // CUDA's dialect is for every vendor, unless build.rs asks for NVIDIA's compiler.
+    // CUDA's dialect is for every vendor, unless build.rs requests NVIDIA's compiler.
     let vendor = Vendor::Nvidia;
     let is_of_vendor = |compiler: &&Compiler| compiler.vendor() == Some(vendor);
     let (first, has_others) =
@@ -99,8 +99,7 @@ fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     vendors
 }
 
-/// Returns the vendor that all entries of the list have in common, if it is a GPU vendor's;
-/// otherwise `None`.
+/// Returns the vendor shared by all entries of the list if it makes GPUs; otherwise `None`.
 fn sole(vendors: &[Vendor]) -> Option<Vendor> {
     let first = *vendors.first()?;
     (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)

@@ -3,7 +3,7 @@
 use offload_format::target::Vendor;
 use std::fmt;
 
-/// A compiler of the CUDA dialect and of HIP, with the headers that it brings.
+/// A compiler of the CUDA dialect and of HIP, and its headers.
 ///
 /// ```no_run
 /// use offload_build::{Build, Compiler};
@@ -17,8 +17,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compiler {
-    /// clang with this crate's header, for all GPUs; no SDK is needed. This compiler is the
-    /// default.
+    /// clang with this crate's header, for all GPUs; needs no SDK. The default.
     Clang,
     /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not
     /// included.
@@ -26,17 +25,17 @@ pub enum Compiler {
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
     /// clang with ROCm's headers and device libraries, for AMD's GPUs. The compiler is the clang of
-    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that is found.
+    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that builds find.
     ///
     /// If build.rs requests no compiler for AMD's GPUs, a `.hip` source that includes `<hip/…>`
-    /// uses this one in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
-    /// [`Build::include`](crate::Build::include) names a folder with `hip/hip_runtime.h`, or the
-    /// included header is one that only ROCm has.
+    /// uses this compiler in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
+    /// [`Build::include`](crate::Build::include) names a folder with `hip/hip_runtime.h`, or only
+    /// ROCm has the included header.
     ClangRocm,
 }
 
 impl Compiler {
-    /// Returns the vendor whose GPUs alone this compiler is for.
+    /// Returns the vendor, if the compiler is only for one vendor's GPUs.
     pub(crate) fn vendor(self) -> Option<Vendor> {
         match self {
             Compiler::Clang => None,
@@ -55,7 +54,7 @@ impl Compiler {
     }
 }
 
-/// Writes the name for manifests of prebuilt sets and for messages.
+/// Writes the name, for manifests of prebuilt sets and for messages.
 impl fmt::Display for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -12,24 +12,24 @@ use std::path::Path;
 pub enum Language {
     /// `.cu`: the CUDA dialect, with this crate's header in front.
     Cuda,
-    /// `.hip`: the CUDA dialect with HIP's names, too, with this crate's header in front.
-    /// [`Compiler::ClangRocm`] has the cases in which AMD's GPUs get ROCm's own headers.
+    /// `.hip`: the CUDA dialect and HIP's names, with this crate's header in front. See
+    /// [`Compiler::ClangRocm`] for the cases in which ROCm's own headers are used for AMD's GPUs.
     Hip,
-    /// `.cl`: OpenCL C, with clang's header of types and builtins, and `get_global_id`, `barrier`
-    /// and kin by this crate's header. There is no library: the math functions are declared but not
-    /// defined, unless a source of the module defines them.
+    /// `.cl`: OpenCL C, with clang's header of types and builtins. This crate's header has
+    /// `get_global_id`, `barrier` and similar functions. There is no library: math functions are
+    /// declared, but a source of the module must define them.
     OpenCl,
     /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
     C,
-    /// `.ll`, `.bc`: LLVM's intermediate representation, as text or bitcode; for the GPUs that its
-    /// target triple names.
+    /// `.ll`, `.bc`: LLVM's intermediate representation, as text or bitcode, for the GPUs of its
+    /// target triple.
     LlvmIr,
-    /// `.s`: assembly for AMD GPUs; for the target that its `.amdgcn_target` names.
+    /// `.s`: assembly for AMD GPUs, for the target in its `.amdgcn_target`.
     Assembly,
-    /// `.ptx`: PTX for the target that the text names. ptxas also compiles it to machine code for
+    /// `.ptx`: PTX for the target named in the text. ptxas also compiles it to machine code for
     /// that GPU and for later ones.
     Ptx,
-    /// `.toml`: the manifest, `Cargo.toml`, of a crate of kernels in Rust, which
+    /// `.toml`: the `Cargo.toml` of a crate of kernels in Rust, which
     /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate for
     /// GPUs, and the program's Rust for the CPU.
     Rust,
@@ -37,7 +37,7 @@ pub enum Language {
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
     /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles
     /// in a row, and archives of any of these (`.a`). The feature `compression` adds compressed
-    /// containers. The bytes of a file give its format and its targets.
+    /// containers. The format and the targets are read from the file's bytes.
     Image,
 }
 
@@ -53,26 +53,24 @@ pub(crate) enum Recipe {
     Direct(&'static str, &'static [&'static str]),
     /// clang assembles the source to an object for this one target.
     Assemble,
-    /// The host's C++ compiler compiles the source to an object; the kernel header comes before the
-    /// source.
+    /// The host's C++ compiler compiles the source, after the kernel header, to an object.
     Host,
-    /// The source is PTX: ptxas makes an image from it, or the PTX is the image. PTX cannot be
-    /// linked with other sources.
+    /// The source is PTX, which becomes the image, or which ptxas compiles to an image. PTX cannot
+    /// be linked with other sources.
     Ptx,
-    /// The source is the manifest of a crate: Cargo compiles the crate for this one target. The
-    /// crate has its own dependencies, and cannot be linked with other sources.
+    /// The source is a crate's manifest: Cargo compiles the crate for this one target. The crate
+    /// has its own dependencies, and cannot be linked with other sources.
     Cargo,
-    /// The file is or contains a supplied image. A supplied image cannot be linked with other
-    /// sources.
+    /// The file is or contains a supplied image, which cannot be linked with other sources.
     Supplied,
 }
 
-/// The offloading language as which clang compiles a source.
+/// The offloading language that clang compiles a source as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// For NVIDIA's GPUs.
     Cuda,
-    /// For AMD's.
+    /// For AMD's GPUs.
     Hip,
 }
 
@@ -93,12 +91,12 @@ pub(crate) enum Headers {
     Ours,
     /// The headers of a CUDA toolkit.
     Cuda,
-    /// ROCm's.
+    /// The headers of ROCm.
     Rocm,
 }
 
 impl Recipe {
-    /// Whether the output of this recipe can be linked with the output for other sources.
+    /// Whether this recipe's output can be linked with the output for other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Cargo | Recipe::Supplied)
     }
@@ -127,8 +125,8 @@ const DIALECT: [Option<Recipe>; 4] = [
 
 // `-nostdlibinc` leaves out the headers of the host's C library, which are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// `-Wno-override-module` prevents a warning about the triple. The plan has compared the triple with
-// the target; a file without a triple gets the target's triple.
+// `-Wno-override-module` suppresses a warning about the triple. The plan has compared the triple
+// with the target; a file without a triple gets the target's triple.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -151,8 +149,7 @@ const TABLE: &[Row] = &[
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        // For Intel, a launch passes the size of its blocks in a way that only the kernel header
-        // knows.
+        // On Intel GPUs, only the kernel header knows how a launch passes the size of its blocks.
         recipes: [
             Some(Recipe::Direct("cl", &["-nogpulib"])),
             Some(Recipe::Direct("cl", &["-nogpulib"])),
@@ -223,8 +220,7 @@ impl Language {
         matches!(self, Language::Cuda | Language::Hip)
     }
 
-    /// Returns the language that the file's extension determines. The error lists the known
-    /// extensions.
+    /// Returns the language for the file's extension. The error lists the known extensions.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let extension =
             path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
@@ -235,7 +231,7 @@ impl Language {
                 known.extend(row.extensions.iter().map(|it| format!(".{it}")));
             }
             format!(
-                "no language has the extension of {}: there are {}. Otherwise name the \
+                "unknown extension of the source {}: the known ones are {}. Otherwise name the \
                  language: Source::new({:?}).language(Language::Cuda)",
                 path.display(),
                 known.join(" "),
@@ -252,8 +248,8 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// Returns the recipe for this kind of target with the compilers that build.rs requests; `None`
-    /// if there is none.
+    /// Returns the recipe for this kind of target with the compilers that build.rs requests, or
+    /// `None`.
     pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
         let [amd, nvidia, intel, cpu] = self.row().recipes;
         let recipe = match vendor {
@@ -274,13 +270,13 @@ impl Language {
         }
     }
 
-    /// Returns the reason why there is no recipe for a kind of target, and what helps; empty if
-    /// only this crate has none.
+    /// Returns the reason why there is no recipe for a kind of target, and the remedy; empty if
+    /// only this crate has no recipe.
     pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
         match (self, vendor) {
             (Language::Rust, Vendor::Intel) => {
-                " (rustc 1.96 has no target for SPIR-V: \
-                 a module with the same kernels in C++ serves spirv64)"
+                " (rustc 1.96 has no target for SPIR-V: for spirv64, use a module with the same \
+                 kernels in C++)"
             }
             _ => "",
         }

@@ -1,5 +1,4 @@
-//! The requests of build.rs: sources, modules and their options, compilers, and the targets of
-//! each.
+//! The requests of build.rs: sources, modules, their options, compilers and targets.
 
 mod compiler;
 mod language;

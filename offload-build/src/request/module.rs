@@ -23,8 +23,8 @@ use crate::request::{
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Module {
-    /// The module's name; `None` for the module of the files that were added to the build itself,
-    /// which has the name of the pack.
+    /// The module's name; `None` for the module of the files added to the build itself, which gets
+    /// the pack's name.
     pub(crate) name: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) options: Options,
@@ -45,22 +45,21 @@ setters_of_sources!(Module, options, r#"offload_build::Module::new("fp8").file("
 setters_of_modules!(Module, options, r#"offload_build::Module::new("fp8").file("kernels/fp8.cu")"#);
 
 impl Module {
-    /// Returns the prefix of the names of the module's files. The module of a build's own files has
-    /// no prefix.
+    /// Returns the prefix of the module's file names; empty for the module of a build's own files.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
 
-    /// Whether a compiler can read the parameters of kernels from one of the sources.
+    /// Whether a compiler can read kernel parameters from one of the sources.
     pub(crate) fn is_described(&self) -> bool {
         let is_described =
             |language: Language| language.is_preprocessed() || language == Language::Rust;
         self.sources.iter().filter_map(Source::known_language).any(is_described)
     }
 
-    /// Returns a module of this name, without sources.
+    /// Returns a module with this name and without sources.
     ///
-    /// The name has letters, digits, `_` and `-`.
+    /// The name may contain letters, digits, `_` and `-`.
     ///
     /// ```no_run
     /// use offload_build::{Build, Module};
@@ -118,7 +117,8 @@ impl Module {
 
     /// Allows the module to have no images if it supports none of the pack's targets.
     ///
-    /// Programs that name such a module compile; its `select` reports that there are no images.
+    /// Programs that use such a module still compile; its `select` reports that there are no
+    /// images.
     ///
     /// ```
     /// use offload_build::Module;
@@ -130,7 +130,7 @@ impl Module {
         self
     }
 
-    /// Demands that every GPU image of this module has this kernel.
+    /// Requires this kernel in every GPU image of this module.
     ///
     /// The name must be the one in the image: C++ kernels that are not `extern "C"` have mangled
     /// names. The image for the CPU is not checked.
@@ -145,7 +145,7 @@ impl Module {
         self
     }
 
-    /// Demands this kernel in the images for the targets of a [selector](crate::Build::supports).
+    /// Requires this kernel in the images for the targets of a [selector](crate::Build::supports).
     ///
     /// ```
     /// use offload_build::Module;

@@ -1,4 +1,4 @@
-//! The settings in build.rs: the options for compilers, and the request for a whole build.
+//! The settings in build.rs: compiler options, and the request for a whole build.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
@@ -12,7 +12,7 @@ pub(crate) struct Options {
     /// Input files that no compiler reports.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    /// Flags, for all targets or for those of a selector.
+    /// Flags, for all targets or for a selector's.
     flags: Vec<(Option<Selector>, String)>,
     /// The requested compilers; the last one that compiles for a target is used.
     pub(crate) compilers: Vec<Compiler>,
@@ -20,9 +20,9 @@ pub(crate) struct Options {
     pub(crate) debug: Option<bool>,
     /// The optimization level, from 0 to 3; `None` for the compiler's default.
     pub(crate) opt_level: Option<u32>,
-    /// Whether clang reads the parameters of kernels that nvcc compiles.
+    /// Whether clang reads the parameters of the kernels that nvcc compiles.
     pub(crate) clang_signatures: Option<bool>,
-    /// Whether PTX of nvcc gets the oldest version that has its instructions.
+    /// Whether to lower the version of nvcc's PTX to the oldest that supports its instructions.
     pub(crate) lower_ptx: Option<bool>,
 }
 
@@ -119,13 +119,13 @@ impl fmt::Display for Options {
 /// All settings of [`Build`](crate::Build) except the targets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
-    /// The module of the files that build.rs adds to the build itself.
+    /// The module of the files added to the build itself.
     pub(crate) unnamed: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
     /// The compiler options for all modules.
     pub(crate) options: Options,
-    /// The targets that the pack supports; an empty list for all targets.
+    /// The targets that the pack supports; empty for all targets.
     pub(crate) supports: Vec<Selector>,
     /// Whether the pack is compressed.
     pub(crate) compressed: bool,
@@ -137,14 +137,14 @@ pub(crate) struct Request {
     pub(crate) nvcc: Option<PathBuf>,
     /// The maximum number of compilers that run at a time.
     pub(crate) max_parallel: Option<usize>,
-    /// The folder of the prebuilt set, if it is not the usual one.
+    /// The folder of the prebuilt set, if it is not the default.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether build.rs declares that GNU ld gets the linker script that a large pack needs.
+    /// Whether build.rs declares that GNU ld gets the linker script for large packs.
     pub(crate) large_pack_script: bool,
     /// Whether the device code of a static library's sources is linked together.
     pub(crate) device_link: bool,
-    /// The word in build.rs that selects how a static library is linked with CUDA's runtime.
+    /// The word in build.rs for how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,
-    /// Whether the build prints the instructions with which Cargo links a static library.
+    /// Whether the build prints the instructions that make Cargo link a static library.
     pub(crate) cargo_metadata: Option<bool>,
 }

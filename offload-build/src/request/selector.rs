@@ -1,4 +1,4 @@
-//! A filter of targets: `amd`, `nvidia`, `intel`, `cpu`, an exact target, or `>=sm_80`.
+//! A target filter: `amd`, `nvidia`, `intel`, `cpu`, an exact target, or `>=sm_80`.
 
 use crate::targets::Target;
 use offload_format::target::{NvidiaCode, Vendor};
@@ -16,14 +16,13 @@ enum Meaning {
     Vendor(Vendor),
     /// The targets with this name; for AMD, also targets with more features.
     Exact(Target),
-    /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher
-    /// one.
+    /// NVIDIA targets, machine code and PTX, of at least this compute capability (times ten).
     AtLeast(u32),
 }
 
 impl Selector {
-    /// Returns the selector of this text. The function never fails: a malformed selector selects
-    /// nothing, and [`Selector::check`] returns its error.
+    /// Returns the selector for this text. This never fails: a malformed selector selects nothing,
+    /// and [`Selector::check`] returns its error.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { meaning: meaning(&text), text }
@@ -34,10 +33,10 @@ impl Selector {
         self.meaning
             .as_ref()
             .map(drop)
-            .map_err(|why| format!("'{}' selects no targets: {why}", self.text))
+            .map_err(|why| format!("'{}' is not a valid selector: {why}", self.text))
     }
 
-    /// Returns the kind of targets that the selector selects; `None` if the selector is malformed.
+    /// Returns the kind of targets that the selector selects; `None` if it is malformed.
     pub(crate) fn vendor(&self) -> Option<Vendor> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Vendor(vendor) => *vendor,
@@ -46,8 +45,7 @@ impl Selector {
         })
     }
 
-    /// Returns an example of a target that the selector selects; `None` if the selector is
-    /// malformed.
+    /// Returns an example of a target that the selector selects; `None` if it is malformed.
     pub(crate) fn example(&self) -> Option<&str> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Vendor(vendor) => vendor.examples()[0],
@@ -73,7 +71,7 @@ impl Selector {
     }
 }
 
-/// Whether a list of selectors allows a target. An empty list allows all.
+/// Whether a list of selectors allows a target. An empty list allows all targets.
 pub(crate) fn allow(selectors: &[Selector], target: &Target) -> bool {
     selectors.is_empty() || selectors.iter().any(|selector| selector.selects(target))
 }
@@ -100,9 +98,11 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         Some(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
-        _ => Err("'>=' is followed by sm_ and a number, with which NVIDIA's machine code and \
-            PTX are compared; other targets have no order"
-            .to_owned()),
+        _ => Err(
+            "'>=' needs sm_ and a number, with which NVIDIA's machine code and PTX are compared; \
+             other targets have no order"
+                .to_owned(),
+        ),
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
                 selector
                     .check()
                     .unwrap_err()
-                    .starts_with(&format!("'{text}' selects no targets: ")),
+                    .starts_with(&format!("'{text}' is not a valid selector: ")),
                 "{text}"
             );
             assert!(

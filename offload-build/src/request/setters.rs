@@ -1,14 +1,14 @@
-//! The methods for compilers' options that builds, modules and sources share.
+//! Methods for compiler options that builds, modules and sources share.
 
-/// Implements the methods for options that a source can have, too. `$example` is an expression for
-/// documentation: a value of the type.
+/// Implements the methods for options that a source can have, too. `$example` is an expression of
+/// the type, for the documentation.
 macro_rules! setters_of_sources {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
-            /// Adds a file on which the images depend, but which no compiler reports.
+            /// Adds a file that images depend on but no compiler reports.
             ///
             /// When the file changes, the images are compiled again. A missing file is an error.
-            /// Sources, headers and files that flags name need no such call.
+            /// Sources, headers and files named in flags need no such call.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-fplugin=tables.so\").input(\"kernels/table.bin\");\n```")]
             pub fn input(&mut self, file: impl AsRef<std::path::Path>) -> &mut Self {
@@ -25,8 +25,8 @@ macro_rules! setters_of_sources {
             }
 
             /// Adds an option for every compiler of the sources, after all other options. For PTX,
-            /// this compiler is ptxas. Options of a module come after those of the build, and
-            /// options of a source after those of its module.
+            /// this compiler is ptxas. Module options come after those of the build, and source
+            /// options after those of the module.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-std=c++20\");\n```")]
             pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
@@ -34,7 +34,7 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Adds an option, as `flag` does, for the targets of a
+            /// Adds an option, as `flag` does, only for the targets of a
             /// [selector](crate::Build::supports).
             ///
             #[doc = concat!("```\n", $example, ".flag_for(\"amd\", \"-munsafe-fp-atomics\");\n```")]
@@ -45,9 +45,9 @@ macro_rules! setters_of_sources {
 
             /// Sets whether images have full debug information.
             ///
-            /// For NVIDIA's GPUs that is `-G`, without optimization unless `opt_level` was called;
-            /// for others it is `-g`. Without this call, clang follows Cargo's profile, and
-            /// vendors' compilers write line tables.
+            /// For NVIDIA's GPUs, the option is `-G`, without optimization unless `opt_level` was
+            /// called; for others, it is `-g`. Without this call, clang follows Cargo's profile,
+            /// and vendors' compilers write line tables.
             ///
             #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]
             pub fn debug(&mut self, debug: bool) -> &mut Self {
@@ -72,8 +72,8 @@ macro_rules! setters_of_sources {
 macro_rules! setters_of_modules {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
-            /// Adds a folder in which the compiler searches for `#include` files. Folders of a
-            /// module come after those of the build.
+            /// Adds a folder in which the compiler searches for `#include` files. A module's
+            /// folders come after those of the build.
             ///
             /// A missing folder is an error if a compiler has to read a source.
             ///
@@ -83,7 +83,7 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets the compiler of CUDA and HIP sources for the GPUs that this compiler serves.
+            /// Sets the compiler of CUDA and HIP sources, for the GPUs that this compiler supports.
             ///
             /// The default is [`Compiler::Clang`]. Call this method once for each vendor.
             ///
@@ -93,13 +93,13 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
+            /// Sets whether clang also reads sources for nvcc to find the signatures of their
+            /// kernels.
             ///
-            /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and
-            /// the program need not declare them. Clang gets the macro definitions and the folders
-            /// for headers that build.rs sets, and the headers that nvcc itself includes. If
-            /// clang refuses a source, the build warns, and the kernels of that source are
-            /// constants, as without this call.
+            /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
+            /// and the program need not declare them. Clang gets the macros and the header folders
+            /// from build.rs, and the headers that nvcc itself includes. If clang refuses a source,
+            /// the build warns, and the kernels of that source are constants, as without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
             pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
@@ -107,12 +107,12 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether the version in the PTX of nvcc is lowered to the oldest one that has
+            /// Sets whether the version of nvcc's PTX is lowered to the oldest one that supports
             /// all of its instructions.
             ///
-            /// That is the default. nvcc writes its newest version, and drivers refuse versions
-            /// that are newer than they are. Version 7.8 (CUDA 11.8) is the lowest. PTX with
-            /// anything that this crate does not know keeps nvcc's version.
+            /// The default is `true`: nvcc writes its newest version, but a driver refuses PTX
+            /// versions newer than itself. Version 7.8 (CUDA 11.8) is the lowest. PTX with anything
+            /// unknown to this crate keeps nvcc's version.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
             pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {

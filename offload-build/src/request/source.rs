@@ -3,8 +3,7 @@
 use crate::request::{Language, Options, Selector, setters_of_sources};
 use std::path::{Path, PathBuf};
 
-/// A source file with its own settings. A plain path is also accepted as a source; this type adds
-/// options:
+/// A source file with its own settings. Without settings, a plain path suffices.
 ///
 /// ```
 /// use offload_build::{Language, Source};
@@ -45,7 +44,7 @@ impl Source {
         }
     }
 
-    /// Sets the language, whatever the extension is.
+    /// Sets the language, regardless of the extension.
     ///
     /// ```
     /// use offload_build::{Language, Source};
@@ -57,7 +56,7 @@ impl Source {
         self
     }
 
-    /// Returns the language, by build.rs or the extension; `None` for an unknown extension.
+    /// Returns the language from build.rs or the extension; `None` for an unknown extension.
     pub(crate) fn known_language(&self) -> Option<Language> {
         self.language.or_else(|| Language::of(&self.path).ok())
     }

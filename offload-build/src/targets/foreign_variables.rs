@@ -1,7 +1,7 @@
-//! Environment variables in which users of other programs name their GPUs, each in the syntax of
-//! its program.
+//! Environment variables in which users of other programs name their GPUs, each in its program's
+//! syntax.
 //!
-//! | variable | of | `80`, `90a`, `8.0` | more |
+//! | variable | program | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
 //! | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` | bindgen_cuda, cudaforge, candle | `sm_80` | `all-major`, `all`, `native` |
 //! | `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` | CMake | `sm_80` and `compute_80` | `80-real`, `80-virtual`; `all-major`, `all`, `native`, `OFF` |
@@ -12,8 +12,8 @@
 //! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
-//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. For each vendor, only the first
-//! variable of the table that is set is used. The syntax is from CMake's CUDA_ARCHITECTURES and
+//! NVIDIA's names may also be written in full: `sm_80`, `compute_80`. For each vendor, only the
+//! first set variable of the table is used. The syntax is that of CMake's CUDA_ARCHITECTURES and
 //! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, split};
@@ -33,7 +33,7 @@ enum Words {
     CMakeHip,
 }
 
-/// The variables for NVIDIA's GPUs; the first that is set is used.
+/// The variables for NVIDIA's GPUs; the first one that is set is used.
 const NVIDIA: &[(&str, Words)] = &[
     ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
     ("CUDA_COMPUTE_CAP", Words::ComputeCap),
@@ -43,7 +43,7 @@ const NVIDIA: &[(&str, Words)] = &[
     ("CUDARC_NVCC_ARCH", Words::Nvcc),
 ];
 
-/// The variables for AMD's GPUs; the first that is set is used.
+/// The variables for AMD's GPUs; the first one that is set is used.
 const AMD: &[(&str, Words)] = &[
     ("AMDGPU_TARGETS", Words::TargetIds),
     ("GPU_TARGETS", Words::TargetIds),
@@ -56,7 +56,7 @@ const AMD: &[(&str, Words)] = &[
     ("HCC_AMDGPU_TARGET", Words::TargetIds),
 ];
 
-/// A vendor with its variables, those that messages name, and one that messages set.
+/// A vendor with its variables, the text that names them in messages, and an example that sets one.
 type Variables = (Vendor, &'static [(&'static str, Words)], &'static str, Option<&'static str>);
 
 const VARIABLES: [Variables; 2] = [
@@ -64,17 +64,17 @@ const VARIABLES: [Variables; 2] = [
     (Vendor::Amd, AMD, "AMDGPU_TARGETS or HIPARCHS", None),
 ];
 
-/// Returns a setting of a variable that lists GPUs of this vendor, for messages.
+/// Returns an example that sets a variable for this vendor's GPUs, for messages.
 pub(super) fn example(vendor: Vendor) -> Option<&'static str> {
     VARIABLES.iter().find(|(of, ..)| *of == vendor)?.3
 }
 
 /// Returns the targets that the variables list, or the reason why there are none.
 ///
-/// Prints which variables are used, and whether that replaces a default. Variables of a vendor that
-/// the build is not for are ignored without a message.
+/// Prints which variables are used, and whether they replace a default. Variables of vendors that
+/// the build is not for are ignored silently.
 ///
-/// Returns an error if the text of a used variable is not understood.
+/// Returns an error if the text of a used variable is invalid.
 pub(super) fn items(
     cargo: &Cargo,
     has_default: bool,
@@ -86,7 +86,7 @@ pub(super) fn items(
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
-        // All variables are read, so that Cargo runs the script again when one of them is set.
+        // Read all variables, so that Cargo runs the script again when any of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };
@@ -98,7 +98,7 @@ pub(super) fn items(
         for piece in split(&value) {
             let read = words.items(piece).ok_or_else(|| {
                 Error::config(format!(
-                    "{name} is '{value}': '{piece}' is not understood; {}",
+                    "{name} is '{value}': '{piece}' is invalid; {}",
                     words.expected()
                 ))
             })?;
@@ -111,7 +111,7 @@ pub(super) fn items(
             empty.push(format!("{name} is '{value}'"))
         } else {
             let why = if has_default {
-                "in place of the default of build.rs"
+                "instead of the default of build.rs"
             } else {
                 "because build.rs lists none"
             };
@@ -122,16 +122,17 @@ pub(super) fn items(
         let row = VARIABLES.iter().find(|(vendor, ..)| scope.vendor() == Some(*vendor));
         let examples = row.map_or("CUDAARCHS or AMDGPU_TARGETS", |(.., examples, _)| examples);
         format!(
-            "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
+            "build.rs lists none, and neither OFFLOAD_ARCH nor a variable such as {examples} is \
+             set"
         )
     } else {
-        format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
+        format!("build.rs lists none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
     };
     Ok((items, why))
 }
 
 impl Words {
-    /// Returns the items for a piece of the list, or `None` if the piece is not understood.
+    /// Returns the items for a piece of the list, or `None` if the piece is invalid.
     fn items(self, piece: &str) -> Option<Vec<Item>> {
         let is_cmake = matches!(self, Words::CMakeCuda | Words::CMakeHip);
         if is_cmake && is_false(piece) {
@@ -172,31 +173,32 @@ impl Words {
         Some(codes.iter().map(|code| Item::Arch(arch.with_code(*code).to_string())).collect())
     }
 
-    /// Returns a description of the pieces that are valid in this syntax, for messages.
+    /// Returns a description of this syntax's valid pieces, for messages.
     fn expected(self) -> &'static str {
         match self {
             Words::ComputeCap => {
-                "it lists compute capabilities: 80, 90a, 8.6, or all-major, all, native"
+                "list compute capabilities such as 80, 90a or 8.6, or use all-major, all or native"
             }
             Words::CMakeCuda => {
-                "it lists what CMake's CUDA_ARCHITECTURES does: 80, 90a-real, 90-virtual, or all-major, all, native, OFF"
+                "list values of CMake's CUDA_ARCHITECTURES: 80, 90a-real, 90-virtual, all-major, \
+                 all, native or OFF"
             }
             Words::Torch => {
-                "it lists compute capabilities: 8.0, 9.0a, 9.0+PTX (the meaning of names such \
-                 as Ampere or All depends on PyTorch's version: write the numbers)"
+                "list compute capabilities such as 8.0, 9.0a or 9.0+PTX (write numbers: the \
+                 meaning of names such as Ampere or All depends on PyTorch's version)"
             }
-            Words::Nvcc => "it is an architecture: sm_80, 80, compute_80",
+            Words::Nvcc => "set an architecture such as sm_80, 80 or compute_80",
             Words::TargetIds => {
-                "it lists AMD target IDs: gfx90a, gfx942:xnack-, gfx12-generic, or native"
+                "list AMD target IDs such as gfx90a, gfx942:xnack- or gfx12-generic, or use native"
             }
             Words::CMakeHip => {
-                "it lists what CMake's HIP_ARCHITECTURES does: gfx90a, gfx942:xnack-, or native, OFF"
+                "list values of CMake's HIP_ARCHITECTURES: gfx90a, gfx942:xnack-, native or OFF"
             }
         }
     }
 }
 
-/// Whether a piece is one of CMake's words for false.
+/// Whether a piece is one of CMake's false values.
 fn is_false(piece: &str) -> bool {
     ["OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND"]
         .iter()
@@ -206,7 +208,7 @@ fn is_false(piece: &str) -> bool {
 /// Parses a compute capability: `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // The minor version has one digit and perhaps a suffix: 9.10 would be another number.
+        // The minor version has one digit and perhaps a suffix, because 9.10 is a different number.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }
@@ -216,7 +218,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// Returns a hint for a name in another program's syntax: the names to write instead.
+/// Returns a hint for a name in another program's syntax: the names to use instead.
 pub(super) fn hint(name: &str) -> Option<String> {
     for words in [Words::Torch, Words::CMakeCuda] {
         let items = words.items(name).unwrap_or_default();

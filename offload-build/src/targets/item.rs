@@ -5,18 +5,18 @@ use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A target's name that is not checked yet.
+    /// An unchecked target name.
     Arch(String),
-    /// A target that counts only if nvcc knows it.
+    /// A target that is used only if nvcc supports it.
     IfKnown(String),
-    /// The GPUs of the building machine, of this vendor or of any.
+    /// The GPUs of the building machine, from this vendor or from any.
     Native(Option<Vendor>),
     /// The GPUs of the building machine; without a GPU, these targets.
     NativeOr(Vec<String>),
-    /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of
-    /// the last.
+    /// The first of each major number of the NVIDIA architectures that the compilers support, and
+    /// PTX for the last.
     AllMajor,
-    /// All of NVIDIA's architectures that the compilers know, and PTX of the last.
+    /// All NVIDIA architectures that the compilers support, and PTX for the last.
     All,
 }
 
@@ -26,9 +26,9 @@ pub(super) enum TargetOrigin {
     BuildScript,
     /// A call of `default_archs` or `native_or`.
     Default,
-    /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the variable of this name.
+    /// The variable with this name: `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`.
     OffloadArch(String),
-    /// The variable of this name, in which users of other programs name their GPUs.
+    /// The variable with this name, in which users of other programs name their GPUs.
     ForeignVariable(String),
 }
 

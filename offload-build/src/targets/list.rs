@@ -1,4 +1,4 @@
-//! The list of targets: where it comes from, and its items.
+//! The list of targets: its origin and its items.
 
 use super::Target;
 use super::foreign_variables;
@@ -8,22 +8,21 @@ use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
 use offload_format::target::Vendor;
 
-/// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
+/// The targets that build.rs requests, in the syntax of `OFFLOAD_ARCH`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestedTargets {
     pub(crate) archs: Vec<String>,
-    /// Targets that are listed after `archs` if nvcc knows them.
+    /// Targets to list after `archs` if nvcc supports them.
     pub(crate) if_known: Vec<String>,
-    /// Targets that are used if neither `archs` nor a variable lists any.
+    /// Targets to use if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
-    /// Targets that are used in place of the machine's GPUs, if it has none, where `default` would
-    /// be used.
+    /// Targets to use in place of missing GPUs of the machine, wherever `default` would be used.
     pub(crate) native_or: Vec<String>,
 }
 
 impl RequestedTargets {
-    /// Returns the kinds of the targets that are named; words such as `native` and malformed names
-    /// have none.
+    /// Returns the kinds of the named targets. Words such as `native` and malformed names have
+    /// none.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
         let mut vendors = Vec::new();
         for list in [&self.archs, &self.if_known, &self.default, &self.native_or] {
@@ -36,7 +35,7 @@ impl RequestedTargets {
         vendors
     }
 
-    /// Whether build.rs names targets for a build that no list names any for.
+    /// Whether build.rs has default targets, for builds without any other list.
     pub(crate) fn has_default(&self) -> bool {
         !self.default.is_empty() || !self.native_or.is_empty()
     }
@@ -52,10 +51,10 @@ impl RequestedTargets {
     }
 }
 
-/// Returns the items of the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign
+/// Returns the items of the first list that is not empty: `OFFLOAD_ARCH`, build.rs, foreign
 /// variables, the default of build.rs.
 ///
-/// Returns an error if the list is empty, or if a foreign variable is not understood.
+/// Returns an error if there is no such list, or if a foreign variable is invalid.
 pub(super) fn items(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -84,8 +83,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list, with this reason. The message says where to list targets,
-/// and which targets there are.
+/// Returns the error for an empty list, for the reason `why`. The message explains where to list
+/// targets, and which targets exist.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let only = scope.vendor();
     let archs = only.map_or(&["gfx90a", "sm_80", "cpu"][..], Vendor::examples);
@@ -102,12 +101,12 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     });
     let vendor = scope.sentence().map_or(String::new(), |sentence| format!(" ({sentence})"));
     let so_far = match scope.product {
-        Product::Unnamed => ", before it asks for them",
+        Product::Unnamed => " before it calls resolve()",
         _ => "",
     };
     Error::config(format!(
-        "no targets: {why}. List them in build.rs{so_far}, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
-         GPUs of the building machine are detected only for 'native'."
+        "no targets: {why}. List targets in build.rs{so_far}, as in .archs({archs:?}), or set \
+         {variable}{vendor}.{known} The GPUs of this machine are detected only for 'native'."
     ))
 }
 

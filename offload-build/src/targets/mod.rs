@@ -1,11 +1,11 @@
-//! The targets of a pack, from the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign
-//! variables, the default of build.rs.
+//! The targets of a pack, from the first of these lists that is not empty: `OFFLOAD_ARCH`,
+//! build.rs, foreign variables, the default of build.rs.
 //!
-//! Variables of a vendor that the build is not for are ignored ([`scope`]).
+//! Variables for vendors that the build excludes are ignored ([`scope`]).
 //!
 //! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, and [`native`]
-//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s, each
-//! once, in the order given.
+//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s in the
+//! order given, without duplicates.
 
 mod foreign_variables;
 mod item;
@@ -28,19 +28,18 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, 
 
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// The targets, each once, in the order given.
+    /// The targets in the order given, without duplicates.
     pub(crate) targets: Vec<Target>,
-    /// Whether the list may differ on another machine: it contains the machine's own GPUs, or a
-    /// foreign variable lists it.
+    /// Whether the list may differ on another machine, because it contains the machine's own GPUs
+    /// or comes from a foreign variable.
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words that need them, such as
-/// `native` and `all`, add no targets.
+/// Parses the targets in the order given, without duplicates. Without tools, words that need them,
+/// such as `native` and `all`, add no targets.
 ///
-/// Returns an error if there is no target, or if a word cannot be resolved. A target that is
-/// malformed, impossible in this code object version, or in conflict with another one is also an
-/// error.
+/// Returns an error if there is no target, or if a word cannot be resolved. A target is an error if
+/// it is malformed, impossible in this code object version, or in conflict with another one.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -73,7 +72,8 @@ pub(crate) fn resolve(
     }
     if targets.is_empty() && tools.is_some() {
         return Err(list::none(
-            "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
+            "build.rs lists targets only in .archs_if_known, but no nvcc that was found knows any \
+             of them",
             tools,
             scope,
         ));
@@ -81,14 +81,15 @@ pub(crate) fn resolve(
     check_vendor(cargo, scope, &targets, &items[0].by)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
-                "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
-                ptx.as_str().trim_end_matches(['a', 'f'])
-            ));
+            "no PTX in the list works on later GPUs: its letter limits {ptx} to few GPUs, \
+                 unlike {}",
+            ptx.as_str().trim_end_matches(['a', 'f'])
+        ));
     }
     Ok(Resolved { targets, is_of_this_machine })
 }
 
-/// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
+/// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build excludes.
 fn check_vendor(
     cargo: &Cargo,
     scope: &Scope<'_>,
@@ -102,8 +103,8 @@ fn check_vendor(
         return Ok(());
     }
     Err(Error::config(format!(
-        "{variable} lists {}, and {}.\nAdd a target such as {example}, or set {}={example}, which counts for this package alone. \
-         Without {variable}, the list of build.rs counts.",
+        "{variable} lists {}, but {}.\nAdd a target such as {example}, or set {}={example}, which \
+         applies only to this package. Without {variable}, the list in build.rs applies.",
         join(targets),
         scope.sentence().unwrap_or_default(),
         cargo.variable_of_package("OFFLOAD_ARCH"),
@@ -111,7 +112,7 @@ fn check_vendor(
     )))
 }
 
-/// Returns the first PTX target, if the letter of every PTX target limits it to few GPUs
+/// Returns the first PTX target, if all PTX targets have a letter that limits them to few GPUs
 /// (`compute_90a`).
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
@@ -130,15 +131,15 @@ pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(tools, None)
 }
 
-/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error
-/// messages name `by` as the place of the list.
+/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. `by` is the
+/// place of the list, for error messages.
 pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
     let names = names(&list::ours(name), &by, false, None, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
-/// Returns the names of an item's targets. `only` is the one vendor that the build is for.
+/// Returns the names of an item's targets. `only` is the build's vendor, if there is only one.
 fn names(
     item: &Item,
     by: &TargetOrigin,
@@ -157,7 +158,7 @@ fn names(
         }
         (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
-            // A wrong name is also an error on a machine with a GPU.
+            // A wrong name is an error on a machine with a GPU, too.
             for name in others {
                 check(name, by, None)?;
             }
@@ -168,8 +169,8 @@ fn names(
     }
 }
 
-/// Returns whether the nvcc of this build compiles for the target of this name. Prints a note with
-/// the reason if a target is left out.
+/// Returns whether this build's nvcc compiles for this target. If not, prints a note with the
+/// reason.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
 fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<bool, Error> {
@@ -177,16 +178,17 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
-            "build.rs lists '{name}' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs. List it in .archs"
+            "build.rs lists '{name}' in .archs_if_known, which asks nvcc and so is only for \
+             NVIDIA's GPUs. List it in .archs"
         )));
     };
     let Ok(nvcc) = tools.nvcc()? else {
         cargo.note(&format!(
-            "offload-build: without {name}, since no nvcc was found that could know it"
+            "offload-build: leaving out {name}, because no nvcc was found that could know it"
         ));
         return Ok(false);
     };
-    // Another nvcc may know other targets, so Cargo runs the build script again if nvcc changes.
+    // Another nvcc may support other targets, so Cargo runs the build script again if nvcc changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
     let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
         let message = format!(
@@ -199,7 +201,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let refusal = nvcc.refusal(&arch.to_string(), &ccbin, tools.probes());
     if refusal.is_some() {
         cargo.note(&format!(
-            "offload-build: without {name}, which {} ({}) does not know",
+            "offload-build: leaving out {name}, which {} ({}) does not know",
             nvcc.path.display(),
             nvcc.version
         ));
@@ -243,7 +245,7 @@ fn check_amdgpu(
 ) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
-            "the target '{name}' (from {by}) is SPIR-V, which this version does not make"
+            "the target '{name}' (from {by}) is SPIR-V for AMD, which this version cannot generate"
         )));
     }
     if let Some(feature) = id.unsupported_feature() {
@@ -255,7 +257,8 @@ fn check_amdgpu(
     match version {
         Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) if amdgpu::is_generic(id.processor()) => {
             Err(Error::config(format!(
-                "the target '{name}' (from {by}) needs code object version {}, and build.rs asks for {version}",
+                "the target '{name}' (from {by}) needs code object version {}, but build.rs \
+                 requests {version}",
                 amdgpu::FIRST_GENERIC_VERSION
             )))
         }

@@ -1,13 +1,13 @@
-//! `native`: the GPUs of the building machine, each kind once.
+//! `native`: the GPUs of the building machine, one target for each kind.
 //!
-//! | vendor | asked, the first that knows a GPU |
+//! | vendor | searched until one reports a GPU |
 //! |---|---|
-//! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` of `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
-//! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` of `PATH` or ROCm; Linux' list of devices in `/sys` |
-//! | Intel | Linux' list of devices in `/sys`, which only tells that there is one |
+//! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` in `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
+//! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` in `PATH` or ROCm; Linux' list of devices in `/sys` |
+//! | Intel | Linux' list of devices in `/sys`, which only shows that a GPU exists |
 //!
-//! A GPU of Intel has no target of its own here: SPIR-V is the same for each, and build.rs lists it
-//! by its name. So no OpenCL driver, and none for a CPU, decides about a build.
+//! `native` adds no target for an Intel GPU: SPIR-V is the same for each, and build.rs lists it by
+//! name. So OpenCL drivers, which may be for a CPU, have no effect on a build.
 //!
 //! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
 
@@ -42,23 +42,23 @@ pub(super) fn targets(
     let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
     let (whose, example) = search.map_or(("", "sm_80"), |(_, whose, example, _)| (whose, example));
     let message = format!(
-        "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
-         Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
-         built where there is none: .native_or([\"{example}\"]){}",
+        "the target 'native' (from {by}) means this machine's {whose}GPU, but no GPU was \
+         found:\n{}\nList the program's targets, as in OFFLOAD_ARCH={example}, or let build.rs \
+         name a target for machines without a GPU: .native_or([\"{example}\"]){}",
         log.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"),
         flags_with_gpus(tools.cargo)
     );
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// Returns a line for each of nvcc's variables that names GPUs: users of other programs choose
-/// targets there. Cargo hides the warning about it if this package is a dependency.
+/// Returns a line for each of nvcc's variables that names GPUs, since users of other programs
+/// choose targets there. In a dependency, Cargo hides the warning about it.
 fn flags_with_gpus(cargo: &Cargo) -> String {
     let mut lines = String::new();
     for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
-                "\n{} has {}, which is not a list of targets here: {}",
+                "\n{} has {}, which does not set the targets of this build: {}",
                 flags.name,
                 flags.gpu_options,
                 flags.advice()
@@ -68,14 +68,15 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     lines
 }
 
-/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other
-/// targets of the list are built.
+/// Returns the targets of the machine's GPUs. If there is no GPU, warns that only the other targets
+/// of the list are built.
 pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     match find(tools, None)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
             tools.cargo.warn_once(&format!(
-                "no GPU found for 'native': building only for the other targets of the default of build.rs{}",
+                "no GPU found for 'native': building only for the other targets in the default of \
+                 build.rs{}",
                 beside(other)
             ));
             Ok(Vec::new())
@@ -83,8 +84,8 @@ pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Er
     }
 }
 
-/// Returns the targets of the machine's GPUs of this vendor, or of all vendors. If the machine has
-/// no such GPU, warns and returns the other targets.
+/// Returns the targets of the machine's GPUs from this vendor, or from all vendors. If there is no
+/// such GPU, warns and returns the other targets.
 pub(super) fn targets_or(
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
@@ -104,25 +105,28 @@ pub(super) fn targets_or(
     }
 }
 
-/// Returns the end of a warning that no GPU was found, about one that `native` never means.
+/// Returns the end of a warning that no GPU was found: it names a GPU that `native` ignores.
 fn beside(other: Option<String>) -> String {
-    other.map_or_else(String::new, |other| format!(" ('native' never means Intel's: {other})"))
+    other.map_or_else(String::new, |other| {
+        format!(" ('native' never includes Intel's GPUs: {other})")
+    })
 }
 
 #[derive(Debug)]
 pub(crate) enum Gpus {
-    /// The targets of the GPUs, each once.
+    /// The targets of the GPUs, without duplicates.
     Found(Vec<String>),
     /// No GPU has a target of its own.
     None {
         /// Each line names a program or a folder and its answer, for messages.
         log: Vec<String>,
-        /// The GPU that has the same target as others, and that target, in words.
+        /// A GPU without a target of its own, and the target for it, in words.
         other: Option<String>,
     },
 }
 
-/// For each vendor: its name and a target in the error if there is no GPU, and the search.
+/// For each vendor: its name and an example target for the error if there is no GPU, and the
+/// search.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
 const SEARCHES: [VendorSearch; 3] = [
@@ -168,8 +172,8 @@ impl Search<'_> {
             return found;
         }
         let arch = self.program("nvptx-arch", &[]);
-        // `nvptx-arch` prints names such as `sm_90`. A letter after the number is removed, because
-        // it would limit where the code runs.
+        // `nvptx-arch` prints names such as `sm_90`. Remove a letter after the number: it would
+        // limit where the code runs.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -201,11 +205,12 @@ impl Search<'_> {
         found
     }
 
-    /// Adds to the log whether Linux' list has a GPU of Intel. No target is one of it alone.
+    /// Adds to the log whether Linux' list has an Intel GPU, which has no target of its own.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
-                "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+                "{} is a GPU for the target spirv64: list spirv64, which is the same on every \
+                 machine",
                 card.display()
             )
         });
@@ -216,8 +221,8 @@ impl Search<'_> {
         Vec::new()
     }
 
-    /// Returns the program of this name in clang's folder, in `PATH`, or in one of these folders;
-    /// otherwise returns a line for the log.
+    /// Returns the program with this name in clang's folder, in `PATH`, or in one of these folders;
+    /// otherwise a line for the log.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());
@@ -229,7 +234,7 @@ impl Search<'_> {
         })
     }
 
-    /// Runs a program, and returns the targets that it prints, each once.
+    /// Runs a program, and returns the targets that it prints, without duplicates.
     fn ask(
         &mut self,
         program: Result<PathBuf, String>,
@@ -257,8 +262,8 @@ impl Search<'_> {
                 let line = text + &answer.stderr;
                 let line = line.lines().map(str::trim).find(|line| !line.is_empty());
                 match (answer.status.success(), line) {
-                    (true, None) => "names none".to_owned(),
-                    (true, Some(line)) => format!("says '{line}'"),
+                    (true, None) => "lists no GPU".to_owned(),
+                    (true, Some(line)) => format!("prints '{line}'"),
                     (false, None) => format!("ended with {}", answer.status),
                     (false, Some(line)) => format!("ended with {}: {line}", answer.status),
                 }
@@ -271,14 +276,14 @@ impl Search<'_> {
     }
 }
 
-/// Returns the GPUs' processors in Linux's list `topology`, each once.
+/// Returns the GPUs' processors in Linux' list `topology`, without duplicates.
 fn devices(topology: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
-        // The version consists of three numbers with two decimal digits each: `90010` is 9, 0 and
-        // 10, which means `gfx90a`. For a CPU, the number is 0.
+        // The version is three numbers with two decimal digits each: `90010` is 9, 0 and 10, which
+        // means `gfx90a`. For a CPU, it is 0.
         let Some(version) =
             version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
         else {
@@ -292,9 +297,9 @@ fn devices(topology: &Path) -> Vec<String> {
     found
 }
 
-/// Returns the first GPU of Intel in Linux' list `cards`.
+/// Returns the first Intel GPU in Linux' list `cards`.
 fn intel_card(cards: &Path) -> Option<PathBuf> {
-    /// Intel's number in the list of vendors of PCI.
+    /// Intel's number in PCI's list of vendors.
     const INTEL: &str = "0x8086";
     numbered(cards, "card").into_iter().find(|card| {
         fs::read_to_string(card.join("device/vendor")).is_ok_and(|vendor| vendor.trim() == INTEL)
@@ -348,12 +353,15 @@ mod tests {
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
         let is_one = format!(
-            "{} is a GPU for the target spirv64, which is the same on every machine: list it by its name",
+            "{} is a GPU for the target spirv64: list spirv64, which is the same on every machine",
             card.display()
         );
         assert_eq!(
             answer(),
-            (format!("Intel: {is_one}"), format!(" ('native' never means Intel's: {is_one})"))
+            (
+                format!("Intel: {is_one}"),
+                format!(" ('native' never includes Intel's GPUs: {is_one})")
+            )
         );
     }
 }

@@ -1,9 +1,9 @@
-//! `all-major` and `all`: NVIDIA's architectures that the compilers of this machine know.
+//! `all-major` and `all`: the NVIDIA architectures that this machine's compilers support.
 //!
 //! As in nvcc, `all` is machine code for each architecture, and `all-major` is machine code for the
-//! first of each major number. Both add PTX of the last architecture, which drivers compile for
-//! newer GPUs. ptxas and clang list the architectures, so no table here has to be extended. AMD has
-//! no such word: each of its GPUs needs separate code, and generic targets cover several.
+//! first of each major number. Both add PTX for the last architecture, which drivers compile for
+//! newer GPUs. ptxas and clang list the architectures, so no table needs updates. There is no such
+//! word for AMD: each of its GPUs needs separate code, and generic targets cover several.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -11,7 +11,7 @@ use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
-/// Returns the first architecture of each major number, and PTX of the last.
+/// Returns the first architecture of each major number, and PTX for the last.
 pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
@@ -20,13 +20,14 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// Returns the architectures that both ptxas and clang support, in numerical order. Architectures
-/// with `a` and `f` are omitted because their code runs on few GPUs.
+/// Returns the architectures that both ptxas and clang support, in numerical order. Omits those
+/// with `a` and `f`, whose code runs on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
-            "the target '{word}' (from {by}) is what this machine's ptxas and clang support: {what}\n\
-             Install what is missing, or name targets, as in OFFLOAD_ARCH=\"sm_80;compute_90\"."
+            "the target '{word}' (from {by}) means what this machine's ptxas and clang support, \
+             but {what}\nInstall what is missing, or list targets, as in \
+             OFFLOAD_ARCH=\"sm_80;compute_90\"."
         );
         Error::new(ErrorKind::ToolNotFound, message)
     };
@@ -42,7 +43,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     archs.retain(|arch| tools.clang_knows(clang, &arch.to_string()));
     if archs.is_empty() {
         Err(missing(format!(
-            "{} and {} have none in common (see --help of the first)",
+            "{} and {} support no common architecture (see --help of the first)",
             ptxas.path.display(),
             clang.path.display()
         )))
@@ -51,7 +52,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     }
 }
 
-/// Returns the first architecture of each major number of a sorted list.
+/// Returns the first architecture of each major number in a sorted list.
 fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
     let mut first: Vec<NvidiaArch> = Vec::new();
     for arch in archs {
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_first_of_each_major_number_as_nvcc_has_it() {
-        // The expected targets are those that nvcc 13.5 builds with `-arch=all-major`.
+        // The expected targets are those of nvcc 13.5 with `-arch=all-major`.
         let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
         let known: Vec<_> =
             known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();

@@ -13,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 /// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// The replacement for the package's folder in [`Cargo::portable`], where the text has the folder
+/// The replacement for the package's folder in [`Cargo::portable`], where the text names the folder
 /// itself, not a path inside it.
 const PACKAGE: &str = "<PACKAGE>";
 
-/// The most files and folders in a folder that Cargo watches.
+/// The most files and folders that a watched folder may contain.
 const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
@@ -41,7 +41,7 @@ pub struct Cargo {
     pub debug: bool,
     /// The amount of debug information, such as `line-tables-only`.
     pub debug_level: String,
-    /// Whether the package has a `links` key: then dependents get the metadata that this build
+    /// Whether the package has a `links` key, so that dependents get the metadata that this build
     /// script prints.
     pub has_links: bool,
     /// Whether nothing is printed, because the program is not a build script.
@@ -51,8 +51,7 @@ pub struct Cargo {
     considered: RefCell<Vec<PathBuf>>,
 }
 
-/// The instructions for Cargo, each only once: those that were printed, and those that are not
-/// printed yet.
+/// The instructions for Cargo, without duplicates: the printed ones, and those still to be printed.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -66,7 +65,10 @@ impl Cargo {
             env::var(name).map_err(|error| {
                 let message = match error {
                     env::VarError::NotPresent => {
-                        format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
+                        format!(
+                            "{name} is not set: offload_build works only in a build script that \
+                             Cargo runs"
+                        )
                     }
                     env::VarError::NotUnicode(value) => {
                         format!("{name} is {value:?}: Cargo accepts only paths in UTF-8")
@@ -97,9 +99,8 @@ impl Cargo {
         })
     }
 
-    /// Runs a task of a build script that may continue after the task fails. If the task fails,
-    /// this function makes Cargo run the script again at the next build. Otherwise, Cargo would not
-    /// run a script again that succeeded.
+    /// Runs a task of a build script that may continue after a failure. If the task fails, Cargo
+    /// runs the script again at the next build, although the script itself succeeded.
     pub fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -111,7 +112,7 @@ impl Cargo {
     }
 
     /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
-    /// instructions: Cargo runs the script again anyway, and would show the lines before the
+    /// instructions: Cargo runs the script again anyway, and would show these lines before the
     /// reason.
     pub fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
@@ -122,9 +123,9 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Makes the interface for a program that is not a build script. The host programs are for this
-    /// triple, with the settings of Cargo's release or dev profile. No lines are printed for Cargo.
-    /// `OUT_DIR` is a folder for temporary files, which this function does not create.
+    /// Returns the interface for a program that is not a build script. Its host programs are for
+    /// this triple, with the settings of Cargo's release or dev profile. It prints no lines for
+    /// Cargo. `OUT_DIR` is a folder for temporary files, which this function does not create.
     #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
         let profile = if is_release { "release" } else { "dev" };
@@ -156,8 +157,7 @@ impl Cargo {
         ContentHash::of_parts(value.as_deref().as_slice())
     }
 
-    /// Whether `OFFLOAD_REBUILD` is set: then everything is built again, even if an earlier run
-    /// built it.
+    /// Whether `OFFLOAD_REBUILD` is set: then everything is built again.
     pub fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
@@ -167,7 +167,7 @@ impl Cargo {
         rebuilds
     }
 
-    /// Returns an environment variable that has no effect on the output, so a change needs no new
+    /// Returns an environment variable that does not affect the output, so a change needs no new
     /// run.
     pub fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
@@ -195,8 +195,8 @@ impl Cargo {
         all
     }
 
-    /// Returns the flags that rustc gets for the host program in addition to Cargo's own: those of
-    /// RUSTFLAGS and of Cargo's configuration.
+    /// Returns rustc's flags for the host program in addition to Cargo's own: those in RUSTFLAGS
+    /// and Cargo's configuration.
     pub fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
@@ -214,8 +214,8 @@ impl Cargo {
         env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
     }
 
-    /// Returns the names of the variables with which Cargo and rustc are configured for the host
-    /// program. They do not apply to a Cargo that compiles kernels.
+    /// Returns the names of the variables that configure Cargo and rustc for the host program. They
+    /// do not apply to a Cargo that compiles kernels.
     pub fn variables_of_cargo(&self) -> Vec<OsString> {
         const STARTS: [&str; 9] = [
             "CARGO_BUILD_",
@@ -258,7 +258,7 @@ impl Cargo {
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Makes Cargo run the build script again when a program is put into a folder of `PATH`, for
+    /// Makes Cargo run the build script again when a program is added to a folder of `PATH`, for
     /// builds in which a tool was missing.
     pub fn watch_search_path(&self) {
         for folder in self.search_path() {
@@ -286,10 +286,10 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// Runs the build script again when something is put into a folder for headers, or changes
-    /// there. Cargo looks at all files in the folder. The folder is therefore not watched if it has
-    /// many files, or if builds write there. A missing folder is not watched either: Cargo would
-    /// treat it as changed at each build.
+    /// Runs the build script again when a file is added to a folder for headers, or changes there.
+    /// Cargo looks at all files in the folder, so a folder with many files, or one that builds
+    /// write to, is not watched. Neither is a missing folder: Cargo would treat it as changed at
+    /// each build.
     pub fn watch_folder(&self, folder: &Path) {
         let mut considered = self.considered.borrow_mut();
         if considered.iter().any(|known| known == folder) {
@@ -327,7 +327,7 @@ impl Cargo {
     }
 
     /// Returns the text with paths that are the same on every machine: relative to the package, or
-    /// to `<OUT_DIR>`. Images therefore need not be compiled again after the package is moved.
+    /// to `<OUT_DIR>`. So images are not compiled again after the package is moved.
     pub fn portable(&self, text: &str) -> String {
         if !text.contains(['/', '\\']) {
             return text.to_owned();
@@ -339,7 +339,7 @@ impl Cargo {
         text.replace('\\', "/")
     }
 
-    /// Returns the path in this build for a path from [`Cargo::portable`].
+    /// Returns this build's path for a path from [`Cargo::portable`].
     pub fn here(&self, path: &str) -> PathBuf {
         let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
@@ -355,15 +355,14 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
-    /// Whether `cargo package` has written the package's folder, on this machine or where the
-    /// package was published.
+    /// Whether `cargo package` wrote the package's folder, on this machine or before publication.
     pub fn is_packaged(&self) -> bool {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
-    /// Whether `cargo package` or `cargo publish` runs this build, to check the package that it has
-    /// written. The package is then in `<target>/package/<name>-<version>`. Packages from
-    /// registries are in folders with other names.
+    /// Whether `cargo package` or `cargo publish` runs this build to check the package it wrote.
+    /// The package is then in `<target>/package/<name>-<version>`. Packages from registries are in
+    /// folders with other names.
     pub fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();
@@ -404,7 +403,7 @@ impl Cargo {
         self.note(&format!("cargo::warning={line}"));
     }
 
-    /// Prints a warning for the user, once in a run of the build script.
+    /// Prints a warning for the user, once per run of the build script.
     pub fn warn_once(&self, line: &str) {
         static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -446,8 +445,8 @@ fn dependency_variable(links: &str, key: &str) -> String {
     format!("DEP_{}_{}", capitals(links), capitals(key))
 }
 
-/// Whether a variable may affect the host compiler. On Windows the case of a name does not count:
-/// the system's own list has `Path`.
+/// Whether a variable may affect the host compiler. Names on Windows are case-insensitive: the
+/// system's own list has `Path`.
 fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     const PARTS: [&str; 12] = [
         "CC",
@@ -464,7 +463,7 @@ fn is_of_compilers(name: &str, is_windows: bool) -> bool {
         "DEBUG",
     ];
     let name = if is_windows { name.to_uppercase() } else { name.to_owned() };
-    // The variable differs from run to run.
+    // These variables differ from run to run.
     !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
 }
 

@@ -15,11 +15,11 @@ pub struct Error {
 pub enum ErrorKind {
     /// Invalid configuration in build.rs or an environment variable.
     Config,
-    /// A source file, or a folder for headers, is not there.
+    /// A source file or a header folder is missing.
     SourceNotFound,
     /// A compiler is missing, and no prebuilt image replaces its output.
     ToolNotFound,
-    /// A compiler does not accept a target or a source, or fails.
+    /// A compiler refuses a target or a source, or fails.
     ToolFailed,
     /// An image lacks a kernel that build.rs requires.
     KernelMissing,
@@ -54,7 +54,7 @@ impl Error {
         self
     }
 
-    /// Adds the message of another error after an empty line.
+    /// Adds another error's message after an empty line.
     pub(crate) fn and(self, other: Self) -> Self {
         self.with_help(&format!("\n{other}"))
     }
@@ -63,7 +63,7 @@ impl Error {
         self.kind
     }
 
-    /// Prints the error of a build script that was to make `what`, and ends the script.
+    /// Prints the error of a build script that failed to make `what`, and ends the script.
     pub(crate) fn report(&self, what: &str) -> ! {
         let mut text = format!("error: offload-build could not make {what}\n{self}");
         let mut source = std::error::Error::source(self);
@@ -83,7 +83,7 @@ impl fmt::Display for Error {
 }
 
 /// Prints the same text as `Display`, since a build script whose `main` returns this error prints
-/// it with `Debug`.
+/// its `Debug` form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,6 +1,6 @@
 //! Content hashes: SipHash-1-3 with 128 bits and a zero key. The hash of a file is computed from
-//! the digests of its blocks. The hashes identify contents and detect changes. They do
-//! not protect against someone who wants two contents with one hash.
+//! the digests of its blocks. The hashes identify contents and detect changes. They do not protect
+//! against deliberate collisions.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -9,12 +9,12 @@ use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The size in bytes of a block: the hash of a file is computed from blocks.
+/// The size of a file's blocks in bytes.
 const BLOCK: usize = 4096;
 
-/// The number of blocks of a file that are read at once. Most files are small, and the buffer is
-/// cleared for each file: with 64 blocks, that was a quarter of the instructions of a build script
-/// with nothing to do.
+/// The number of blocks read at once. Most files are small, and the buffer is cleared for each
+/// file: with 64 blocks, that took a quarter of the instructions of a build script with nothing to
+/// do.
 const BLOCKS: usize = 8;
 
 /// A hash, printed as 32 hexadecimal digits.
@@ -48,8 +48,7 @@ impl ContentHash {
                 }
             }
             size += filled as u64;
-            // The last block is filled up with zeros; the size shows how many of its bytes belong
-            // to the file.
+            // Zeros fill the last block; the size shows how many of its bytes belong to the file.
             let blocks = filled.div_ceil(BLOCK);
             buffer[filled..blocks * BLOCK].fill(0);
             for block in &buffer.as_chunks().0[..blocks] {
@@ -68,8 +67,8 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list, computed part by part. The hash depends on where each part ends: `["ab"]`
-/// and `["a", "b"]` differ.
+/// The hash of a list, computed part by part. It depends on where each part ends: `["ab"]` and
+/// `["a", "b"]` differ.
 #[derive(Default)]
 pub struct Parts(SipHasher13);
 
@@ -98,9 +97,9 @@ fn value(hasher: &SipHasher13) -> u128 {
 
 /// Shrinks a block to 16 bytes: adds a key to each word, multiplies the words in pairs, and sums
 /// the products. This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64
-/// bits. Any two blocks have the same digest for at most one of 2^64 choices of the keys. Cargo
-/// compiles build scripts without optimization. Without optimization, this function reads ten times
-/// as many bytes a second as SipHash.
+/// bits. Any two blocks have the same digest for at most one in 2^64 choices of the keys. Cargo
+/// compiles build scripts without optimization, where this function reads ten times as many bytes
+/// per second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
@@ -116,8 +115,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Each value contains two keys of 64 bits. The keys are the numbers that SplitMix64 (Steele, Lea
-/// and Flood, OOPSLA 2014) returns when it starts at 0.
+/// Each value contains two keys of 64 bits: the numbers that SplitMix64 (Steele, Lea and Flood,
+/// OOPSLA 2014) returns when started at 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;
@@ -171,8 +170,7 @@ mod tests {
         assert_eq!(seen.len(), all);
     }
 
-    /// The expected value comes from a second implementation of the hash, which was written from
-    /// the papers.
+    /// Compares with a second implementation, which was written from the papers.
     #[test]
     fn the_hash_does_not_change() {
         let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();

@@ -1,5 +1,5 @@
-//! Finds and starts compilers, knows which files they read, hashes and writes files, and talks to
-//! Cargo. Nothing here knows a pack.
+//! Finds and starts compilers, knows which files they read, hashes and writes files, and
+//! communicates with Cargo. This module does not depend on packs.
 
 pub mod cargo;
 pub mod compilers;

@@ -26,8 +26,8 @@ pub(super) fn of(
     let module = Program { expansion, module };
     for kernel in kernels {
         if kernel.name == NAMED {
-            let message = "`named` is the function that finds kernels by their names: call the kernel otherwise, and add \
-                           #[link_name = \"named\"]";
+            let message = "`named` is the function that finds kernels by name: give the \
+                           declaration a different name, and add #[link_name = \"named\"]";
             return Err(Error::new(kernel.name.span(), message));
         }
         let declared = declared(kernel);
@@ -242,7 +242,8 @@ fn check_count(
         |argument: &IndexArgument| format!("{} bytes at {}", argument.size, argument.offset);
     if let Some(missing) = arguments.get(declared) {
         let message = format!(
-            "the kernel `{symbol}` is declared here with {declared} parameters: {has}; parameter {} is of {}",
+            "the kernel `{symbol}` is declared here with {declared} parameters, but {has}; \
+             parameter {} has {}",
             declared + 1,
             bytes(missing)
         );

@@ -55,7 +55,8 @@ pub(super) fn items(
     let mut items = TokenStream::new();
     for (number, ty) in overrides.iter().enumerate() {
         if let Some(again) = overrides[..number].iter().find(|it| it.overlaps(ty)) {
-            let message = format!("`{}` has a type already: one takes its place", again.meant());
+            let message =
+                format!("`{}` is already replaced by a type: remove one of the two", again.meant());
             return Err(Error::new(ty.name.span(), message));
         }
         let (alias, path) = (alias(number), &ty.path);
@@ -143,7 +144,7 @@ fn checks(
             return TokenStream::new();
         }
         let message = format!(
-            "`{}` cannot take the place of the kernels' `{}`, whose fields differ between targets",
+            "`{}` cannot replace the kernels' `{}`, whose fields differ between targets",
             ty.path, record.source_name
         );
         return Error::new(start, message).into_compile_error();

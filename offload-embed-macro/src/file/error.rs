@@ -29,21 +29,31 @@ pub(super) enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NoPath => f.write_str("the path of a file is meant: path = \"saxpy.hipfb\""),
+            Error::NoPath => {
+                f.write_str("expected the path of a file, such as path = \"saxpy.hipfb\"")
+            }
             Error::Source(path) => write!(
                 f,
-                "{} is a source, and nothing is compiled here: build.rs compiles it, \
-                 offload_build::Build::new().file(...).compile({:?}), and include_offload!({1:?}) embeds what comes out",
+                "{} is a source, which the macro does not compile: compile it in build.rs with \
+                 offload_build::Build::new().file(...).compile({:?}), and embed the pack with \
+                 include_offload!({1:?})",
                 path.display(),
                 stem(path)
             ),
             Error::Variable(name) => match name.as_str() {
-                "OUT_DIR" => f.write_str("$OUT_DIR is the folder of a build script, and this package has none"),
-                _ => write!(f, "${name} is not known here: a path may start with $OUT_DIR/ or $CARGO_MANIFEST_DIR/"),
+                "OUT_DIR" => f.write_str(
+                    "$OUT_DIR is the folder of a build script, but this package has no build \
+                     script",
+                ),
+                _ => write!(
+                    f,
+                    "unknown variable ${name}: a path can start with $OUT_DIR/ or \
+                     $CARGO_MANIFEST_DIR/"
+                ),
             },
             Error::NoSourceFile => f.write_str(
-                "the compiler does not say in which file this stands: let the path start with $CARGO_MANIFEST_DIR/, the folder \
-                 of the package's Cargo.toml",
+                "the compiler does not report which file calls the macro: start the path with \
+                 $CARGO_MANIFEST_DIR/, the folder of the package's Cargo.toml",
             ),
             Error::File { path, error, others, hint } => {
                 write!(f, "could not read {}: {error}", path.display())?;
@@ -55,11 +65,12 @@ impl fmt::Display for Error {
             }
             Error::Content { path, what } => write!(f, "{} {what}", path.display()),
             Error::NoImage { path, left_out } => {
-                let what = if left_out.is_empty() { "no image".to_owned() } else { left_out.join(", ") };
+                let what =
+                    if left_out.is_empty() { "no image".to_owned() } else { left_out.join(", ") };
                 write!(
                     f,
-                    "{} has nothing that a driver loads: {what}. If it is for a linker, such as clang-linker-wrapper, say \
-                     `retain`",
+                    "{} has nothing that a driver loads: {what}. If the file is for a linker, \
+                     such as clang-linker-wrapper, add `retain`",
                     path.display()
                 )
             }

@@ -9,10 +9,10 @@ use offload_format::target::{IntelArch, Vendor};
 use offload_format::{Error, ErrorKind};
 use offload_pack::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
 
-const COMPRESSED: &str = "the file is compressed, and nothing of it is read when the program is compiled: \
-                          PACK.bytes() has it whole";
-const FATBIN: &str =
-    "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
+const COMPRESSED: &str = "the file is compressed, so its images are not known when the program is \
+                          compiled: PACK.bytes() has the whole file";
+const FATBIN: &str = "the file is a fatbin, in which the CUDA driver chooses an image: \
+                      PACK.bytes() has the whole file";
 
 /// The maximum number of bytes that may be decompressed while a program is compiled: nothing is
 /// decompressed.
@@ -113,18 +113,21 @@ impl<'a> Images<'a> {
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
             return Err(format!(
-                "has PTX for {target} at offset {offset} without the NUL after it that drivers need: a build script mends \
-                 that, .file(\"...\"), and so does embedding the PTX as a file of its own"
+                "has PTX for {target} at offset {offset} without the NUL after it that drivers \
+                 need: add the file in a build script with .file(\"...\"), or embed the PTX as a \
+                 separate file"
             ));
         }
         if !is_ptx && !offset.is_multiple_of(offload_binary::ALIGN) {
             let remedy = match container {
-                ContainerKind::OffloadBinary => "a build script mends that, .file(\"...\")",
-                _ => "clang-offload-bundler's -bundle-align=4096 sees to that",
+                ContainerKind::OffloadBinary => {
+                    "add the file in a build script with .file(\"...\")"
+                }
+                _ => "make the file with clang-offload-bundler's option -bundle-align=4096",
             };
             return Err(format!(
-                "has the image for {target} at offset {offset}, which is not a multiple of 8, \
-                 as drivers need it: {remedy}"
+                "has the image for {target} at offset {offset}, but drivers need a multiple of 8: \
+                 {remedy}"
             ));
         }
         let kernels = if kind.vendor().is_gpu() { kernels(data) } else { None };
@@ -147,12 +150,12 @@ impl<'a> Images<'a> {
         // In bundles, the host's code is only for compilers. In an offload binary, the host's code
         // is a shared object, the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
-        let whom = named.unwrap_or("a target that is not named");
+        let whom = named.unwrap_or("an unnamed target");
         let header = match ImageHeader::parse(data) {
             Ok(header) => header,
             Err(_) if data.is_empty() => return None,
             Err(_) => {
-                self.left_out.push(format!("something unknown for {whom}"));
+                self.left_out.push(format!("an unknown image for {whom}"));
                 return None;
             }
         };
@@ -172,7 +175,7 @@ impl<'a> Images<'a> {
             }
             (Some(kind), Some(target)) if kind.vendor().is_gpu() => return Some((target, kind)),
             (Some(kind), None) if kind.vendor().is_gpu() => {
-                "a code object for a processor that is not known".to_owned()
+                "a code object for an unknown processor".to_owned()
             }
             (Some(kind), _) if triple.is_some() => {
                 // Files that cannot be read are left to the system's loader.
@@ -197,7 +200,7 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
 /// path.
 fn kind(file: &[u8]) -> Result<ContainerKind, String> {
     if file.is_empty() {
-        return Err("is empty: what makes it has to run before".to_owned());
+        return Err("is empty: run what makes it before the build".to_owned());
     }
     let what = match FileKind::identify(file) {
         Some(FileKind::Container(ContainerKind::Raw)) | None => return image(file),
@@ -211,7 +214,7 @@ fn kind(file: &[u8]) -> Result<ContainerKind, String> {
         Some(FileKind::Archive) => "an archive".to_owned(),
         Some(FileKind::Universal | FileKind::Host) => "an ELF file for a CPU".to_owned(),
     };
-    Err(format!("is {what}: `cargo offload extract` extracts device code from one"))
+    Err(format!("is {what}: extract its device code with `cargo offload extract`"))
 }
 
 /// Returns the kind of a file without a container, or the reason why it is not embedded.
@@ -223,12 +226,13 @@ fn image(file: &[u8]) -> Result<ContainerKind, String> {
         Ok(kind) if kind.vendor().is_some_and(Vendor::is_gpu) => return Ok(ContainerKind::Raw),
         // Each kind that drivers do not load has its own message.
         Ok(ImageKind::Bitcode) => {
-            "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
+            "is LLVM bitcode, which no driver loads: compile it in a build script with \
+             .file(\"...\")"
         }
         Err(error) if error.kind() != ErrorKind::BadMagic => return Err(damaged(&error)),
         Ok(_) | Err(_) => {
-            "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
-                 fatbins, AMD code objects, cubins, PTX and SPIR-V"
+            "is not a file that can be embedded: the macro accepts offload bundles (also \
+             compressed), offload binaries, fatbins, AMD code objects, cubins, PTX and SPIR-V"
         }
     };
     Err(why_not.to_owned())

@@ -136,7 +136,7 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
         let folder =
             folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
         let hint = match name {
-            "OUT_DIR" => "; build.rs, or what it calls, has to make it",
+            "OUT_DIR" => "; build.rs must create it",
             _ => "",
         };
         return Ok((Path::new(&folder).join(rest), hint));
@@ -149,7 +149,7 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
     // Compilers report source paths relative to their working folder.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
-    Ok((path, "; paths are relative to the source file that this stands in"))
+    Ok((path, "; paths are relative to the source file that calls the macro"))
 }
 
 fn files_in(folder: &Path) -> Vec<String> {

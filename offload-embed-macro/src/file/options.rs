@@ -14,7 +14,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         let value: u64 = align.base10_parse()?;
         if !value.is_power_of_two() || !(8..=MOST_ALIGN).contains(&value) {
             let message = format!(
-                "an alignment is a power of two from 8 on, which drivers need, to {MOST_ALIGN}; without this option it is {}",
+                "the alignment must be a power of two between 8, which drivers need, and \
+                 {MOST_ALIGN}; the default is {}",
                 file.align()
             );
             return Err(Error::new(align.span(), message));
@@ -23,7 +24,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
             |name: &LitStr| section::device(&name.value()) == Some(ContainerKind::OffloadBinary);
         let in_llvm = options.section.as_ref().is_none_or(in_llvm);
         if file.kind == ContainerKind::OffloadBinary && in_llvm && value > file.align() {
-            let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
+            let message =
+                "in .llvm.offloading a file must be aligned to 8: LLVM's tools stop at a gap";
             return Err(Error::new(align.span(), message));
         }
     }
@@ -32,7 +34,7 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         match section::device(&name) {
             Some(kind) if kind != file.kind => {
                 let message = format!(
-                    "tools expect {} in {name}, and would stumble over {}: {}",
+                    "tools expect {} in {name}, but {} is {}",
                     words(kind, false),
                     file.path.display(),
                     words(file.kind, file.is_ptx)
@@ -44,13 +46,15 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         }
     }
     if let Some(compressed) = options.compressed {
-        let message = "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
+        let message = "`compressed` is only for packs that build.rs makes, which may be \
+                       compressed: remove it for a file";
         return Err(Error::new(compressed, message));
     }
     if let (Some(word), Some(symbol)) = (&options.trusts_cpu, &file.unique_symbol) {
         let message = format!(
-            "{} has an image for the CPU that is not for a program with other images: all images of a program would \
-             share {symbol} (STB_GNU_UNIQUE); compile the image with -fno-gnu-unique",
+            "{} has an image for the CPU that cannot be loaded beside other images: all images of \
+             a program would share {symbol} (STB_GNU_UNIQUE); compile the image with \
+             -fno-gnu-unique",
             file.path.display()
         );
         return Err(Error::new(word.span(), message));
@@ -58,10 +62,10 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
     match options.register {
         Some(register) if file.kind != ContainerKind::Bundle || file.closed.is_some() => {
             let message = format!(
-                "HIP's runtime takes offload bundles over, and {} is {}",
+                "only offload bundles can be registered with HIP's runtime, but {} is {}",
                 file.path.display(),
                 if file.closed.is_some() {
-                    "compressed: its kernels are not known here"
+                    "compressed, so its kernels are not known"
                 } else {
                     words(file.kind, file.is_ptx)
                 }

@@ -130,7 +130,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         // follow it.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
-                "\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"
+                "\"{name}\": in Mach-O files, the names of segments and sections have at most 16 \
+                 bytes"
             ));
         }
         TAKEN_SEGMENTS.iter().any(|taken| segment.starts_with(taken))
@@ -143,8 +144,9 @@ pub(super) fn check(name: &str) -> Result<(), String> {
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {
             return Err(
-                "the name of a section is meant: section = \".my_kernels\", of letters, digits, '_', '.' and '-' \
-                        behind a period; on macOS section = \"__KERNELS,__my_kernels\""
+                "expected the name of a section: a period, then letters, digits, '_', '.' and \
+                 '-', as in section = \".my_kernels\"; on macOS section = \
+                 \"__KERNELS,__my_kernels\""
                     .to_owned(),
             );
         };
@@ -154,8 +156,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     };
     if is_taken {
         Err(format!(
-            "{name} has a meaning of its own for linkers or runtimes: choose another, such as \".my_kernels\", on macOS \
-             \"__KERNELS,__my_kernels\""
+            "{name} has a special meaning for linkers or runtimes: choose a different name, such \
+             as \".my_kernels\", on macOS \"__KERNELS,__my_kernels\""
         ))
     } else {
         Ok(())
@@ -207,7 +209,7 @@ mod tests {
             "__TEXT,__text",
         ] {
             assert!(
-                check(name).is_err_and(|error| error.contains("has a meaning of its own")),
+                check(name).is_err_and(|error| error.contains("has a special meaning")),
                 "{name}"
             );
         }
@@ -226,7 +228,7 @@ mod tests {
             "é",
         ] {
             assert!(
-                check(name).is_err_and(|error| error.starts_with("the name of a section is meant")),
+                check(name).is_err_and(|error| error.starts_with("expected the name of a section")),
                 "{name}"
             );
         }

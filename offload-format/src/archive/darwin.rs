@@ -62,7 +62,7 @@ fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let size = size.saturating_add(name_size as u64);
     assert!(
         size <= MAX_SIZE,
-        "an archive member of {size} bytes: the format has room for {MAX_SIZE}"
+        "an archive member of {size} bytes is too large: the format allows {MAX_SIZE}"
     );
     out.extend(member_header(format!("#1/{name_size}").as_bytes(), mode, size));
     let end = out.len() + name_size;

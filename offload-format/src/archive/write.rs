@@ -48,7 +48,10 @@ impl fmt::Display for WriteError {
                 write!(f, "'{}' cannot be the name of a symbol", name.escape_ascii())
             }
             WriteError::Size(size) => {
-                write!(f, "an archive member of {size} bytes: the format has room for {MAX_SIZE}")
+                write!(
+                    f,
+                    "an archive member of {size} bytes is too large: the format allows {MAX_SIZE}"
+                )
             }
         }
     }

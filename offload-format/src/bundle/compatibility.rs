@@ -37,15 +37,15 @@ impl fmt::Display for Compatibility {
         f.write_str(match self {
             Compatibility::Exact => "the same offload kind, target triple and target ID",
             Compatibility::Compatible => "the target ID fits",
-            Compatibility::KindOrTriple => "another offload kind or target triple",
-            Compatibility::Processor => "another processor, or no valid target ID",
+            Compatibility::KindOrTriple => "a different offload kind or target triple",
+            Compatibility::Processor => "a different processor, or an invalid target ID",
             Compatibility::MoreFeatures => {
-                "the code object needs more features set than the target names"
+                "the code object requires more features than the target names"
             }
             Compatibility::OpenFeature => {
-                "the code object needs a feature set that the target leaves open"
+                "the code object requires a state of a feature that the target leaves open"
             }
-            Compatibility::OtherSign => "the code object needs a feature in the other state",
+            Compatibility::OtherSign => "the code object requires the opposite state of a feature",
         })
     }
 }

@@ -41,10 +41,10 @@ impl fmt::Display for WriteError {
             WriteError::Kind(kind) => {
                 write!(
                     f,
-                    "a bundle has no offload kind '{kind}': it takes host, openmp, hip and hipv4"
+                    "unknown offload kind '{kind}': a bundle allows host, openmp, hip and hipv4"
                 )
             }
-            WriteError::Duplicate(id) => write!(f, "the bundle has an entry '{id}' already"),
+            WriteError::Duplicate(id) => write!(f, "the bundle already has an entry '{id}'"),
             WriteError::Conflict(a, b) => {
                 write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")
             }

@@ -106,7 +106,7 @@ impl<'data> CompressedBundle<'data> {
         // A stream with more bytes than the header records is damaged, so the rest of it is not
         // read.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
-            let reason = "more comes out than the header says";
+            let reason = "the content is larger than the header says";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
         }
         Ok(self.payload_offset + stream.consumed())
@@ -165,7 +165,7 @@ impl<'data> CompressedBundle<'data> {
                         ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
                     return Err(Error::new(
                         outside,
-                        "bundle in what the header says comes out",
+                        "bundle in the content of the recorded size",
                         self.payload_offset,
                     ));
                 }

@@ -64,8 +64,8 @@ mod tests {
             let error = refusal(context);
             assert_eq!((error.kind(), error.offset()), (ErrorKind::NotBuiltIn { feature }, 24));
             let text = alloc::format!(
-                "compressed bundle (at offset 24) is compressed with {feature}, which is not built in: add the feature \
-                 `{feature}` of offload-gpu (of offload-format where that is used alone)"
+                "compressed bundle (at offset 24) is compressed with {feature}, which is not built in: enable the feature \
+                 `{feature}` of offload-gpu, or of offload-format if that is used alone"
             );
             assert_eq!(error.to_string(), text);
         }

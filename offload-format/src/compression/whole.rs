@@ -36,7 +36,7 @@ pub fn decompress(
     // The allocator may have returned more room than requested, so the result may have more than
     // `size` bytes.
     if out.len() as u64 > size {
-        return Err(context.damaged("more comes out than was said"));
+        return Err(context.damaged("the content is larger than its recorded size"));
     }
     Ok(out)
 }
@@ -56,10 +56,10 @@ pub(crate) fn decompress_behind(
     let mut stream = Decompressor::new(method, input, limit, what, at)?;
     let size = stream.append(out, size)?;
     if stream.read(&mut [0])? > 0 {
-        return Err(context.damaged("more comes out than was said"));
+        return Err(context.damaged("the content is larger than its recorded size"));
     }
     if stream.consumed() < input.len() as u64 {
-        return Err(context.damaged("something follows the stream"));
+        return Err(context.damaged("there are bytes after the stream"));
     }
     Ok(size)
 }

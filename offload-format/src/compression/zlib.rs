@@ -37,9 +37,9 @@ pub(super) fn decompress(
     let status = stream.decompress_vec(input, out, FlushDecompress::Finish);
     match status.map_err(|_| context.damaged(DAMAGED))? {
         Status::StreamEnd if stream.total_in() == input.len() as u64 => Ok(()),
-        Status::StreamEnd => Err(context.damaged("something follows the zlib stream")),
+        Status::StreamEnd => Err(context.damaged("there are bytes after the zlib stream")),
         _ if stream.total_in() < input.len() as u64 => {
-            Err(context.damaged("more comes out than was said"))
+            Err(context.damaged("the content is larger than its recorded size"))
         }
         _ => Err(context.damaged("the stream ends early")),
     }

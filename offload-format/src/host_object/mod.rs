@@ -112,7 +112,7 @@ impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} objects have room for {} bytes; there are {}",
+            "{} objects have room for {} bytes, but the content has {}",
             self.format, self.limit, self.size
         )
     }

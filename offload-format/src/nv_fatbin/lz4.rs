@@ -10,7 +10,7 @@ use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
-const TOO_LONG: &str = "more bytes come out than its size says";
+const TOO_LONG: &str = "the content is larger than its recorded size";
 
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
@@ -30,12 +30,12 @@ pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
 pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     let (mut out, mut filled) = (buffer(input, size), 0);
     if word(&mut input)? != FRAME_MAGIC {
-        return Err("no LZ4 frame");
+        return Err("not an LZ4 frame");
     }
     let flags = bytes(&mut input, 1)?[0];
     let has = |bit: u8| u32::from(flags >> bit & 1);
     if flags >> 6 != 1 || has(0) != 0 {
-        return Err("an LZ4 frame of another version, or with a dictionary");
+        return Err("an LZ4 frame of an unknown version, or with a dictionary");
     }
     // Skips the size of the largest block, the content size if there is one, and the checksum of
     // the header.
@@ -57,7 +57,7 @@ pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     }
     bytes(&mut input, 4 * has(2))?;
     out.truncate(filled);
-    if input.is_empty() { Ok(out) } else { Err("something follows the stream") }
+    if input.is_empty() { Ok(out) } else { Err("there are bytes after the stream") }
 }
 
 /// Returns a buffer for the output. It is no larger than what can come out, whatever size a header
@@ -74,7 +74,7 @@ fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     decompress_into_with_dict(input, rest, earlier).map_err(|error| match error {
         DecompressError::OutputTooSmall { .. } => TOO_LONG,
         DecompressError::OffsetZero | DecompressError::OffsetOutOfBounds => {
-            "a match from before the start"
+            "a match refers to bytes before the start"
         }
         _ => ENDS_EARLY,
     })

@@ -43,7 +43,7 @@ impl<'data> Entry<'data> {
             }
         };
         if bytes.len() as u64 != size {
-            return Err(damaged("fewer bytes come out than its size says"));
+            return Err(damaged("the content is smaller than its recorded size"));
         }
         Ok(Payload { entry: *self, bytes })
     }

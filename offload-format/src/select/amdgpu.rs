@@ -81,7 +81,8 @@ impl AmdGpu {
         let device = Self::of_runtime(named.target).ok()?;
         Some(match named.driver {
             Some(_) => {
-                Err(named.wrong(named.name.len(), "an AMD GPU's name says nothing of a driver"))
+                Err(named
+                    .wrong(named.name.len(), "an AMD GPU's name cannot contain a driver version"))
             }
             None => Ok(device),
         })

@@ -151,12 +151,12 @@ fn write_reason(
 }
 
 fn write_empty(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, module: &str) -> fmt::Result {
-    let why = "build.rs lists no target that it supports (.allow_empty())";
+    let why = "build.rs lists no target that the module supports (.allow_empty())";
     write_reason(f, device, &format_args!("the module \"{module}\" has no images: {why}"))
 }
 
 fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
-    write!(f, "the pack has {} modules, each with images of its own", modules.len())?;
+    write!(f, "the pack has {} modules, each with its own images", modules.len())?;
     let mut before = ": ";
     for module in modules {
         write!(f, "{before}{module}")?;
@@ -177,7 +177,7 @@ fn write_refused(
         write!(f, "\n  {:width$}  {refusal}", image.label())?;
     }
     match Advice::new(device, refused) {
-        Some(advice) => write!(f, "\n{advice} to the targets of build.rs"),
+        Some(advice) => write!(f, "\n{advice} to the targets in build.rs"),
         None => Ok(()),
     }
 }

@@ -103,7 +103,7 @@ impl fmt::Display for Fit {
                         write!(f, "machine code for the family of {major}.{minor}")
                     }
                     Some(NvidiaSuffix::ArchSpecific) => {
-                        write!(f, "machine code for {major}.{minor} alone")
+                        write!(f, "machine code for {major}.{minor} only")
                     }
                 }
             }
@@ -115,7 +115,7 @@ impl fmt::Display for Fit {
                         write!(f, "PTX for the family of {major}.{minor}, compiled by the driver")
                     }
                     Some(NvidiaSuffix::ArchSpecific) => {
-                        write!(f, "PTX for {major}.{minor} alone, compiled by the driver")
+                        write!(f, "PTX for {major}.{minor} only, compiled by the driver")
                     }
                 }
             }
@@ -248,13 +248,16 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::OtherProcessor => f.write_str("code for another processor"),
             Refusal::OtherFamily => f.write_str("code for another family of processors"),
             Refusal::Feature { name, image, device: FeatureState::Any } => {
-                write!(f, "needs {name}{image}, the device does not report {name}")
+                write!(f, "needs {name}{image}, but the device does not report {name}")
             }
             Refusal::Feature { name, image, device } => {
-                write!(f, "needs {name}{image}, the device has {name}{device}")
+                write!(f, "needs {name}{image}, but the device has {name}{device}")
             }
             Refusal::GenericBeforeVersion6 { version } => {
-                write!(f, "a generic target needs code object version 6, this is version {version}")
+                write!(
+                    f,
+                    "a generic target needs code object version 6, but this image has version {version}"
+                )
             }
             Refusal::OtherMajor(arch) => {
                 write!(
@@ -266,7 +269,7 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::AcrossTegra(arch) if arch.is_tegra() => {
                 write!(
                     f,
-                    "machine code for compute capability {}.{} alone, a Tegra GPU",
+                    "machine code for compute capability {}.{} only, a Tegra GPU",
                     arch.major, arch.minor
                 )
             }
@@ -280,25 +283,23 @@ impl Refusal<&dyn fmt::Display> {
                 Some(NvidiaSuffix::FamilySpecific) => {
                     write!(
                         f,
-                        "runs on the family of compute capability {}.{} alone ('f')",
+                        "runs only on the family of compute capability {}.{} ('f')",
                         arch.major, arch.minor
                     )
                 }
-                _ => write!(
-                    f,
-                    "runs on compute capability {}.{} alone ('a')",
-                    arch.major, arch.minor
-                ),
+                _ => {
+                    write!(f, "runs only on compute capability {}.{} ('a')", arch.major, arch.minor)
+                }
             },
             Refusal::NotLoaded(needs) => write!(f, "{needs}"),
             Refusal::SpirvTooNew { version, driver } => {
-                write!(f, "SPIR-V {version}, and the driver takes SPIR-V up to {driver}")
+                write!(f, "SPIR-V {version}, but the driver accepts SPIR-V up to {driver}")
             }
             Refusal::SpirvNeeds(features) => {
-                write!(f, "uses {features}, and the device has no such thing")
+                write!(f, "uses {features}, which the device lacks")
             }
             Refusal::NoSpirv(arch) => {
-                write!(f, "machine code for {arch}, and this device takes SPIR-V alone")
+                write!(f, "machine code for {arch}, but this device accepts only SPIR-V")
             }
             Refusal::PtxTooNew { version, driver } => {
                 write!(f, "the driver for CUDA {} loads ", driver_text(*driver))?;
@@ -307,14 +308,14 @@ impl Refusal<&dyn fmt::Display> {
                     None => f.write_str("older PTX")?,
                 }
                 let needed = driver_text(version.first_driver());
-                write!(f, "; this image is PTX {version}, for CUDA {needed} or later")
+                write!(f, ", but this image is PTX {version}, for CUDA {needed} or later")
             }
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
             Refusal::UnknownProcessor(number) => write!(
                 f,
                 "made for AMD's processor number {number:#04x}, which this version does not know"
             ),
-            Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
+            Refusal::NotUnderstood => f.write_str("not an image of a known kind or target"),
         }
     }
 }

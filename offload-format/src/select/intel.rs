@@ -26,12 +26,13 @@ impl IntelGpu {
         let mut parts = named.target.split(':');
         (parts.next() == Some(IntelArch::Spirv64.name())).then(|| {
             let wrong =
-                || named.wrong(named.driver_at(), "a driver is a SPIR-V version such as 1.4");
+                || named.wrong(named.driver_at(), "expected a driver's SPIR-V version such as 1.4");
             let spirv = named.driver.map(|text| SpirvVersion::parse(text).ok_or_else(wrong));
             let mut has = SpirvFeatures::ALL;
             for part in parts {
                 let lacks = part.strip_suffix('-').and_then(SpirvFeatures::named);
-                let wrong = || named.wrong(0, "a device lacks features such as float64-");
+                let wrong =
+                    || named.wrong(0, "expected features that the device lacks, such as float64-");
                 has = has.without(lacks.ok_or_else(wrong)?);
             }
             Ok(Self { spirv: spirv.transpose()?, has })

@@ -43,7 +43,7 @@
 //!   gfx90a:xnack-  code for another processor
 //!   gfx90a:xnack+  code for another processor
 //!   gfx11-generic  code for another family of processors
-//! to run on this device, add \"gfx906\" to the targets of build.rs"
+//! to run on this device, add \"gfx906\" to the targets in build.rs"
 //! );
 //! ```
 //!

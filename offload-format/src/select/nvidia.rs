@@ -41,10 +41,11 @@ impl NvidiaGpu {
         let NvidiaArch { major, minor, suffix, .. } =
             NvidiaArch::check(named.target).map_err(|(at, reason)| named.wrong(at, reason))?;
         if suffix.is_some() {
-            let reason = "a device has a compute capability without a letter";
+            let reason = "a device's compute capability has no letter";
             return Err(named.wrong(named.name.len() - 1, reason));
         }
-        let wrong = || named.wrong(named.driver_at(), "a driver is a CUDA version such as 12.8");
+        let wrong =
+            || named.wrong(named.driver_at(), "expected a driver's CUDA version such as 12.8");
         let driver = named.driver.map(|version| driver_version(version).ok_or_else(wrong));
         Ok(Self { major, minor, driver: driver.transpose()? })
     }

@@ -83,30 +83,30 @@ fn spirv() {
     for (needs, device, expected) in [
         (all, "spirv64", "SPIR-V, compiled by the runtime"),
         (all, "spirv64@driver1.4", "SPIR-V, compiled by the runtime"),
-        (none, "spirv64@driver1.2", "SPIR-V 1.4, and the driver takes SPIR-V up to 1.2"),
+        (none, "spirv64@driver1.2", "SPIR-V 1.4, but the driver accepts SPIR-V up to 1.2"),
         (none, "spirv64:float64-", "SPIR-V, compiled by the runtime"),
         (of("cl_khr_fp16"), "spirv64:float64-", "SPIR-V, compiled by the runtime"),
         (
             of("cl_khr_fp16 cl_khr_fp64"),
             "spirv64:float64-@driver1.4",
-            "uses double (capability Float64), and the device has no such thing",
+            "uses double (capability Float64), which the device lacks",
         ),
         (
             of("cl_khr_int64_base_atomics cl_khr_fp64"),
             "spirv64:float64-:atomics64-",
             "uses double (capability Float64) and atomics of 64 bits (capability Int64Atomics), \
-             and the device has no such thing",
+             which the device lacks",
         ),
         (
             SpirvFeatures(0x41),
             "spirv64:float64-",
             "uses double (capability Float64) and features that this version of offload-format does not know (0x40), \
-             and the device has no such thing",
+             which the device lacks",
         ),
         (
             SpirvFeatures(0x40),
             "spirv64",
-            "uses features that this version of offload-format does not know (0x40), and the device has no such thing",
+            "uses features that this version of offload-format does not know (0x40), which the device lacks",
         ),
     ] {
         let device = DeviceInfo::parse(device).unwrap();
@@ -119,14 +119,14 @@ fn spirv() {
     assert_eq!(
         select([Spirv(all)], &device).unwrap_err().to_string(),
         "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
-         spirv64  uses double (capability Float64), and the device has no such thing"
+         spirv64  uses double (capability Float64), which the device lacks"
     );
     let machine_code = Arch("bmg_g21");
     assert_eq!(
         select([machine_code], &device).unwrap_err().to_string(),
         "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
-         bmg_g21  machine code for bmg_g21, and this device takes SPIR-V alone\n\
-         to run on this device, add \"spirv64\" to the targets of build.rs"
+         bmg_g21  machine code for bmg_g21, but this device accepts only SPIR-V\n\
+         to run on this device, add \"spirv64\" to the targets in build.rs"
     );
     for wrong in ["spirv64:float65-", "spirv64:float64", "spirv64:", "spirv64@driver1"] {
         assert!(DeviceInfo::parse(wrong).is_err(), "{wrong}");
@@ -330,12 +330,12 @@ fn a_refusal_lists_every_image_with_its_reason() {
     assert_eq!(
         error.to_string(),
         "no image for gfx90a:sramecc+:xnack-
-  gfx90a:xnack+    needs xnack+, the device has xnack-
+  gfx90a:xnack+    needs xnack+, but the device has xnack-
   gfx1100          code for another processor
   gfx11-generic@5  code for another family of processors
   sm_80            code for an NVIDIA GPU
   compute_80@8.7   code for an NVIDIA GPU
-to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
+to run on this device, add \"gfx90a:xnack-\" to the targets in build.rs"
     );
     let images = [
         "sm_80",
@@ -356,14 +356,14 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
         .to_string(),
         "no image for sm_75 (CUDA driver 12.4)
   sm_80                 machine code for compute capability 8.x, from 8.0 on
-  sm_100f               runs on the family of compute capability 10.0 alone ('f')
-  sm_90a                runs on compute capability 9.0 alone ('a')
-  compute_70@8.7        the driver for CUDA 12.4 loads PTX up to 8.4; this image is PTX 8.7, for CUDA 12.8 or later
+  sm_100f               runs only on the family of compute capability 10.0 ('f')
+  sm_90a                runs only on compute capability 9.0 ('a')
+  compute_70@8.7        the driver for CUDA 12.4 loads PTX up to 8.4, but this image is PTX 8.7, for CUDA 12.8 or later
   compute_80            needs compute capability 8.0
   gfx90a                code for an AMD GPU
   aarch64-apple-darwin  code for a CPU
   amdgcnspirv           code for an AMD GPU
-to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs"
     );
     // The error gives the reason why a Tegra GPU does not run images for other GPUs, and the
     // reverse.
@@ -377,8 +377,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
             ["sm_87", "sm_100f"],
             DeviceInfo::cuda(ComputeCapability { major: 8, minor: 9 }, 12040),
             [
-                "machine code for compute capability 8.7 alone, a Tegra GPU",
-                "runs on the family of compute capability 10.0 alone ('f')",
+                "machine code for compute capability 8.7 only, a Tegra GPU",
+                "runs only on the family of compute capability 10.0 ('f')",
             ],
         ),
     ] {
@@ -389,7 +389,7 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
     // `sm_120`.
     let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
     let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
-    assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
+    assert!(error.ends_with("add \"sm_120\" to the targets in build.rs"), "{error}");
     // The image is for the processor's family, but runtimes accept generic targets only from code
     // object version 6 on.
     let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
@@ -397,8 +397,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         .to_string();
     assert_eq!(
         error,
-        "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
-         to run on this device, add \"gfx1151\" to the targets of build.rs"
+        "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, but this image has version 5\n\
+         to run on this device, add \"gfx1151\" to the targets in build.rs"
     );
     // The image was built with the target `cpu`, but on a machine with another kind of CPU. So the
     // error does not advise to add `cpu` to the targets.
@@ -435,20 +435,20 @@ fn devices_from_text() {
         ("host", "'host': not a device"),
         ("compute_90", "'compute_90': not a device"),
         ("cpu@driver12.8", "'cpu@driver12.8': not a device"),
-        ("sm_90a", "'sm_90a': a device has a compute capability without a letter (at 'a')"),
+        ("sm_90a", "'sm_90a': a device's compute capability has no letter (at 'a')"),
         ("sm_9", "'sm_9': expected a compute capability such as 80, 90a or 121 (at '9')"),
-        ("sm_90@driver", "'sm_90@driver': a driver is a CUDA version such as 12.8 (at '')"),
+        ("sm_90@driver", "'sm_90@driver': expected a driver's CUDA version such as 12.8 (at '')"),
         (
             "sm_90@driver99999999.9",
-            "'sm_90@driver99999999.9': a driver is a CUDA version such as 12.8 (at '99999999.9')",
+            "'sm_90@driver99999999.9': expected a driver's CUDA version such as 12.8 (at '99999999.9')",
         ),
         (
             "RTX 4090@driverX",
-            "'RTX 4090@driverX': a driver is a CUDA version such as 12.8 (at 'X')",
+            "'RTX 4090@driverX': expected a driver's CUDA version such as 12.8 (at 'X')",
         ),
         (
             "MI300X@driver12.8",
-            "'MI300X@driver12.8': an AMD GPU's name says nothing of a driver (at '@driver12.8')",
+            "'MI300X@driver12.8': an AMD GPU's name cannot contain a driver version (at '@driver12.8')",
         ),
     ] {
         let found = DeviceInfo::parse(text).unwrap_err().to_string();
@@ -467,7 +467,7 @@ fn a_product_is_its_processor_in_no_known_mode() {
         select([Named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, the device does not report xnack"
+        "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, but the device does not report xnack"
     );
 }
 
@@ -510,10 +510,10 @@ fn no_advice_that_the_build_would_refuse() {
 fn a_fit_says_how_narrow_it_is() {
     for (image, device, text) in [
         ("sm_80", "sm_86", "machine code for 8.0: same major, minor not higher"),
-        ("sm_90a", "sm_90", "machine code for 9.0 alone"),
+        ("sm_90a", "sm_90", "machine code for 9.0 only"),
         ("sm_100f", "sm_103", "machine code for the family of 10.0"),
         ("compute_80", "sm_90", "PTX for 8.0 and up, compiled by the driver"),
-        ("compute_90a", "sm_90", "PTX for 9.0 alone, compiled by the driver"),
+        ("compute_90a", "sm_90", "PTX for 9.0 only, compiled by the driver"),
         ("compute_100f", "sm_103", "PTX for the family of 10.0, compiled by the driver"),
         ("gfx90a", "gfx90a", "made for this processor, in any mode"),
         ("gfx90a:xnack-", "gfx90a:xnack-", "made for this processor in this mode"),

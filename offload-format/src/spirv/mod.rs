@@ -91,7 +91,7 @@ impl SpirvHeader {
     /// `None` if one may.
     pub fn why_not_opencl(&self) -> Option<&'static str> {
         if self.is_big_endian {
-            Some("is big-endian SPIR-V, and drivers take little-endian SPIR-V")
+            Some("is big-endian SPIR-V, but drivers accept only little-endian SPIR-V")
         } else if !self.is_kernel {
             Some("is SPIR-V without the capability Kernel, such as a shader for Vulkan")
         } else {
@@ -216,7 +216,7 @@ impl<'data> SpirvModule<'data> {
         };
         let other = module.kernels.iter().find(|kernel| kernel.subgroup_size != Some(32))?;
         Some(format!(
-            "is SPIR-V whose kernel {} was not compiled with this kit's header: it requires no sub-groups of 32 lanes",
+            "is SPIR-V whose kernel {} does not require sub-groups of 32 lanes: compile it with this kit's header",
             other.name.escape_debug()
         ))
     }

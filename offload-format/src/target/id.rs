@@ -56,7 +56,7 @@ impl<'a> TargetId<'a> {
         let mut at = 0;
         while at < bytes.len() && bytes[at] != b':' {
             if !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'-' | b'_')) {
-                return Err((at, "a processor name has letters, digits, '-' and '_' only"));
+                return Err((at, "a processor name contains only letters, digits, '-' and '_'"));
             }
             at += 1;
         }

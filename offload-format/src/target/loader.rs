@@ -82,7 +82,7 @@ impl fmt::Display for Needs {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(part) = self.lacks {
-            return write!(f, "it has no {part}, which ROCm's loaders read (stripped?)");
+            return write!(f, "it has no {part}, which ROCm's loaders need (stripped?)");
         }
         let text = |version: u32| alloc::format!("{}.{}", version / 1000, version % 1000 / 10);
         match self.form {
@@ -96,13 +96,13 @@ impl fmt::Display for Needs {
             Form::ZstdInFatbin if self.cuda() == 12040 => f.write_str("compressed with zstd"),
             _ => {
                 let toolkit = self.toolkit.unwrap_or(0);
-                write!(f, "machine code of CUDA {}.{}", toolkit / 10, toolkit % 10)
+                write!(f, "machine code from CUDA {}.{}", toolkit / 10, toolkit % 10)
             }
         }?;
         match (self.cuda(), self.rocm()) {
             (0, 0 | NEVER) => Ok(()),
             (0, rocm) => write!(f, ", for ROCm {} or later", text(rocm)),
-            (cuda, _) => write!(f, ", for drivers of CUDA {} or later", text(cuda)),
+            (cuda, _) => write!(f, ", for CUDA driver {} or later", text(cuda)),
         }
     }
 }

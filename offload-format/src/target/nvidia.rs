@@ -217,7 +217,7 @@ impl NvidiaArch {
             _ => {
                 return Err((
                     at + digits,
-                    "a compute capability is a number, with or without 'a' or 'f' after it",
+                    "a compute capability is a number, optionally followed by 'a' or 'f'",
                 ));
             }
         };

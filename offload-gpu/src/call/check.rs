@@ -88,25 +88,23 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     let message = message
         .add("`, of the kernel `")
         .add(declaration.kernel)
-        .add("` is `")
+        .add("` is declared as `")
         .add(name)
         .add("` (");
     let message =
-        message.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
+        message.add_bytes(size).add("), but in the image for ").add(image.target).add(" it is ");
     // The recorded size may omit the padding at the end of a struct.
     if image.size > size || image.size < end {
-        return Some(message.add_bytes(image.size).add(" there"));
+        return Some(message.add_bytes(image.size));
     }
     if image.is_float
         && matches!(kind, ParameterKind::Integer | ParameterKind::Enum | ParameterKind::Pointer)
         && size > size_of::<u16>()
     {
-        return Some(
-            message.add("a floating-point number of ").add_bytes(image.size).add(" there"),
-        );
+        return Some(message.add("a floating-point number of ").add_bytes(image.size));
     }
     if image.is_pointer && matches!(kind, ParameterKind::Float) {
-        return Some(message.add("a pointer of ").add_bytes(image.size).add(" there"));
+        return Some(message.add("a pointer of ").add_bytes(image.size));
     }
     let offset = image.after.next_multiple_of(align);
     let is_moved =
@@ -116,12 +114,10 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
         let message = message
-            .add("it at offset ")
+            .add("at offset ")
             .add_number(image.offset)
-            .add(", and a type that is aligned to ");
-        let message =
-            message.add_bytes(align).add(", as this one is, would be at ").add_number(offset);
-        return Some(message);
+            .add(", where a type that is aligned to ");
+        return Some(message.add_bytes(align).add(" would be at ").add_number(offset));
     }
     None
 }
@@ -192,22 +188,21 @@ mod tests {
     fn what_is_wrong_is_said() {
         let start = |ty: &str| {
             alloc::format!(
-                "parameter 2, `a`, of the kernel `saxpy` is `{ty} here: the image for gfx90a has "
+                "parameter 2, `a`, of the kernel `saxpy` is declared as `{ty}, but in the image for gfx90a it is "
             )
         };
-        assert_eq!(problem_of::<f32>(&IMAGE).unwrap(), start("f32` (4 bytes)") + "8 bytes there");
+        assert_eq!(problem_of::<f32>(&IMAGE).unwrap(), start("f32` (4 bytes)") + "8 bytes");
         let float = Recorded { is_float: true, ..IMAGE };
         assert_eq!(
             problem_of::<i64>(&float).unwrap(),
-            start("i64` (8 bytes)") + "a floating-point number of 8 bytes there"
+            start("i64` (8 bytes)") + "a floating-point number of 8 bytes"
         );
         let pointer = Recorded { is_pointer: true, ..IMAGE };
         assert_eq!(
             problem_of::<f64>(&pointer).unwrap(),
-            start("f64` (8 bytes)") + "a pointer of 8 bytes there"
+            start("f64` (8 bytes)") + "a pointer of 8 bytes"
         );
-        let expected =
-            "it at offset 8, and a type that is aligned to 4 bytes, as this one is, would be at 4";
+        let expected = "at offset 8, where a type that is aligned to 4 bytes would be at 4";
         assert_eq!(
             problem_of::<[i32; 2]>(&IMAGE).unwrap(),
             start("an array` (8 bytes)") + expected

@@ -104,8 +104,8 @@ pub struct Images<const SAME: bool>;
 /// The condition that [`Call::buffer`] requires of [`Images`]: all of them have the arguments at
 /// the same offsets.
 #[diagnostic::on_unimplemented(
-    message = "images have arguments of this kernel in different places: no buffer is right for all of them",
-    note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
+    message = "images have this kernel's arguments at different offsets, so one buffer cannot fit them all",
+    note = "use `pointers()` instead, for `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel"
 )]
 pub trait HaveOneLayout {}
 

@@ -99,9 +99,9 @@ impl FieldLayout for Unknown {
 #[inline]
 pub const fn check_override(ty: &Override, has: Extent, record: Extent) {
     if has.size != record.size || has.at < record.at {
-        let message = Message::new().add("`").add(ty.path).add("` has ").add_bytes(has.size);
-        let message = message.add(", aligned to ").add_number(has.at).add(": the kernels' `");
-        let message = message.add(ty.record).add("` has ").add_bytes(record.size);
+        let message = Message::new().add("`").add(ty.path).add("` is ").add_bytes(has.size);
+        let message = message.add(", aligned to ").add_number(has.at).add(", but the kernels' `");
+        let message = message.add(ty.record).add("` is ").add_bytes(record.size);
         panic!("{}", message.add(", aligned to ").add_number(record.at).as_str());
     }
 }
@@ -123,17 +123,17 @@ pub const fn check_override_field(
     let message = Message::new().add("the field `").add(field).add("` of `").add(ty.path);
     let OverrideField { extent, layout: of_field } = has;
     if extent.size != record.size || extent.at != record.at {
-        let message = message.add("` has ").add_bytes(extent.size).add(" at offset ");
-        let message = message.add_number(extent.at).add(": that of the kernels' `").add(ty.record);
-        let message = message.add("` has ").add_bytes(record.size).add(" at offset ");
+        let message = message.add("` is ").add_bytes(extent.size).add(" at offset ");
+        let message = message.add_number(extent.at).add(", but in the kernels' `").add(ty.record);
+        let message = message.add("` it is ").add_bytes(record.size).add(" at offset ");
         panic!("{}", message.add_number(record.at).as_str());
     }
     if let Some(of_field) = &of_field
         && let Some(Difference { has, record, at }) = difference(of_field, 0, layout)
     {
-        let message = message.add("` has `").add(has).add("` at its byte ").add_number(at);
-        let message = message.add(": that of the kernels' `").add(ty.record).add("` has `");
-        panic!("{}", message.add(record).add("` there").as_str());
+        let message = message.add("` has `").add(has).add("` at byte ").add_number(at);
+        let message = message.add(", but in the kernels' `").add(ty.record).add("` it has `");
+        panic!("{}", message.add(record).add("`").as_str());
     }
 }
 

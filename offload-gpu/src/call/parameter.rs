@@ -56,9 +56,9 @@ use core::mem::MaybeUninit;
 /// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
 /// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
 #[diagnostic::on_unimplemented(
-    message = "kernels cannot take `{Self}`",
+    message = "`{Self}` cannot be a kernel parameter",
     label = "not a number, a pointer or a struct that derives `Parameter`",
-    note = "a struct derives it: #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
+    note = "for a struct, add #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
 )]
 pub trait Parameter: Copy {
     /// The layout of the type in device memory.
@@ -69,9 +69,9 @@ pub trait Parameter: Copy {
 /// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`: the images record
 /// `BYTES` bytes for this parameter.
 #[diagnostic::on_unimplemented(
-    message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
+    message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: in the images it is {BYTES} bytes",
     label = "not a number, a pointer or a struct that derives `Parameter`",
-    note = "a struct derives it: #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
+    note = "for a struct, add #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
 )]
 pub trait DeclaredParameter<Kernel, Name, const NUMBER: usize, const BYTES: usize> {
     /// The layout of the type in device memory.

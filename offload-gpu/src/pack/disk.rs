@@ -24,7 +24,7 @@ use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
 
 /// Advice for a pack that another build makes.
-const BUILD: &str = "; `cargo build --lib` of its package makes it";
+const BUILD: &str = "; run `cargo build --lib` in its package to build it";
 
 /// Returns the reason why a pack could not be read, with advice and the variable that made the
 /// program read it.
@@ -78,7 +78,7 @@ fn try_load<F: Form>(
     };
     if let Some(Change { item, before, after }) = changed {
         let why = format!(
-            "{item} has {after} in {path}, and had {before} when the program was compiled: build the program again"
+            "{item} has {after} in {path}, but had {before} when the program was compiled: build the program again"
         );
         return Err(unread(&why, ""));
     }
@@ -96,7 +96,7 @@ fn try_load<F: Form>(
     let PackIndex { section, modules, .. } = index;
     if is_compressed && !F::IS_COMPRESSED {
         let why = format!(
-            "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
+            "{path} has a compressed pack, but the program was compiled for an uncompressed one: build the program again"
         );
         return Err(unread(&why, ""));
     }
@@ -118,7 +118,7 @@ fn try_load<F: Form>(
     };
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes =
-        aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
+        aligned(bytes).ok_or_else(|| damaged("no aligned memory could be allocated for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
     Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams })
@@ -222,13 +222,14 @@ mod tests {
             ),
             (
                 "old",
-                "out/old.index: the pack's index is of version 1, and this version of offload-gpu ",
+                "out/old.index: the pack's index has version 1, but this version of offload-gpu ",
             ),
             ("bytes", "out/bytes.index is not text ("),
             (
                 "other",
-                "the kernel saxpy of the module \"saxpy\" has the parameters (0+8) in out/other.index, and had the parameters \
-                 (0+4) when the program was compiled: build the program again (",
+                "the kernel saxpy of the module \"saxpy\" has the parameters (8 bytes at 0) in \
+                 out/other.index, but had the parameters (4 bytes at 0) when the program was \
+                 compiled: build the program again (",
             ),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

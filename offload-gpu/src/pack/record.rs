@@ -53,7 +53,7 @@ impl ImageRecord {
     pub const fn code(target: &'static str, kind: PackImageKind) -> ImageCode<'static> {
         match ImageCode::of_pack_image(target, kind) {
             Some(code) => code,
-            None => panic!("a target of the pack is malformed: build it again"),
+            None => panic!("a target of the pack is malformed: build the pack again"),
         }
     }
 

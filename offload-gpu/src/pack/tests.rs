@@ -44,12 +44,12 @@ fn several_modules_are_told_apart() {
     assert_eq!(error.modules(), ["affine", "scale"]);
     assert_eq!(
         error.to_string(),
-        "the pack has 2 modules, each with images of its own: affine, scale; \
+        "the pack has 2 modules, each with its own images: affine, scale; \
          select from one of them, as in PACK.module(\"affine\").select(...)"
     );
     assert_eq!(
         SCALE.select(&device).unwrap_err().to_string(),
-        "no image for gfx90a: the module \"scale\" has no images: build.rs lists no target that it supports (.allow_empty())"
+        "no image for gfx90a: the module \"scale\" has no images: build.rs lists no target that the module supports (.allow_empty())"
     );
 }
 

@@ -94,7 +94,7 @@ impl Device {
         let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
             RunError::refused(
                 format!("allocate {len} values"),
-                "they have more bytes than there are addresses",
+                "their size in bytes overflows `usize`",
             )
             .on(|| self.to_string())
         })?;

@@ -185,8 +185,8 @@ impl Context {
         if !self.vendor.is_gpu() && !module.is_trusted() {
             return Err(RunError::refused(
                 attempted(),
-                "the code of its image for the CPU would run in this program, and this build did not compile it; if you \
-                 trust the file, write include_offload!(path = \"...\", unsafe(cpu)), or choose another device",
+                "its image for the CPU would run in this program, but was not compiled by this build; choose a different device \
+                 or, if you trust the file, write include_offload!(path = \"...\", unsafe(cpu))",
             ));
         }
         let image = image.into_image();
@@ -228,11 +228,11 @@ impl Context {
         if module.image.has_kernel(name) == Some(false) {
             return Err(RunError::refused(
                 attempted(),
-                "the image for this device has none of this name",
+                "the image for this device has no such kernel",
             ));
         }
         let c_name = CString::new(module.image.symbol(name))
-            .map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+            .map_err(|_| RunError::refused(attempted(), "its name contains a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
         // If the image records no limits of the kernel, the launch is checked only against the
         // device's limits.

@@ -157,7 +157,7 @@ fn asked_for() -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-const NAMED: &str = "the variable OFFLOAD_DEVICE names it";
+const NAMED: &str = "The variable OFFLOAD_DEVICE selects this device.";
 
 fn use_the_device(name: &str) -> String {
     format!("use the device \"{name}\"")
@@ -169,7 +169,7 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     let vendor = Vendor::of_driver(driver);
     let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     vendor.zip(ordinal).ok_or_else(|| {
-        RunError::refused(use_the_device(name), format!("devices are called {NAMES}"))
+        RunError::refused(use_the_device(name), format!("expected a name such as {NAMES}"))
     })
 }
 
@@ -187,7 +187,7 @@ fn find(
         }
         names.push(device.name());
     }
-    let why = others.unwrap_or_else(|| format!("there is {}", joined(&names, ", ")));
+    let why = others.unwrap_or_else(|| format!("this machine has {}", joined(&names, ", ")));
     Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
 }
 

@@ -124,7 +124,7 @@ pub(super) trait DriverErrors {
 /// `NAME`.
 pub(super) fn in_words(code: i32, text: &str) -> String {
     match text.split_once(':') {
-        None if text.is_empty() => format!("{code}, which has no name"),
+        None if text.is_empty() => format!("{code}, a code that the driver does not know"),
         None => format!("{text} ({code})"),
         Some((name, description)) => format!("{name} ({code}):{description}"),
     }

@@ -125,13 +125,13 @@ impl Launch {
             (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
         if let Some((argument, of_buffer)) = elsewhere {
             return Some(format!(
-                "argument {argument} is a buffer on {of_buffer}; copy its values to a buffer here, or pass its address, \
-                 `device_address()`, if the program has made its memory accessible here"
+                "argument {argument} is a buffer on {of_buffer}; copy its values to a buffer on this device, or pass its \
+                 `device_address()` if this device can access that memory"
             ));
         }
         if threads == 0 || self.grid.product() == 0 {
             return Some(format!(
-                "a grid of {} blocks of {}: there is nothing to run",
+                "a grid of {} blocks of {} threads is empty",
                 text(grid),
                 text(block)
             ));
@@ -141,17 +141,17 @@ impl Launch {
         {
             let (block, required) = (text(block), text(required));
             return Some(format!(
-                "a block of {block} threads; the image for {image} is compiled for blocks of {required}"
+                "the block has {block} threads, but the image for {image} is compiled for blocks of {required}"
             ));
         }
         if let Some(most) = limits.max_threads.filter(|most| threads > *most) {
             return Some(format!(
-                "a block of {threads} threads; the image for {image} allows at most {most}"
+                "the block has {threads} threads, but the image for {image} allows at most {most}"
             ));
         }
         if threads > device.threads {
             return Some(format!(
-                "a block of {threads} threads; the device allows at most {}",
+                "the block has {threads} threads, but the device allows at most {}",
                 device.threads
             ));
         }
@@ -160,7 +160,7 @@ impl Launch {
             if let Some(at) = (0..3).find(|&at| asked[at] > most[at]) {
                 let (of, in_dimension, most) = (text(asked), dimensions[at], most[at]);
                 return Some(format!(
-                    "a {what} of {of}; the device allows at most {most} in {in_dimension}"
+                    "the {what} is {of}, but the device allows at most {most} in dimension {in_dimension}"
                 ));
             }
         }
@@ -170,7 +170,7 @@ impl Launch {
         (shared > most).then(|| {
             let asked = self.shared_memory;
             format!(
-                "{shared} bytes of shared memory ({fixed} of the kernel, {asked} of the launch); the device has {most}"
+                "it needs {shared} bytes of shared memory ({fixed} for the kernel, {asked} for the launch), but the device has {most}"
             )
         })
     }
@@ -217,7 +217,7 @@ mod tests {
         let launch =
             |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device, None);
         assert_eq!(launch(101_376), None);
-        let expected = "101377 bytes of shared memory (0 of the kernel, 101377 of the launch); the device has 101376";
+        let expected = "it needs 101377 bytes of shared memory (0 for the kernel, 101377 for the launch), but the device has 101376";
         assert_eq!(launch(101_377).as_deref(), Some(expected));
     }
 
@@ -228,29 +228,33 @@ mod tests {
             (
                 Launch::new(1, 2048),
                 IMAGE,
-                "a block of 2048 threads; the image for sm_80 allows at most 256",
+                "the block has 2048 threads, but the image for sm_80 allows at most 256",
             ),
-            (Launch::new(1, 2048), any, "a block of 2048 threads; the device allows at most 1024"),
+            (
+                Launch::new(1, 2048),
+                any,
+                "the block has 2048 threads, but the device allows at most 1024",
+            ),
             (
                 Launch::new(1, [1, 1, 65]),
                 any,
-                "a block of 1 x 1 x 65; the device allows at most 64 in z",
+                "the block is 1 x 1 x 65, but the device allows at most 64 in dimension z",
             ),
             (
                 Launch::new((1, 65_536), 1),
                 any,
-                "a grid of 1 x 65536; the device allows at most 65535 in y",
+                "the grid is 1 x 65536, but the device allows at most 65535 in dimension y",
             ),
-            (Launch::new(0, 1), any, "a grid of 0 blocks of 1: there is nothing to run"),
+            (Launch::new(0, 1), any, "a grid of 0 blocks of 1 threads is empty"),
             (
                 Launch::new(1, 1).shared_memory(101_376),
                 any,
-                "102400 bytes of shared memory (1024 of the kernel, 101376 of the launch); the device has 101376",
+                "it needs 102400 bytes of shared memory (1024 for the kernel, 101376 for the launch), but the device has 101376",
             ),
             (
                 Launch::new(1, 32),
                 any.with_required_block([8, 4, 1]),
-                "a block of 32 threads; the image for sm_80 is compiled for blocks of 8 x 4",
+                "the block has 32 threads, but the image for sm_80 is compiled for blocks of 8 x 4",
             ),
         ] {
             assert_eq!(problem(launch, limits).as_deref(), Some(expected));

@@ -35,8 +35,9 @@ impl DriverLibrary {
                     let library = Self { name, library: ManuallyDrop::new(library) };
                     match functions.iter().find(|function| library.find(function).is_none()) {
                         None => return Ok(library),
-                        Some(missing) => broken
-                            .push(format!("{name} has no function {missing}: it is too old, or a stub to link with")),
+                        Some(missing) => broken.push(format!(
+                            "{name} has no function {missing}: it is too old, or a stub for linking"
+                        )),
                     }
                 }
                 Err(error) => {

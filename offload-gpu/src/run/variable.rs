@@ -80,13 +80,13 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
             if bytes > found || (bytes < found && !place.may_be_smaller) {
                 let attempted = format!("use the variable {}", self.symbol());
                 let why = format!(
-                    "it has {found} bytes in the {} {}, and {bytes} bytes as `{}`",
+                    "it has {found} bytes in the {} {}, but {bytes} bytes as `{}`",
                     module.image.target(),
                     module.image.kind(),
                     any::type_name::<T>()
                 );
                 return Err(RunError::refused(attempted, why)
-                    .advice("Its type must be that of the source, and the same for all targets."));
+                    .advice("Its type must match the source, and be the same for all targets."));
             }
             // On the CPU, two copies at the same time would be a data race of this program.
             let _copying = module.copying();
@@ -168,8 +168,8 @@ fn find(device: &Device, module: &LoadedModule, name: &str) -> Result<Place> {
         let image = &module.image;
         format!("find the variable {name} in the {} {}", image.target(), image.kind())
     };
-    let c_name =
-        CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+    let c_name = CString::new(name)
+        .map_err(|_| RunError::refused(attempted(), "its name contains a NUL"))?;
     device.0.backend.variable(module.handle, &c_name, &attempted)
 }
 
@@ -181,7 +181,7 @@ fn find(device: &Device, module: &LoadedModule, name: &str) -> Result<Place> {
 fn offset<E, const N: usize>(first: usize, count: usize) -> usize {
     assert!(
         first.checked_add(count).is_some_and(|end| end <= N),
-        "the variable has {N} elements, not {count} from element {first} on"
+        "the variable has {N} elements, too few for {count} from element {first} on"
     );
     first * size_of::<E>()
 }

@@ -19,8 +19,9 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 const MOST_OWN_TRAITS: usize = 256;
 
 /// A note for packs with types of the program in the places of structs.
-const OF_OVERRIDE: &str = ", note = \"a struct that `use` puts in the place of the kernel's is passed by value if it derives \
-                      `Parameter`: #[derive(Clone, Copy, offload_gpu::Parameter)]\"";
+const OF_OVERRIDE: &str = ", note = \"a type that replaces a kernel's struct must derive \
+                           `Parameter` to be passed by value: #[derive(Clone, Copy, \
+                           offload_gpu::Parameter)]\"";
 
 /// The functions of kernels as Rust code, and the data for the code that these functions share.
 #[derive(Debug)]
@@ -77,8 +78,9 @@ fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String
         if *is_mutable { ("&mut ", "transmute_mut") } else { ("&", "transmute") };
     (count > 0).then(|| {
         format!(
-            "cudarc passes a buffer of numbers as vectors by \
-             `{reference}unsafe {{{{ {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) }}}}.unwrap()`"
+            "to pass a buffer of numbers from cudarc as vectors, write `{reference}unsafe {{{{ \
+             {name}.{function}::<offload_gpu::types::{vector}>({name}.len() / {count}) \
+             }}}}.unwrap()`"
         )
     })
 }

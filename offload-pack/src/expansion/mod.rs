@@ -149,10 +149,11 @@ pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let why = module.and_then(|module| module.signatures_unknown.as_ref());
     let Some(why) = why else { return String::new() };
     let message = format!(
-        "the parameters of the kernels of the pack \"{pack}\" are not known, so there are no functions for them: {why}\n\
-         build with clang; or store the parameters in the package, on a machine with clang: OFFLOAD_PREBUILT=signatures cargo \
-         build; or declare the kernels: include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}). \
-         include_offload!(\"{pack}\") embeds the pack without functions"
+        "the parameters of the kernels in the pack \"{pack}\" are not known, so the kernels have \
+         no functions: {why}\nbuild with clang; or store the parameters in the package, on a \
+         machine with clang: OFFLOAD_PREBUILT=signatures cargo build; or declare the kernels: \
+         include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}); or embed the \
+         pack without functions: include_offload!(\"{pack}\")"
     );
     // rustdoc reads no function bodies, so documentation needs no functions.
     format!("#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}\n")

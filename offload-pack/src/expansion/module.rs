@@ -161,7 +161,7 @@ pub fn items(
     }
     for kernel in &others {
         let why =
-            format!("it has different parameters in some image: {}", kernel.difference.join("; "));
+            format!("it has different parameters in some images: {}", kernel.difference.join("; "));
         named::line(&mut without_function, kernel, &kernel.place, [&*why]);
     }
     text.push_str(&calls.text(&without_function));
@@ -264,7 +264,8 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let Some((first, others)) = parameters.split_first() else { return false };
     let agrees = format!("__offload_{name}_is_the_same_in_all_images");
     let message = format!(
-        "the kernel `{source_name}` has different parameters in some image: a call cannot be right for all"
+        "the kernel `{source_name}` has different parameters in some images, so no call can be \
+         right for all of them"
     );
     let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
     let mut notes = String::new();

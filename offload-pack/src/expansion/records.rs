@@ -27,7 +27,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         };
         // The compiler's message about a field that is not there lists public fields.
         let visibility = if *content == Content::Differs { "#[doc(hidden)] pub " } else { "" };
-        let doc = format!("`{source_name}`, which kernels get by pointers alone: {why}.");
+        let doc = format!("`{source_name}`, which kernels get only by pointer: {why}.");
         let _ = writeln!(
             text,
             "#[doc = {doc:?}] #[allow(non_camel_case_types)] #[repr(C)] #[derive(Debug)] \
@@ -161,7 +161,8 @@ pub(super) fn write_override(
             text.push_str("}\n");
             // Sizes of types in it were compared. Only a greater alignment makes a difference.
             let message = format!(
-                "`{name}` contains a type of the program that is aligned to more than the kernels' struct"
+                "`{name}` contains a type of the program with a larger alignment than the \
+                 kernels' struct"
             );
             write_checks_with(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");

@@ -517,7 +517,7 @@ impl<'a> Generic<'a> {
     /// Returns a sentence about the instances that the function does not have.
     fn without(&self) -> String {
         let names = listed(&self.alike);
-        format!("Rust has the same types for these instances; call their functions: {names}")
+        format!("These instances have the same types in Rust; call their functions: {names}")
     }
 
     /// Returns the attribute with the message for arguments that no instance has.

@@ -161,8 +161,9 @@ fn named_knows_each_kernel() {
         // A kernel of that name keeps it.
         "kernels: \"named_\\t\\t\\tk.cu:5\\nch_n\\t_Z2chILc10EEvv\\tch<'\\\\n'>\\tk.cu:6\\n\", ",
         ",(8, __offload::wanted::<__offload::AnyConst>),]",
-        "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not known\\n\
-         differs\\t\\t\\tk.cu:4\\tit has different parameters in some image: in sm_80\\n\"",
+        "others: \"by_value\\t\\t\\tk.cu:3\\tthe size of one of its parameters is not \
+         known\\ndiffers\\t\\t\\tk.cu:4\\tit has different parameters in some images: in \
+         sm_80\\n\"",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -190,7 +191,8 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let program = Program { declared: &[], overrides: &overrides };
     let signatures = signatures.parse().unwrap();
     let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
-    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program that is aligned to more than the kernels' struct\");";
+    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program with a larger \
+                 alignment than the kernels' struct\");";
     assert!(text.contains(check), "{text}");
 }
 

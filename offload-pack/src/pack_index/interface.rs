@@ -9,7 +9,7 @@ use crate::signature::{
 };
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A kernel, a variable or an enumeration whose types or values differ between two indexes.
@@ -125,7 +125,7 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
                 return None;
             }
             let text = |all: &[IndexArgument]| {
-                let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+                let all: Vec<String> = all.iter().map(IndexArgument::description).collect();
                 format!("the parameters ({})", all.join(", "))
             };
             Some(changed("kernel", &kernel.name, before, text(old), text(new)))
@@ -196,14 +196,20 @@ mod tests {
         let changed = change("0+4 8+8", "0+8 8+8").unwrap();
         assert_eq!(
             (&*changed.before, &*changed.after),
-            ("the parameters (0+4, 8+8:pointer)", "the parameters (0+8, 8+8:pointer)")
+            (
+                "the parameters (4 bytes at 0, 8 bytes at 8 (a pointer))",
+                "the parameters (8 bytes at 0, 8 bytes at 8 (a pointer))"
+            )
         );
         // A kernel without a signature, and a kernel whose signature is no longer known.
         let changed = change("kernel other\narguments 0+4", "kernel other\narguments 0+8").unwrap();
-        assert_eq!(changed.after, "the parameters (0+8)");
+        assert_eq!(changed.after, "the parameters (8 bytes at 0)");
         let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
         let other = other.replace("signature l k", "signature l l");
-        assert_eq!(compared(INDEX, &other).unwrap().after, "the parameters (0+8, 8+8:pointer)");
+        assert_eq!(
+            compared(INDEX, &other).unwrap().after,
+            "the parameters (8 bytes at 0, 8 bytes at 8 (a pointer))"
+        );
     }
 
     #[test]

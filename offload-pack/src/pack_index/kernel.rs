@@ -2,6 +2,7 @@
 
 use super::Limits;
 use crate::escape::unescape;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -82,6 +83,20 @@ impl IndexArgument {
             Some(_) => return None,
         };
         Some(Self { offset: offset.parse().ok()?, size: size.parse().ok()?, kind })
+    }
+}
+
+impl IndexArgument {
+    /// Returns a description for messages: `8 bytes at 16 (a pointer)`.
+    #[inline]
+    pub fn description(&self) -> String {
+        let Self { offset, size, kind } = self;
+        let kind = match kind {
+            ArgumentKind::Any => "",
+            ArgumentKind::Float => " (a floating-point number)",
+            ArgumentKind::Pointer => " (a pointer)",
+        };
+        format!("{size} bytes at {offset}{kind}")
     }
 }
 

@@ -108,7 +108,7 @@ fn another_version_is_named() {
     let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
     assert_eq!(error, IndexError::Version { found: "99".into() });
     let expected =
-        "the pack's index is of version 99, and this version of offload-gpu reads version 10: ";
+        "the pack's index has version 99, but this version of offload-gpu reads version 10: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 

@@ -62,7 +62,7 @@ pub struct LineError {
 impl fmt::Display for LineError {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a line of a kernel's signature, or is in the wrong place", self.text)
+        write!(f, "unexpected line in the signatures of kernels: '{}'", self.text)
     }
 }
 

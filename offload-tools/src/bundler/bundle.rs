@@ -63,9 +63,9 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Advice when the inputs are linked code objects and the first one is taken for the host's object.
-const NO_HOST: &str = "no target is the host's, so the first input has to be an object that gets the others; for a bundle of \
-                       code objects, begin with -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null -bundle-align=4096, \
+/// The advice for linked code objects as inputs, of which the first is taken for the host's object.
+const NO_HOST: &str = "no target is for the host, so the first input must be an object that gets the others; to bundle code \
+                       objects, begin with -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null -bundle-align=4096, \
                        or use cargo offload bundle";
 
 fn builder(options: &Options, inputs: &[Input]) -> Result<BundleBuilder, Failure> {

@@ -69,7 +69,8 @@ fn find<'a>(
                 break;
             }
             let id = escaped_str(&entry.id);
-            let hint = format!("'{}' has the entry '{id}'", options.inputs[0].to_string_lossy());
+            let hint =
+                format!("'{}' contains the entry '{id}'", options.inputs[0].to_string_lossy());
             return (
                 found,
                 Some(Failure::new("invalid bundle id read from the bundle").hint(hint)),
@@ -84,7 +85,7 @@ fn find<'a>(
                 .any(|it| id.provides_for(it, options.hip_openmp_compatible).is_compatible())
         {
             eprintln!(
-                "Further match: '{}' is not written, because its target has an earlier entry; \
+                "Further match: '{}' is not written, because an earlier entry matches its target; \
                  cargo offload extract writes all",
                 escaped_str(&entry.id)
             );

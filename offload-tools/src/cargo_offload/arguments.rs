@@ -6,19 +6,18 @@ use std::fmt;
 
 /// The text of `--help`.
 pub const HELP: &str = "\
-Runs tests with checks of the kernels that they launch, on the CPU
+Runs tests on the CPU, and checks the kernels that they launch
 
 Usage: cargo offload test [OPTIONS] [ARGUMENTS OF CARGO TEST] [-- ARGUMENTS OF THE TESTS]
 
 Options:
-      --check <KIND>      What to check: memory, races, undefined, or all, which is what is
-                          checked if neither this nor --orders is given. Several kinds, each
-                          with --check or with commas between, are one run each
-      --orders <COUNT>    Run each test program in so many orders of blocks and threads,
-                          without a sanitizer, up to the first order in which it fails
-      --lanes <COUNT>     Build images for the CPU whose warps have so many lanes: 32, which is what
-                          they have if neither this nor OFFLOAD_CPU_LANES is given, or 64, as on
-                          AMD's gfx9. With 32,64 all runs are made for each
+      --check <KIND>      What to check: memory, races, undefined, or all [default: all, without
+                          --orders]. Separate several kinds with commas, or repeat --check
+      --orders <COUNT>    Run each test program in this many orders of blocks and threads, without
+                          a sanitizer, and stop at the first order in which it fails
+      --lanes <COUNT>     Build images for the CPU with this many lanes in each warp: 32, or 64 as
+                          on AMD's gfx9 [default: OFFLOAD_CPU_LANES or 32]. With 32,64, all runs
+                          are made for each
       --seed <SEED>       The seed of the first random order [default: 1]
       --time-limit <SECONDS>
                           End a kernel that runs longer [default: 300]
@@ -27,9 +26,9 @@ Options:
 All checks share the target folder target/offload-check.
 
 Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if no kernel was launched on the
-CPU, so that nothing was checked, and for wrong arguments; 3 if a sanitizer failed, reports are
-missing or a test program ended early, so that the list of findings may be incomplete; Cargo's own
-if a test failed and no kernel is to blame.
+CPU, so that nothing was checked, or if the arguments are wrong; 3 if findings may be missing,
+because a sanitizer failed, reports are missing or a test program ended early; Cargo's own if a
+test failed but no kernel is to blame.
 ";
 
 /// A parsed command line.
@@ -109,9 +108,9 @@ impl Command {
                 continue;
             }
             let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
-            let value = value.ok_or_else(|| Wrong(format!("{name} takes a value")))?;
+            let value = value.ok_or_else(|| Wrong(format!("{name} needs a value")))?;
             let wrong =
-                || Wrong(format!("{name} is '{value}', which is not a number that it can be"));
+                || Wrong(format!("{name} is '{value}', which is not a valid number for it"));
             match name {
                 "--check" => kinds.extend(value.split(',').map(str::to_owned)),
                 "--orders" => {
@@ -202,11 +201,11 @@ mod tests {
     #[test]
     fn wrong_words_are_named() {
         for (line, message) in [
-            ("test --check", "--check takes a value"),
+            ("test --check", "--check needs a value"),
             ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
-            ("test --orders 0", "--orders is '0', which is not a number that it can be"),
-            ("test --lanes 64,48", "--lanes is '64,48', which is not a number that it can be"),
-            ("test --seed=x", "--seed is 'x', which is not a number that it can be"),
+            ("test --orders 0", "--orders is '0', which is not a valid number for it"),
+            ("test --lanes 64,48", "--lanes is '64,48', which is not a valid number for it"),
+            ("test --seed=x", "--seed is 'x', which is not a valid number for it"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);
         }

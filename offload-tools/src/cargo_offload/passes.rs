@@ -60,11 +60,11 @@ impl Pass {
     /// Returns a description of what this pass does to the tests.
     pub fn title(self) -> String {
         let title = match self.kind {
-            PassKind::Check(Check::Memory) => "checked for accesses to memory that is not theirs",
+            PassKind::Check(Check::Memory) => "checked for memory errors",
             PassKind::Check(Check::Races) => "checked for races",
             PassKind::Check(Check::Undefined) => "checked for undefined behaviour",
             PassKind::Check(Check::MemoryAndUndefined) => {
-                "checked for memory and undefined behaviour"
+                "checked for memory errors and undefined behaviour"
             }
             PassKind::Orders => "in several orders of blocks and threads",
         };
@@ -124,7 +124,7 @@ impl PassFolders {
         }
         let metadata = output(&mut metadata)?;
         let metadata: serde_json::Value = serde_json::from_str(&metadata)
-            .map_err(|error| format!("cargo metadata is not understood: {error}"))?;
+            .map_err(|error| format!("cannot parse the output of cargo metadata: {error}"))?;
         let target_folder = match value_of(&asked.cargo, "--target-dir") {
             // Make the path absolute, because Cargo starts test programs in other folders.
             Some(folder) => path::absolute(&folder)
@@ -133,7 +133,7 @@ impl PassFolders {
                 .to_string(),
             None => metadata["target_directory"]
                 .as_str()
-                .ok_or("cargo metadata names no target folder")?
+                .ok_or("cargo metadata reports no target folder")?
                 .to_owned(),
         };
         let target = match value_of(&asked.cargo, "--target")
@@ -144,7 +144,7 @@ impl PassFolders {
                 let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
                 let version = output(Command::new(rustc).arg("-vV"))?;
                 let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-                host.ok_or("rustc -vV names no host")?.to_owned()
+                host.ok_or("rustc -vV reports no host")?.to_owned()
             }
         };
         let runner =
@@ -179,7 +179,7 @@ pub fn lock(folder: &Path) -> Option<File> {
     while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && !interrupt::came() {
         if !is_waiting {
             anstream::eprintln!(
-                "offload: another `cargo offload test` uses {}: waiting until it ends",
+                "offload: another `cargo offload test` is using {}; waiting for it to end",
                 folder.display()
             );
             is_waiting = true;
@@ -206,11 +206,12 @@ pub fn run(
         command.arg("--").args(&asked.program);
     }
     let this = env::current_exe()
-        .map_err(|error| format!("this program cannot find its own file: {error}"))?;
-    // Cargo splits the variable for the runner at spaces, so the path must contain none.
+        .map_err(|error| format!("cannot find the path of this program: {error}"))?;
+    // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
+    // any.
     if this.to_string_lossy().contains(char::is_whitespace) {
         return Err(format!(
-            "Cargo cannot start {}, whose path has a space: move it",
+            "Cargo cannot start {}: move it to a path without spaces",
             this.display()
         ));
     }

@@ -16,7 +16,7 @@ use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
 ///
 /// Returns a message if the program cannot be started.
 pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
-    let usage = "this command is Cargo's to run: see 'cargo offload test --help'";
+    let usage = "only Cargo runs this command: see 'cargo offload test --help'";
     let (program, arguments) = words.split_first().ok_or(usage)?;
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
@@ -181,7 +181,7 @@ fn in_orders(
         }
         if let Some(output) = printed {
             anstream::eprintln!(
-                "offload: with {}={order}, after {number} orders in which it passed:",
+                "offload: failed with {}={order}, after passing in {number} orders:",
                 checks::variables::ORDER
             );
             anstream::print!("{}", String::from_utf8_lossy(&output.stdout));

@@ -150,7 +150,7 @@ impl Summary {
         for Died { tests, ended } in &self.died {
             let _ = writeln!(
                 text,
-                "\nerror: a test program ended before its tests: of {}, {} have no result",
+                "\nerror: a test program ended early: of {}, {} have no result",
                 plural(*tests, "test"),
                 tests.saturating_sub(*ended)
             );
@@ -158,8 +158,8 @@ impl Summary {
         if !self.unchecked.is_empty() {
             let _ = writeln!(
                 text,
-                "\nwarning: these kernels are in images without checks: {}. A build script that \
-                 this command runs has to compile them",
+                "\nwarning: these kernels are in images without checks: {}. To check them, \
+                 compile them in a build script",
                 self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             );
         }
@@ -173,8 +173,8 @@ impl Summary {
         for options in &self.without_kernels {
             let _ = writeln!(
                 text,
-                "error: `{options}` checked nothing: no kernel was launched on the CPU. The pack needs \
-                 the target \"cpu\", and a test has to launch a kernel on the device that offload_gpu::run gives it."
+                "error: `{options}` checked nothing: no kernel was launched on the CPU. Add the target \
+                 \"cpu\" to the pack, and let a test launch a kernel on the device that offload_gpu::run returns."
             );
         }
         text
@@ -207,9 +207,9 @@ impl PassFinding {
             );
         }
         if !report.as_os_str().is_empty() {
-            let _ = writeln!(text, "   the whole report: {}", report.display());
+            let _ = writeln!(text, "   full report: {}", report.display());
         }
-        let _ = writeln!(text, "   again: {}", self.again);
+        let _ = writeln!(text, "   to repeat: {}", self.again);
         text
     }
 }
@@ -241,9 +241,9 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
     }
 }
 
-/// Returns the parameter that points to the memory of the finding's access: `parameter 2, x, of
-/// 4,000 bytes: read at 4,000`. If several parameters point there, in one launch or in several,
-/// returns them all.
+/// Returns the parameter that leads to the memory of the finding's access: `parameter 2, x, of
+/// 4,000 bytes: read at offset 4,000`. If several parameters lead there, in one launch or in several, the
+/// text has all of them.
 fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
     let access = finding.access?;
     let launches = entries.found.iter().filter(|launch| {
@@ -263,7 +263,7 @@ fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Op
     let kind = finding.places.first().and_then(|place| place.what.split(" of size").next());
     let sign = if access.address < *start { "-" } else { "" };
     Some(format!(
-        "parameter {} of {} bytes{was_freed}: {} at {sign}{}",
+        "parameter {} of {} bytes{was_freed}: {} at offset {sign}{}",
         named.join(" or "),
         grouped(access.end - access.start),
         kind.unwrap_or("accessed"),
@@ -298,8 +298,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
                 entries.launched.iter().find(|it| (it.process, it.number) == (process, number));
             let (kernel, thread) = launch.map_or(("?", "?"), |it| (&*it.kernel, &*it.thread));
             messages.push(format!(
-                "reports are missing: the program with process {process} counted {counted} findings in launches of the \
-                 kernel {} by {thread}, and its reports contain {read}. Run its tests one at a time: -- --test-threads=1",
+                "reports are missing: process {process} counted {counted} findings in launches of the kernel {} by \
+                 {thread}, but its reports contain only {read}. Run its tests one at a time: -- --test-threads=1",
                 readable(kernel)
             ));
         }
@@ -371,8 +371,8 @@ mod tests {
             };
             parameter(&finding, &entries, &ParameterNames::default()).unwrap()
         };
-        assert_eq!(note(0), "parameter 1, or 2, of 4,096 bytes: write at 4");
-        assert_eq!(note(1), "parameter 1, of 4,096 bytes: write at 4");
+        assert_eq!(note(0), "parameter 1, or 2, of 4,096 bytes: write at offset 4");
+        assert_eq!(note(1), "parameter 1, of 4,096 bytes: write at offset 4");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
     out += &error.to_string();
     match error.kind() {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
-            out += "; the system does not give them"
+            out += "; the system cannot allocate them"
         }
         // For kernels, the limit is on work, not memory, so `--max-size` would not help.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {

@@ -57,7 +57,7 @@ impl Input {
         if bytes.len() as u64 > most {
             let what = match most {
                 0 => "it is a device, which may have no end",
-                _ => "it is not a regular file, and has more than 4 GiB",
+                _ => "it is not a regular file, and is larger than 4 GiB",
             };
             return Err(io::Error::other(format!("{what}; copy the content to a file")));
         }
@@ -204,7 +204,7 @@ pub fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
 
 /// Returns an error unless the metadata describes a regular file.
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
-    let what = "not a regular file, as members of thin archives must be; copy its content to one";
+    let what = "not a regular file, but members of thin archives must be; copy its content to one";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
 }
 

@@ -63,8 +63,8 @@ pub(super) const GENERIC: &[Spec] = &[
     ending("help-hidden", "Display all available options"),
     ending("help-list", "Display list of available options (--help-list-hidden for more)"),
     ending("help-list-hidden", "Display list of all available options"),
-    flag("print-all-options", "Accepted, and of no effect"),
-    flag("print-options", "Accepted, and of no effect"),
+    flag("print-all-options", "Accepted, but ignored"),
+    flag("print-options", "Accepted, but ignored"),
     ending("version", "Display the version of this program"),
 ];
 

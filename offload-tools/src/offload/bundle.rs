@@ -17,10 +17,10 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload bundle`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
+    after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID such as host-x86_64-unknown-linux-gnu-, \
     openmp-nvptx64-nvidia-cuda--sm_80. \
-    The bundle is as HIP's runtime needs it: an empty entry for the host first, unless one is given, and code objects \
-    at multiples of 4096 bytes."
+    The bundle has the form that HIP's runtime needs: first an empty entry for the host, unless one is given, then \
+    code objects at multiples of 4096 bytes."
 )]
 pub struct Args {
     /// An image and its target: gfx90a:xnack-=a.hsaco
@@ -32,7 +32,7 @@ pub struct Args {
     /// Put images at multiples of this number of bytes
     #[arg(long, value_name = "BYTES", default_value_t = HIP_ALIGN, value_parser = clap::value_parser!(u64).range(1..))]
     align: u64,
-    /// Compress it
+    /// Compress the output
     #[arg(long)]
     compress: bool,
     /// Accept images whose headers contradict their targets, and more images than HIP's runtime can
@@ -62,10 +62,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let table = layout.pieces().first().map_or(0, |table| table.size());
     if table > HIP_TABLE_LIMIT && !args.compress && !args.force {
         return Err(Error::text(format!(
-            "{} images make an entry table of {table} bytes, and HIP's runtime reads the first {HIP_TABLE_LIMIT} alone",
+            "{} images make an entry table of {table} bytes, but HIP's runtime reads only the first {HIP_TABLE_LIMIT}",
             parts.len()
         ))
-        .advice("leave some out, or add --force if no runtime will load it"));
+        .advice("leave some out, or add --force if no runtime will load the bundle"));
     }
     let written = if args.compress {
         let busy = Busy::new("compressing");
@@ -93,20 +93,20 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
             }
             (triple, _) => {
                 let other = format!(
-                    "{shown}: HIP's bundles have no images for {}",
+                    "{shown}: HIP's bundles cannot contain images for {}",
                     arch.vendor().devices()
                 );
                 let write = match triple {
                     Some(triple) => format!(", for OpenMP, write openmp-{triple}--{arch}"),
                     None => {
-                        " write a bundle entry ID, as host-x86_64-unknown-linux-gnu-".to_owned()
+                        " write a bundle entry ID such as host-x86_64-unknown-linux-gnu-".to_owned()
                     }
                 };
                 Err(Error::text(other).advice(format!("use 'cargo offload pack', or{write}")))
             }
         },
         PartTarget::Full { kind, triple, target } if kind.is_empty() => Err(Error::text(format!(
-            "{shown}: a bundle entry ID has an offload kind before the triple"
+            "{shown}: a bundle entry ID needs an offload kind before the triple"
         ))
         .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}"))),
         PartTarget::Full { .. } => Ok(part.text.to_owned()),

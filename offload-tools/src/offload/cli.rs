@@ -80,7 +80,7 @@ enum Command {
     Verify(verify::Args),
     /// Show the size of each part
     Size(size::Args),
-    /// Show what this machine can build, and by which compilers
+    /// Show what this machine can build, and with which compilers
     Doctor(doctor::Args),
     /// Run tests on the CPU, and check each access of their kernels
     #[command(override_help = cargo_offload::arguments::HELP)]

@@ -150,11 +150,11 @@ impl KernelPacks {
         let some = |entries: Vec<&str>| text::some(entries.into_iter().map(escaped_str));
         let mut gaps = Vec::new();
         if !never.is_empty() {
-            gaps.push(format!("no kernel pack has code for {device} of {}", some(never)));
+            gaps.push(format!("no kernel pack has {device} code for {}", some(never)));
         }
         if !late.is_empty() {
             gaps.push(format!(
-                "ROCm 7.14 and older look into the kernel pack for {} alone, which lacks {}; newer ones find them in another pack",
+                "ROCm 7.14 and older read only the kernel pack for {}, which lacks {}; newer versions find them in another pack",
                 escaped_str(best.label()),
                 some(late)
             ));
@@ -189,7 +189,7 @@ impl KernelPacks {
             return;
         }
         if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-            let problem = format!("{shown}: not a regular file, as kernel packs must be");
+            let problem = format!("{shown}: kernel packs must be regular files");
             return self.problems.push(problem);
         }
         let input = match Input::open_thin_member(path) {
@@ -221,8 +221,10 @@ impl KernelPacks {
             // A manifest may list only packs; a listed manifest is reported as a problem.
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
-                self.problems
-                    .push(format!("{shown}: it lists the manifest '{}'", escaped_str(file)));
+                self.problems.push(format!(
+                    "{shown}: it may list only packs, but lists the manifest '{}'",
+                    escaped_str(file)
+                ));
                 continue;
             }
             self.open(&beside, name, &mut tried);
@@ -265,7 +267,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 /// Returns the message for a library without a pack; `there_is` says where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
-        "its code objects are in kernel packs, and {there_is} none for '{name}'; tried {}",
+        "its code objects are in kernel packs, but {there_is} none for '{name}'; tried {}",
         tried.join(", ")
     )
 }

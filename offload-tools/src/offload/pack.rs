@@ -19,8 +19,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
-    openmp-amdgcn-amd-amdhsa--gfx90a. Version 1 is all that LLVM 22 reads. Where no NUL would follow PTX, it gets a \
-    line feed or a NUL at its end."
+    openmp-amdgcn-amd-amdhsa--gfx90a. LLVM 22 reads only version 1. If no NUL would follow PTX, a line feed or a NUL \
+    is added at its end."
 )]
 pub struct Args {
     /// An image and its target: gfx90a=a.hsaco, sm_80=a.cubin
@@ -29,13 +29,13 @@ pub struct Args {
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// A name for the module that all images are versions of
+    /// The name of the module of which all images are versions
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The format's version: 1, 2 or 3 [default: 1; compressed 3]
     #[arg(long = "version", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     format: Option<u8>,
-    /// Compress it
+    /// Compress the output
     #[arg(long)]
     compress: bool,
     /// Accept images whose headers contradict their targets
@@ -56,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
     };
     if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
-        return Err(Error::text("--module: version 1 of the format has no NUL in names"));
+        return Err(Error::text("--module: names in version 1 of the format cannot contain a NUL"));
     }
     let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
     let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -148,8 +148,11 @@ fn described(part: &Part<'_>) -> Result<Described> {
             };
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
-                return Err(Error::text(format!("{}: which GPU?", text::escaped_str(part.text)))
-                    .advice(format!("write it after the triple, as in {triple}-{example}")));
+                return Err(Error::text(format!(
+                    "{}: no GPU is given",
+                    text::escaped_str(part.text)
+                ))
+                .advice(format!("write the GPU after the triple, as in {triple}-{example}")));
             }
             described(kind, triple, target.clone())
         }
@@ -166,9 +169,9 @@ fn host_triple() -> Result<String> {
         ("macos", _) => "apple-darwin",
         (other, _) => {
             return Err(Error::text(format!(
-                "cpu: the target triple of {arch} with {other} is not known here"
+                "cpu: no target triple is known for {arch} with {other}"
             ))
-            .advice("write the triple in place of cpu"));
+            .advice("write the triple instead of cpu"));
         }
     };
     Ok(format!("{arch}-{system}"))
@@ -180,7 +183,7 @@ fn image_kind(part: &Part<'_>) -> StatedKind {
     part.kind().and_then(ImageKind::stated).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
         let kind = StatedKind::from_extension(extension);
-        out::note(&format!("{}: no image of a known kind; packed as kind '{kind}'", part.name()));
+        out::note(&format!("{}: unknown kind of image; packed as kind '{kind}'", part.name()));
         kind
     })
 }
@@ -222,7 +225,7 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
                 && a.conflicts_with(b)
             {
                 return Err(Error::text(format!(
-                    "{a} and {b} cannot be together: some devices fit both"
+                    "{a} and {b} cannot be combined: some devices fit both"
                 ))
                 .advice("name the same features in both, or add --force"));
             }

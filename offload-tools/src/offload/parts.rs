@@ -86,7 +86,7 @@ impl<'a> Part<'a> {
                         self.path.display()
                     )
                 }
-                None => "name another target, or add --force to include it anyway".to_owned(),
+                None => "give a different target, or add --force to include it anyway".to_owned(),
             }));
         }
         self.warn_if_unknown();
@@ -167,7 +167,7 @@ impl<'a> PartTarget<'a> {
 /// error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
-    let error = Error::text(format!("'{shown}' does not name its target"));
+    let error = Error::text(format!("'{shown}' has no target"));
     let header =
         Input::open(Path::new(argument)).ok().and_then(|it| ImageHeader::parse(it.bytes()).ok());
     error.advice(match header.and_then(|header| header.arch()) {

@@ -65,7 +65,7 @@ impl Context {
                 file.warn(
                     self,
                     format_args!(
-                        "this is {what}, which offload cannot open: unpack it, and name its files"
+                        "this is {what}, which offload cannot open: unpack it, and pass its files"
                     ),
                 );
             }
@@ -125,9 +125,11 @@ impl Summary {
     ) -> String {
         let what = archive.description();
         match self.files {
-            0 if !self.problems.is_empty() => format!("{what}, nothing in it that can be read"),
+            0 if !self.problems.is_empty() => format!("{what} without files that can be read"),
             0 if !self.closed.is_empty() => {
-                format!("{what}, no device code but in archives inside, which are not opened")
+                format!(
+                    "{what} without device code, except perhaps in archives inside, which are not opened"
+                )
             }
             0 => format!("{what} without device code"),
             files => {
@@ -156,9 +158,7 @@ impl Summary {
             count => format!(" and {count} more"),
         };
         let path = escaped_path(path);
-        out::note(&format!(
-            "{path}: not looked into, as archives inside an archive are not opened: {names}{others}"
-        ));
+        out::note(&format!("{path}: archives inside an archive are not opened: {names}{others}"));
     }
 }
 
@@ -224,7 +224,7 @@ impl<'m> Visited<'m> {
     pub(super) fn elsewhere(&self, what: &str) -> Vec<String> {
         let file = if self.is_inside { format!("{}: ", self.shown) } else { String::new() };
         let note = |member: &&[u8]| {
-            format!("{file}{}: not {what}, as it is in a file of its own", escaped(member))
+            format!("{file}{}: not {what}, because it is in a separate file", escaped(member))
         };
         self.inventory.elsewhere.iter().map(note).collect()
     }

@@ -41,7 +41,7 @@ const GRAMMAR: Grammar = Grammar {
             "compress",
             "Write one compressed offload binary of version 3, which LLVM 24 and later read",
         ),
-        option("compression-format", Value::Text, "string", "zlib or zstd; zstd unless given"),
+        option("compression-format", Value::Text, "string", "zlib or zstd; the default is zstd"),
         option("compression-level", Value::Integer, "int", "Compression level of the format"),
         option(
             "image",

@@ -87,7 +87,7 @@ fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
 fn no_file(error: &io::Error) -> io::Error {
     let folder = std::env::temp_dir();
     io::Error::other(Refused(format!(
-        "cannot be unpacked into a temporary file in {}: {}; TMPDIR can name a different folder",
+        "cannot be unpacked into a temporary file in {}: {}; set TMPDIR to use a different folder",
         text::escaped_path(&folder),
         crate::files::os_message(error)
     )))

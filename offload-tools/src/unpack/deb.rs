@@ -28,7 +28,7 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
             tar::walk(&mut budget.limited(data), false, visit)
         }
         None => {
-            let what = unopened(data).unwrap_or("none of the forms that packages have");
+            let what = unopened(data).unwrap_or("in none of the forms that packages have");
             let text =
                 format!("is {what}, which offload cannot open; dpkg-deb --extract unpacks it");
             visit(Found::Problem { name, text })

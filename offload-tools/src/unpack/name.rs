@@ -14,7 +14,7 @@ impl Names {
             return Some("its name leads out of the folder that the archive is unpacked into");
         }
         let is_new = self.0.insert(name.strip_prefix(b"./").unwrap_or(name).to_vec());
-        (!is_new).then_some("another file of the archive has the same name, and programs differ in which they unpack")
+        (!is_new).then_some("another file in the archive has the same name, and programs differ in which one they unpack")
     }
 }
 

@@ -119,10 +119,7 @@ pub(super) fn walk<E>(
     };
     let place = start(&in_file);
     if place.is_none() {
-        whole(
-            "its end has a different size or place for the list of its files than the list has"
-                .to_owned(),
-        )?;
+        whole("its end records a wrong size or place of the list of its files".to_owned())?;
     }
     let archive = match ZipArchive::from_slice(&file[place.unwrap_or(0)..]) {
         Ok(archive) => archive,
@@ -155,7 +152,7 @@ pub(super) fn walk<E>(
     // The end record's number of files has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
-        whole(format!("its end records {recorded} files, and the list has {count}"))?;
+        whole(format!("its end records {recorded} files, but the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than any archive of
     // this size.
@@ -198,7 +195,7 @@ pub(super) fn walk<E>(
         let found = match archive.get_entry(entry.wayfinder) {
             Ok(found) => found,
             Err(error) => {
-                let text = format!("its bytes are not where the archive's list has them: {error}");
+                let text = format!("its bytes are not where the archive's list says: {error}");
                 visit(Found::Problem { name, text })?;
                 continue;
             }
@@ -207,7 +204,7 @@ pub(super) fn walk<E>(
         if local.file_path().as_bytes() != name {
             let other = text::escaped(local.file_path().as_bytes());
             let text =
-                format!("the archive's list has this name, and the file's own header {other}");
+                format!("the archive's list has this name, but the file's own header has {other}");
             visit(Found::Problem { name, text })?;
         }
         let facts = (
@@ -219,7 +216,7 @@ pub(super) fn walk<E>(
         // A program that writes a stream knows the checksum and the sizes only after the bytes.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
             let text = "the archive's list has a different method, checksum or size than the \
-                file's own header, and programs differ in which they read";
+                file's own header, and programs differ in which one they read";
             visit(Found::Problem { name, text: text.to_owned() })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
@@ -275,12 +272,12 @@ fn damaged(error: &io::Error) -> String {
     match inner.map(rawzip::Error::kind) {
         Some(ErrorKind::InvalidChecksum { expected, actual }) => {
             format!(
-                "is damaged: its checksum is {actual:08x}, and the archive's list has {expected:08x}"
+                "is damaged: its checksum is {actual:08x}, but the archive's list has {expected:08x}"
             )
         }
         Some(ErrorKind::InvalidSize { expected, actual }) => {
             format!(
-                "is damaged: it unpacks to {actual} bytes, and the archive's list has {expected}"
+                "is damaged: it unpacks to {actual} bytes, but the archive's list has {expected}"
             )
         }
         _ => cannot_unpack(error),

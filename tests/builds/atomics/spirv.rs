@@ -91,7 +91,7 @@ fn what_spirv_loses_is_an_error() {
             .fails()
             .has("the image for spirv64 would lose the order of atomic operations")
             .has(&format!("  {lost}, in k\n"))
-            .has("Use __atomic_load_n, __atomic_fetch_add and their kin");
+            .has("Use __atomic_load_n, __atomic_fetch_add and similar functions");
     }
     build("*y = __atomic_load_n(p, __ATOMIC_ACQUIRE) + atomicAdd(p, 1); __atomic_signal_fence(5)")
         .passes();

@@ -22,7 +22,7 @@ const PROGRAM: [(&str, &str); 6] = [
 const REFUSED: [&[&str]; 12] = [
     &[
         "`dequantize_mul_mat_vec_q5_k` (",
-        "has 4 parameters (vx, yy, dst, ncols), and 5 arguments were passed",
+        "has 4 parameters (vx, yy, dst, ncols), but 5 arguments were passed",
     ],
     &["\"const_set_i16\" in the module \"fill\"", "did you mean `const_set_"],
     &["\"copy2d_i16\" in the module \"fill\"", "did you mean `copy2d_"],
@@ -34,7 +34,7 @@ const REFUSED: [&[&str]; 12] = [
     &["\"affine_f8e4m3\" in the module \"affine\"", "did you mean `affine_f8_e4m3`"],
     &["\"uneg_f8e4m3\" in the module \"unary\"", "did you mean `uneg_fp8_e4m3`"],
     &["\"cast_f8e4m3_f32\" in the module \"cast\"", "did you mean `cast_f8_e4m3_f32`"],
-    &["parameter 1, `src0`, is `*const f32`, and the argument is `&CudaSlice<u8>`"],
+    &["parameter 1, `src0`, is `*const f32`, but the argument is `&CudaSlice<u8>`"],
 ];
 
 /// Wrong launches of kernels that the program names: rustc must refuse them.

@@ -42,12 +42,13 @@ fn it_gets_what_reads_a_source() {
 
 #[test(CLANG)]
 fn a_launcher_that_is_not_there() {
-    const CURE: &str = "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER: compilers are then started directly.";
+    const CURE: &str = "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER to \
+                        start compilers directly.";
     let scenario = package("launcher_missing", r#"["gfx90a"]"#);
     let build = |launcher: &str| scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher);
     for (launcher, reason) in [
-        ("sccachee", "is 'sccachee', and PATH has no such program: sccachee\n"),
-        ("tools/ccache;-v", "is 'tools/ccache;-v', and there is no such file: tools/ccache\n"),
+        ("sccachee", "is 'sccachee', but PATH has no such program: sccachee\n"),
+        ("tools/ccache;-v", "is 'tools/ccache;-v', but there is no such file: tools/ccache\n"),
     ] {
         let message = format!("OFFLOAD_COMPILER_LAUNCHER {reason}{CURE}");
         let printed = build(launcher).fails();

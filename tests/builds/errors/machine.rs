@@ -43,13 +43,13 @@ fn no_ptxas() {
     ];
     const ALL_UNSET: &str = "(OFFLOAD_PTXAS, CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH, ";
     for (env, cuda_home, prebuilt) in [
-        (None, ALL_UNSET, "no prebuilt one: the package has no prebuilt set in prebuilt/"),
+        (None, ALL_UNSET, "no prebuilt image: the package has no prebuilt set in prebuilt/"),
         (
             Some(("CUDA_HOME", "/nowhere")),
             "no bin/ptxas in CUDA_HOME=/nowhere",
             "the package has no prebuilt set",
         ),
-        (Some(("OFFLOAD_PREBUILT", "never")), ALL_UNSET, "no prebuilt one: OFFLOAD_PREBUILT"),
+        (Some(("OFFLOAD_PREBUILT", "never")), ALL_UNSET, "no prebuilt image: OFFLOAD_PREBUILT"),
     ] {
         let printed = build().envs(env).fails();
         let sentences = in_every_message.into_iter().chain([cuda_home, prebuilt]);

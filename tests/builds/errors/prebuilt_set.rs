@@ -41,12 +41,12 @@ const ROWS: &[Row] = rows! {
     "prebuilt/add.manifest", Line("<offload/kernel.h>", "input 00000000000000000000000000000001 <offload/kernel.h>")
         => BOTH, "<offload/kernel.h> has changed since prebuilt/add.manifest was made";
     "prebuilt/add.manifest", Line("optimization 3", "optimisation 3")
-        => "line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'";
+        => "cannot parse line 3 of prebuilt/add.manifest: 'optimisation 3'";
     "prebuilt/add.manifest", Nothing, MORE: "1"
         => BOTH, "prebuilt/add.manifest was made with different options";
     "prebuilt/add.manifest", Nothing, OFFLOAD_ARCH: "gfx90a,gfx942"
         => "no image for gfx942: OFFLOAD_PREBUILT=only",
-           "prebuilt/add.manifest has no image for it";
+           "prebuilt/add.manifest has no image for this target";
 };
 
 #[test(CLANG.slow())]
@@ -67,9 +67,10 @@ fn a_prebuilt_set_that_does_not_fit() {
         .write("unused/other.h", "");
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    build()
-        .passes()
-        .once("pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    build().passes().once(
+        "pack \"add\": using prebuilt images for gfx90a, compute_80 from prebuilt/, because \
+               OFFLOAD_PREBUILT=only",
+    );
 
     let mut problems = Problems::default();
     for (file, change, env, sentences) in ROWS {
@@ -102,5 +103,5 @@ fn a_prebuilt_set_that_does_not_fit() {
     scenario
         .build()
         .fails()
-        .has("build.rs calls .include(\"unused\") for kernels/add.cu, and there is no folder ");
+        .has("build.rs calls .include(\"unused\") for kernels/add.cu, but there is no folder ");
 }

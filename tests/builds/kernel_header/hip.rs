@@ -44,6 +44,10 @@ extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
   uchar3 u = make_uchar3(250, 1, 2);
   u += make_uchar3(10, 1, 1);
   v *= 1 + -v;
+  ok &= __bitextract_u32(0xabcd1234, 8, 12) == 0xd12 && __bitextract_u32(i, 0, 0) == 0;
+  ok &= __bitextract_u64(1ull << 40 | i, 40, 9) == 1;
+  ok &= __bitinsert_u64(~0ull, i, 32, 30) == (3ull << 62 | uint64_t(i) << 32 | ~0u);
+  ok &= __bitinsert_u32(0xffffffff, 0x1234, 4, 8) == 0xfffff34f && __bitinsert_u32(5, ~i, 3, 0) == 5;
   ok &= v == make_float4(-0.75f, -12, -30, -56) && u != make_uchar3(4, 2, 4) && u == make_uchar3(4, 2, 3);
   ok &= own(make_int2(1, 2) + make_int2(3, 4)) == make_int2(4, 7);
   right[i] = ok;
@@ -62,9 +66,12 @@ const BOTH: &str = "#ifdef __HIP__
 #endif
 #define __shfl_down_sync(mask, x, by) __shfl_down(x, by)
 #else
+#if CUDART_VERSION < 11080
+#error
+#endif
 #include <cuda_runtime.h>
 #include <cuda.h>
-#if CUDART_VERSION < 11080 || CUDA_VERSION != CUDART_VERSION
+#if CUDA_VERSION != CUDART_VERSION
 #error
 #endif
 #endif

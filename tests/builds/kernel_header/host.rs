@@ -86,7 +86,7 @@ fn host_code_has_advice() {
         build(&[target], code)
             .fails()
             .has(named)
-            .has("a pack contains only kernels, and this source also has host code, ");
+            .has("a pack contains only kernels, but this source also has host code, ");
     }
     let guarded = format!("#if !defined(OFFLOAD_KERNEL_H)\n{launch}\n{streams}\n#endif\n");
     build(&["gfx90a", "compute_80", "spirv64", "cpu"], &guarded).passes();

@@ -16,6 +16,7 @@ extern "C" __global__ void constant(const __grid_constant__ parameter p, const i
 template <typename T> __global__ void constant_of(__grid_constant__ const T p, int *y) { *y = p.x[threadIdx.x]; }
 template __global__ void constant_of<parameter>(__grid_constant__ const parameter, int *);
 extern "C" __global__ void registers(register float *x) { register float sum = 0; for (register int i = 0; i < 4; i++) sum += x[i]; *x = sum; }
+extern "C" __global__ void narrows(int *x) { int y[2] = {0.0, 1.0}; *x = y[*x]; }
 extern "C" __global__ void assumes(int *x) { __builtin_assume(x[0] > 0); __assume(x[1] > 0); if (x[2]) __builtin_unreachable(); *x = 1; }
 extern "C" __global__ void expects(void *x) { float *y = (float *)__builtin_assume_aligned(x, 16); *y = __builtin_expect(y[1] > 0, 1) ? 1 : 2; }
 extern "C" __global__ void __launch_bounds__(96) bounds_1(int *x) { *x = 1; }

@@ -173,7 +173,7 @@ fn missing_parts_of_cuda_have_advice() {
     }
 }
 
-/// CUDA sources contain functions with instructions that no kernel for AMD's GPUs calls.
+/// Sources for CUDA have functions with instructions that no kernel for other GPUs calls.
 #[test(CLANG)]
 fn inline_ptx_is_an_error_at_its_use() {
     let folder = scratch::folder("header-ptx");
@@ -183,17 +183,19 @@ fn inline_ptx_is_an_error_at_its_use() {
     let source = format!(
         "#include <cstdio>\n#include <functional>\n\
          inline __device__ float f(short x) {ptx}template <int> __device__ float g(short x) {ptx}\
-         static __device__ int h(short x) {{ int y = 0; asm(\"mov.b32 %0, {{%1, %1}};\" : \"=r\"(y) : \"h\"(x)); return y; }}\n\
+         static __device__ int h(int x) {{ short y = 0; asm(\"cvt.s16.s32 %0, %1;\" : \"=h\"(y) : \"r\"(x)); return y; }}\n\
          __global__ void k(volatile float *x) {{ x[0] = USE; }}\n"
     );
     scratch::write(folder.join("k.cu"), source);
     for value in ["f(1)", "g<2>(1)", "h(1)", "2"] {
-        let options = format!("{AMD} -fsyntax-only -DUSE={value}");
-        let output = compiler(&clang, &options).arg(folder.join("k.cu")).output();
-        let output = output.expect("clang starts");
-        assert_eq!(output.status.success(), value == "2", "{value}");
-        let refused = stderr(&output).contains("constraint '");
-        assert_eq!(refused, value != "2", "{}", stderr(&output));
+        for target in [AMD, SPIRV] {
+            let options = format!("{target} -fsyntax-only -DUSE={value}");
+            let output = compiler(&clang, &options).arg(folder.join("k.cu")).output();
+            let output = output.expect("clang starts");
+            assert_eq!(output.status.success(), value == "2", "{value}");
+            let refused = stderr(&output).contains("constraint '");
+            assert_eq!(refused, value != "2", "{}", stderr(&output));
+        }
     }
     let own = "__global__ void k(int *x) {\n  int y = 5;\n  if (x[0])\n    \
                asm volatile(\"v_not_b32 %0, %1\" : \"=v\"(y) : \"v\"(x[1]));\n  else\n    \

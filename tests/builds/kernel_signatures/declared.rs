@@ -122,10 +122,10 @@ fn what_is_declared_lies_where_the_source_has_it() {
     scenario.write("src/main.rs", main("mod types { fn nothing(); }"));
     assert_eq!(scenario.run().passes().stdout, "nothing [] 0\n");
     scenario.write("src/main.rs", main("fn nothing();"));
-    scenario
-        .build()
-        .fails()
-        .once("the pack \"pack\" has several modules: mod types { ... }, mod add { ... } says whose kernel it is");
+    scenario.build().fails().once(
+        "the pack \"pack\" has several modules: declare the kernel in one of them, mod types \
+             { ... }, mod add { ... }",
+    );
 
     // Nothing was built, so the macro knows nothing about the kernels and accepts every
     // declaration.
@@ -149,8 +149,8 @@ fn kernels_that_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
     // A cubin does not record types, but PTX does.
     scenario.build().fails().once(
-        "parameter 2, `a`, of the kernel `saxpy` is `u32` (4 bytes) here: the image for compute_80 has a floating-point number \
-         of 4 bytes there",
+        "parameter 2, `a`, of the kernel `saxpy` is declared as `u32` (4 bytes), but in the image for compute_80 \
+         it is a floating-point number of 4 bytes",
     );
 }
 
@@ -208,7 +208,7 @@ fn kernels_that_clang_refuses() {
     );
     let run = |run: Run<'_>| run.env("OFFLOAD_CLANG", &clang).env("OFFLOAD_JOBS", "1").passes();
     run(scenario.build())
-        .once("\"pack\" as nvcc does: its kernels are constants")
+        .once("\"pack\", although nvcc compiles it: its kernels are constants")
         .once("kernels/refused.cu:2:2: error: for nvcc alone");
     let calls = fs::read_to_string(&log).expect("clang has run");
     assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");
@@ -219,11 +219,13 @@ fn kernels_that_clang_refuses() {
         "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\nfn main() {}\n",
     );
     scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
-    run(scenario.build()).lacks("as nvcc does");
+    run(scenario.build()).lacks("although nvcc compiles it");
     assert!(super::signatures(&scenario, "debug").contains("refused"));
     // clang for AMD's GPUs accepts the source, so its kernels have functions.
     let for_nvidia = "__clang__) && !defined(__HIP__";
     scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
-    run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a"))
-        .once("as nvcc does: the functions of its kernels have the parameters for other GPUs");
+    run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a")).once(
+        "although nvcc compiles it: its kernels' functions use the parameters found for other \
+             GPUs",
+    );
 }

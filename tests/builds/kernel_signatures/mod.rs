@@ -99,7 +99,8 @@ fn static_kernels_of_one_name_cannot_be_called() {
         scenario.write(&format!("kernels/{name}.cu"), source);
     }
     scenario.pack("k", r#".files(["kernels/a.cu", "kernels/b.cu"]).archs(["gfx90a", "cpu"])"#);
-    let one = "have the same name in the image for the CPU; rename one: programs that call them do not compile";
+    let one = "have the same name in the image for the CPU; rename one of them: programs that \
+               call them do not compile";
     scenario.build().passes().once(one).has("kernels/a.cu:1").has("kernels/b.cu:1");
 }
 
@@ -146,8 +147,8 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     scenario.write("src/main.rs", main("k(std::ptr::null_mut::<f32>(), 1, 2)"));
     let printed = scenario.build().fails();
     printed.once(
-        "error[E0277]: the kernel `k` has different parameters in some image: a call \
-        cannot be right for all",
+        "error[E0277]: the kernel `k` has different parameters in some images, so no call can be \
+         right for all of them",
     );
     assert!(printed.stderr.contains("(x: *mut f32, n: i32, m: i32) for compute_80"), "{printed}");
 }
@@ -186,12 +187,12 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
         "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
     );
     scenario.write("src/main.rs", main(&calls));
-    let message = "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
+    let message = "error[E0277]: images have this kernel's arguments at different offsets, so one buffer cannot fit them all";
     scenario
         .build()
         .fails()
         .times(4, message)
-        .times(4, "`pointers()` is: it is what `kernelParams`");
+        .times(4, "use `pointers()` instead, for `kernelParams`");
 }
 
 const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
@@ -227,7 +228,7 @@ fn builds_without_compilers_have_the_same_functions() {
     let printed = fresh.check().env("OFFLOAD_SKIP", "1").fails();
     printed
         .once(UNKNOWN)
-        .once("OFFLOAD_SKIP was set, and no earlier build read them")
+        .once("OFFLOAD_SKIP was set, and no earlier build read the parameters")
         .once("the prebuilt set has no prebuilt/pack.signatures")
         .lacks("E0425");
     // Documentation needs no functions.
@@ -236,7 +237,8 @@ fn builds_without_compilers_have_the_same_functions() {
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
-const UNKNOWN: &str = "error: the parameters of the kernels of the pack \"pack\" are not known, so there are no functions for them: ";
+const UNKNOWN: &str = "error: the parameters of the kernels in the pack \"pack\" are not known, \
+                       so the kernels have no functions: ";
 
 /// A kernel with a parameter whose type differs on GPUs, and a kernel only for the CPU.
 const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)\ntypedef long wide;\n#else\ntypedef short wide;\n\
@@ -350,8 +352,8 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
         }
     }
     scenario.write("src/main.rs", main("scale(1.5, &raw mut x)"));
-    let message = "error[E0277]: the kernel `scale` has different parameters in some image: a \
-        call cannot be right for all";
+    let message = "error[E0277]: the kernel `scale` has different parameters in some images, so \
+                   no call can be right for all of them";
     scenario.build().envs(with("cpu", gcc)).fails().once(message);
     for targets in ["cpu", "gfx90a,cpu"] {
         let printed = scenario.build().envs(with(targets, &clang_cxx)).passes();
@@ -428,7 +430,7 @@ fn types_of_the_program_take_the_places_of_structs() {
         .check()
         .env("OFFLOAD_SKIP", "1")
         .fails()
-        .has("no earlier build read them")
+        .has("no earlier build read the parameters")
         .lacks("takes a struct");
     scenario.build().passes();
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
@@ -442,10 +444,10 @@ fn types_of_the_program_take_the_places_of_structs() {
     // The same fields at different offsets; both modules have the same struct.
     scenario.write("src/main.rs", main(own, "", both));
     let printed = scenario.build().fails();
-    printed.once("the field `id` of `crate::Cell` has 8 bytes at offset 0: that of the kernels' `Cell` has 8 bytes at offset 16");
-    printed.once("the field `at` of `crate::Cell` has 16 bytes at offset 8: that of the kernels' `Cell` has 16 bytes at offset 0");
+    printed.once("the field `id` of `crate::Cell` is 8 bytes at offset 0, but in the kernels' `Cell` it is 8 bytes at offset 16");
+    printed.once("the field `at` of `crate::Cell` is 16 bytes at offset 8, but in the kernels' `Cell` it is 16 bytes at offset 0");
     printed.once(
-        "`crate::Cell` has 32 bytes, aligned to 16: the kernels' `Cell` has 24 bytes, aligned to 8",
+        "`crate::Cell` is 32 bytes, aligned to 16, but the kernels' `Cell` is 24 bytes, aligned to 8",
     );
 
     // One module, and a kernel that the program declares.

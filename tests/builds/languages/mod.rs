@@ -276,8 +276,8 @@ fn a_clang_without_gpuintrin_is_named() {
         ),
     );
     let line = format!(
-        "no image for gfx90a, compute_80: kernels/intrin.c needs a header of newer clangs: {} has no gpuintrin.h in \
-         /old/clang/include",
+        "no image for gfx90a, compute_80: kernels/intrin.c needs a header that only newer clangs \
+         have: {} has no gpuintrin.h in /old/clang/include",
         clang.display()
     );
     scenario

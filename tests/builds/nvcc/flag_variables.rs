@@ -43,7 +43,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         (append, "--gpu-code=compute_9.0,sm_9.0", "unnamed", "compute_90;sm_90"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
-        printed.once(&format!("{variable}={value} names GPUs, and nvcc is started without "));
+        printed.once(&format!("{variable}={value} names GPUs, but nvcc runs without "));
         printed.once(&format!("To build for these GPUs, set OFFLOAD_ARCH=\"{targets}\""));
         // Neither nvcc nor offload-build prints anything else.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
@@ -72,10 +72,11 @@ fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
     let scenario = both_kinds("vendor_refused_flags");
     scenario.build().env("NVCC_APPEND_FLAGS", "-arch=sm_90 --such-a-flag -O1").fails().each_once([
         "nvcc fatal   : Unknown option '--such-a-flag'",
-        "(its command line also has the flags of NVCC_APPEND_FLAGS, '--such-a-flag -O1': unset it if they do not fit",
+        "(nvcc also gets the flags in NVCC_APPEND_FLAGS, '--such-a-flag -O1': unset the variable \
+         if they do not fit",
         "; the command was\n    NVCC_APPEND_FLAGS='--such-a-flag -O1' /",
     ]);
     // The message must not blame the variable for an error in the source.
     scenario.write("kernels/named.cu", "__global__ void f() {\n  undeclared();\n}\n");
-    scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset it");
+    scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset the");
 }

@@ -14,7 +14,7 @@ fn a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has() {
         .build()
         .fails()
         .has("no image for sm_199: ")
-        .has("bin/nvcc refuses it\n")
+        .has("bin/nvcc rejects this target\n")
         .has("Unsupported gpu architecture 'sm_199'")
         .has(&format!("this toolkit ({}, release ", home.display()))
         .has("compiles for sm_75 sm_80");
@@ -25,7 +25,10 @@ fn a_missing_host_compiler_is_named() {
     let scenario = package("vendor_no_host", ONE_IMAGE);
     let build = |variable: &str, value: &str| scenario.build().env(variable, value).fails();
     build("NVCC_CCBIN", "/nowhere/g++")
-        .has("bin/nvcc needs a C++ compiler for the host: NVCC_CCBIN names /nowhere/g++, and there is no such file\n")
+        .has(
+            "bin/nvcc needs a C++ compiler for the host: NVCC_CCBIN names /nowhere/g++, but there \
+             is no such file\n",
+        )
         .has("to compile it, install a C++ compiler")
         .has("or name one in NVCC_CCBIN or CXX");
     build("CXX", "no-such-compiler").has(
@@ -37,7 +40,8 @@ fn a_missing_host_compiler_is_named() {
 fn two_sources_are_not_linked_into_ptx() {
     let calls = r#".files(["kernels/caller.cu", "kernels/called.cu"]).compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
     package("vendor_link", calls).build().fails().has(
-        "for compute_80, the module \"pack\" has kernels/caller.cu and kernels/called.cu, and nvcc has no linker for PTX",
+        "for compute_80, the module \"pack\" has kernels/caller.cu and kernels/called.cu, but \
+         nvcc cannot link PTX",
     );
 }
 

@@ -41,7 +41,12 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
         build.env("NVCC", "/nowhere/nvcc")
     };
     let packs = ["by_clang", "by_nvcc", "as_asked"];
-    let line = |pack: &str| format!("pack \"{pack}\": compute_80 from prebuilt/");
+    let line = |pack: &str| {
+        format!(
+            "pack \"{pack}\": using prebuilt images for compute_80 from \
+                                     prebuilt/"
+        )
+    };
     dev("2").passes().each_once(packs.map(line));
     let other = "prebuilt/as_asked.manifest was made with different options";
     dev("3").fails().once(&format!("{other} (kernels/plain.cu (opt_level 2)"));

@@ -40,7 +40,7 @@ fn without_a_toolkit_the_places_are_listed() {
          (nvidia/cu13/bin), none in ~/.local/share/offload)",
         nowhere.display()
     ))
-    .has("to compile it, install nvcc with its parts:\n")
+    .has("to compile it, install nvcc and the parts that it needs:\n")
     .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
     .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
 }
@@ -61,14 +61,17 @@ fn two_toolkits_that_disagree_are_an_error() {
     );
     let [other, home] = [other, cuda_home()].map(|it| it.canonicalize().expect("it is there"));
     let printed = scenario.build().env("NVCC", &nvcc).fails();
-    printed.has("two different CUDA toolkits are named:\n");
-    let line =
-        format!("NVCC={} is of {} (release 12.1, V12.1.105)\n", nvcc.display(), other.display());
+    printed.has("two variables name different CUDA toolkits:\n");
+    let line = format!(
+        "NVCC={} belongs to {} (release 12.1, V12.1.105)\n",
+        nvcc.display(),
+        other.display()
+    );
     let named = cuda_home();
     printed
         .has(&line)
-        .has(&format!("CUDA_HOME={} is of {} (release 13.", named.display(), home.display()))
-        .has("unset one of the two variables, or let both name the same toolkit");
+        .has(&format!("CUDA_HOME={} belongs to {} (release 13.", named.display(), home.display()))
+        .has("Unset one of them, or let both name the same toolkit");
 }
 
 #[test(NVCC)]
@@ -108,7 +111,7 @@ fn targets_that_nvcc_knows_are_built() {
         .has("skipped false")
         .has("image for sm_80\n")
         .has("image for sm_120a\n");
-    printed.lacks("target sm_999").has("without sm_999, which ");
+    printed.lacks("target sm_999").has("leaving out sm_999, which ");
     let skipped = build("OFFLOAD_SKIP", "1");
     skipped
         .has("version NotAsked")
@@ -118,8 +121,10 @@ fn targets_that_nvcc_knows_are_built() {
         .lacks("sm_120a");
     // The list in `OFFLOAD_ARCH` replaces all lists in build.rs.
     build("OFFLOAD_ARCH", "sm_90").has("image for sm_90\n").lacks("sm_120a");
-    let unknown = "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them";
-    let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs";
+    let unknown = "build.rs lists targets only in .archs_if_known, but no nvcc that was found \
+                   knows any of them";
+    let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc and so is only for \
+                   NVIDIA's GPUs";
     for (target, expected) in [("sm_999", unknown), ("gfx90a", foreign)] {
         scenario.pack("pack", &format!(r#"{calls}.archs_if_known(["{target}"])"#));
         scenario.build().fails().once(expected);

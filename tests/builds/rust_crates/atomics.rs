@@ -64,7 +64,7 @@ pub fn keep_their_orders(scenario: &Scenario, rustc: &Path) {
     let printed = for_nvidia().fails();
     printed
         .has("the image for compute_80 would lose the order of atomic operations")
-        .has("Use offload_kernel::Atomic in place of core's type");
+        .has("Use offload_kernel::Atomic instead of core's type");
     rows().for_each(|(_, line)| _ = printed.has(line));
     scenario.write("kernels/src/lib.rs", kernels(KEPT.lines().filter(|line| !line.is_empty())));
     for_nvidia().passes();

@@ -124,8 +124,11 @@ fn a_crate_for_the_cpu() {
     build().fails().has("/kernels/src/lib.rs:1:").has("the command was");
     let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
     for (lib, help) in [
-        (without, "let the crate of kernels depend on offload-kernel, and use that in its lib.rs"),
-        (KERNELS.trim_start_matches("#![no_std]"), "a crate of kernels begins with #![no_std]"),
+        (
+            without,
+            "add offload-kernel to the dependencies of the crate of kernels, and use it in lib.rs",
+        ),
+        (KERNELS.trim_start_matches("#![no_std]"), "start the crate of kernels with #![no_std]"),
     ] {
         scenario.write("kernels/src/lib.rs", lib);
         build().fails().has(help);
@@ -134,8 +137,9 @@ fn a_crate_for_the_cpu() {
     scenario.write("Cargo.toml.orig", "");
     fs::remove_file(scenario.folder.join("kernels/Cargo.toml")).expect("it is there");
     build().fails().has(
-        "no image for cpu: this package does not contain kernels/Cargo.toml: Cargo leaves folders with a Cargo.toml out of \
-         packages. Let build.rs add this target only where the crate is: if \
-         std::path::Path::new(\"kernels/Cargo.toml\").is_file() { build.arch(\"cpu\"); }",
+        "no image for cpu: this package does not contain kernels/Cargo.toml: Cargo leaves folders \
+         with a Cargo.toml out of packages. In build.rs, add this target only if the crate \
+         exists: if std::path::Path::new(\"kernels/Cargo.toml\").is_file() { build.arch(\"cpu\"); \
+         }",
     );
 }

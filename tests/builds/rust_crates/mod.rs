@@ -187,14 +187,14 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
             if ty == "array" { body.replace("count > FIRST", "count[0] > FIRST") } else { body };
         scenario.write("kernels/src/lib.rs", body);
         let message =
-            format!("by value, of the type {}", if ty == "Pair" { "Pair" } else { "[usize; 1]" });
+            format!("of type {} by value", if ty == "Pair" { "Pair" } else { "[usize; 1]" });
         build(scenario, rustc).fails().has(&message).has("Pass a pointer");
     }
     let mangled = right.replacen("#[unsafe(no_mangle)]", "", 1);
     scenario.write("kernels/src/lib.rs", mangled);
     build(scenario, rustc)
         .fails()
-        .has("the kernel scale (kernels/src/lib.rs:11) has no #[unsafe(no_mangle)]");
+        .has("the kernel scale (kernels/src/lib.rs:11) needs #[unsafe(no_mangle)]");
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build(scenario, rustc).fails().has("/kernels/src/lib.rs:1:").has("the command was");
     scenario.write("kernels/src/lib.rs", right);
@@ -261,15 +261,15 @@ fn toolchains_that_do_not_fit() {
         real.display()
     ))
     .has("does not know gfx90a\n")
-    .has("kernels were tried with Rust 1.96, and this compiler is older: rustc 1.80.0");
-    // A compiler that cannot compile the kernels: the error contains its version.
+    .has("kernels were tested with Rust 1.96, but this compiler is older: rustc 1.80.0");
+    // A compiler that does not compile them: the error has its version.
     fails(&format!(
         "case \"$*\" in *--crate-name*core*) echo 'error[E0635]: unknown feature' >&2; exit 1;; \
          -vV) '{0}' -vV | sed s/1\\.96/1.99/;; *) exec '{0}' \"$@\";; esac",
         real.display()
     ))
     .has("unknown feature")
-    .has("kernels were tried with Rust 1.96, and this compiler is newer: rustc 1.99.0");
+    .has("kernels were tested with Rust 1.96, but this compiler is newer: rustc 1.99.0");
 }
 
 /// Without a toolchain for kernels and without a set, the error must contain the commands that
@@ -295,7 +295,7 @@ fn targets_that_rust_lacks() {
     let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);
     plain(&scenario)
         .fails()
-        .has("kernels/Cargo.toml is a crate of kernels in Rust, which is not built for spirv64")
+        .has("kernels/Cargo.toml is a crate of kernels in Rust, which cannot be built for spirv64")
         .has("rustc 1.96 has no target for SPIR-V")
         .has("Source::new(\"kernels/Cargo.toml\").supports([\"amd\", \"nvidia\", \"cpu\"])");
 }

@@ -38,7 +38,11 @@ fn ptx_and_cubins_of_another_compiler() {
 
     // PTX records types, cubins record sizes: each must be compared with the declaration.
     for (from, to, message) in [
-        ("a: f32", "a: f64", "is `f64` (8 bytes) here: the image for compute_80 has"),
+        (
+            "a: f32",
+            "a: f64",
+            "is declared as `f64` (8 bytes), but in the image for compute_80 it is",
+        ),
         ("n: usize, ", "", "saxpy"),
         ("fn saxpy(", "fn saxpi(", "saxpi"),
     ] {

@@ -283,7 +283,9 @@ fn the_set_has_what_is_beside(package: &Package) {
     let text = scenario.text(&kernels);
     scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
     let update = package.build().env("OFFLOAD_PREBUILT", "update").fails();
-    update.has("a prebuilt set is for every machine, and /etc/passwd is a path of this one");
+    update.has(
+        "a prebuilt set must work on every machine, but /etc/passwd is a path on this machine",
+    );
     scenario.write(&kernels, text);
 }
 

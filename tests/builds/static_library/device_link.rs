@@ -141,8 +141,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(3), "two targets and the link");
     scenario.write("kernels/a_factor.cu", "// It defines nothing.\n");
     build("2").fails().has("nvlink error   : Undefined reference to '_Z8factor_af'").once(
-        "none of the sources of this static library that support the target defines it: add the file that does, for the same \
-         targets",
+        "no source of this static library defines it for this target: add the file that defines \
+         it, for the same targets",
     );
     assert_advises(build("2"), "a", "Unresolved extern function '_Z8factor_af'");
 }

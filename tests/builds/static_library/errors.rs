@@ -14,55 +14,61 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.cu").compiler(Compiler::Nvcc).archs(["sm_75", "compute_80"])]
         => "no image for sm_75, compute_80: ";
     [.file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])]
-        => "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /";
+        => "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, but there is no \
+             folder /";
     [.file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])]
         => "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, \
-            according to build.rs; the list is sm_80. \
-         Add a target, or call .allow_empty(): it leaves such sources out of the library";
+             according to build.rs; the targets are sm_80. Add a target, or call .allow_empty() \
+             to leave such sources out of the library";
     [.file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])]
         => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both";
     [.file("kernels/scale.cu").archs(["sm_80", "gfx90a"])]
-        => "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Name the targets of each source";
+        => "so its targets must be one vendor's GPUs, but they are sm_80, gfx90a. Limit the \
+             targets of each source";
     [.modules(["kernels/scale.cu"]).archs(["sm_80"])]
-        => "a static library has no modules, such as \"scale\"";
+        => "a static library cannot have modules, such as \"scale\"";
     [.file("kernels/scale.cl").archs(["sm_80"])]
         => "kernels/scale.cl is OpenCL C, which has no host code";
     [.file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")]
         => "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file";
     [.file("kernels/scale.cu").compress().archs(["sm_80"])]
-        => "compress() is for packs: the compiler's own options decide how it stores device \
-            code in a static library. Leave it";
+        => "compress() is only for packs: the compiler's own options decide how it stores device \
+             code in a static library. Remove it";
     [.file("kernels/scale.cu").large_pack_script().archs(["sm_80"])]
-        => "large_pack_script() is for packs: ";
+        => "large_pack_script() is only for packs: ";
     [.file("kernels/scale.cu").lower_ptx(true).archs(["compute_80"])]
-        => "lower_ptx(true) is for packs: nvcc puts PTX of its newest version into a static library. Leave it";
+        => "lower_ptx(true) is only for packs: nvcc puts PTX of its newest version into a static \
+             library. Remove it";
     [.file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])]
-        => "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static";
+        => "prebuilt(...) is only for packs: a prebuilt set contains no static libraries. Remove \
+             it for compile_static";
     [
         .file("kernels/scale.cu")
         .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
         .archs(["sm_75", "sm_80"])]
         => "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, according to \
-            build.rs; the list is sm_75, sm_80. \
-         Add a target, or call .allow_empty(): it leaves such sources out of the library";
+             build.rs; the targets are sm_75, sm_80. Add a target, or call .allow_empty() to \
+             leave such sources out of the library";
     [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
         => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
     [.file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])]
-        => "-rdc=true among the flags of kernels/scale.cu needs a device link: call .device_link() in build.rs instead";
+        => "the flag -rdc=true of kernels/scale.cu needs a device link: remove it and call \
+             .device_link() in build.rs";
     [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
-        => "-fgpu-rdc among the flags of kernels/scale.hip needs a device link";
+        => "the flag -fgpu-rdc of kernels/scale.hip needs a device link";
     [.file("kernels/scale.cu").compiler(Compiler::Nvcc).flag("-gencode").flag("arch=compute_75,code=sm_75").archs(["sm_80", "sm_90"])]
-        => "-gencode arch=compute_75,code=sm_75 among the flags of kernels/scale.cu adds device code for GPUs that are not in the \
-         list of targets (sm_80, sm_90): list them all, .archs([...])";
+        => "the flag -gencode arch=compute_75,code=sm_75 of kernels/scale.cu adds device code \
+             for GPUs that are not in the list of targets (sm_80, sm_90): remove it and list all \
+             targets with .archs([...])";
     [.file(Source::new("kernels/scale.cu").flag("--gpu-architecture=native")).compiler(Compiler::Nvcc).archs(["sm_80"])]
-        => "--gpu-architecture=native among the flags of kernels/scale.cu adds device code";
+        => "the flag --gpu-architecture=native of kernels/scale.cu adds device code";
     [.file("kernels/scale.hip").flag("--offload-arch=gfx1100").archs(["gfx90a"])]
-        => "--offload-arch=gfx1100 among the flags of kernels/scale.hip adds device code";
+        => "the flag --offload-arch=gfx1100 of kernels/scale.hip adds device code";
     [.file("kernels/scale.cu").device_link().archs(["sm_80", "compute_90"])]
-        => "device_link(): clang cannot link PTX, and compute_90 is PTX: leave it out of the \
-            targets, or let nvcc compile the library";
+        => "clang cannot link PTX for .device_link(): leave compute_90 out of the targets, or \
+             let nvcc compile the library with";
     [.file("kernels/scale.cu").device_link().clang("old/clang").archs(["sm_80"])]
-        => "old/clang (clang version 18.1.8) does not link device code for .device_link()";
+        => "old/clang (clang version 18.1.8) cannot link device code for .device_link()";
 };
 
 /// One build script has all cases, so Cargo compiles it only once. Because the script fails, Cargo
@@ -104,10 +110,10 @@ fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
     build().env("OFFLOAD_ARCH", "gfx90a").fails().has(
-        "OFFLOAD_ARCH lists gfx90a, and the static library \"launch\" is for nvidia alone: \
-         build.rs selects nvcc, and no compiler for AMD's GPUs.\n  \
-         Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
-         OFFLOAD_ARCH, the list of build.rs counts.\n",
+        "OFFLOAD_ARCH lists gfx90a, but the static library \"launch\" is for nvidia alone: \
+         build.rs selects nvcc, and no compiler for AMD's GPUs.\n  Add a target such as sm_80, or \
+         set OFFLOAD_ARCH_static_for_nvidia=sm_80, which applies only to this package. Without \
+         OFFLOAD_ARCH, the list in build.rs applies.\n",
     );
     // The message names a source that is not built for all targets in the list.
     let calls = r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#;
@@ -116,7 +122,10 @@ fn a_library_by_nvcc_is_for_nvidia() {
     let build = parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc");
     let printed = build.fails();
     printed
-        .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
+        .has(
+            "static library \"launch\": kernels/new.cu built for sm_90, out of sm_80, sm_90 in \
+             OFFLOAD_ARCH\n",
+        )
         .lacks("pack \"");
     // A library for both vendors must not get the message that it is for one vendor.
     let both = by_nvcc("static_for_both", r#".compiler(Compiler::ClangRocm).archs(["sm_80"])"#);
@@ -133,13 +142,12 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let (code, arch) = (list("--list-gpu-code"), list("--list-gpu-arch"));
-    let known =
-        format!(") compiles for {code} {arch}. GPUs of the building machine are detected only");
+    let known = format!(") compiles for {code} {arch}. The GPUs of this machine are detected only");
     assert!(known.contains(" sm_80 ") && known.contains(" compute_80 "), "{known}");
     printed.has(&known).lacks("gfx90a,").lacks("using targets from");
     printed.each_once([
-        "List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set OFFLOAD_ARCH=\"sm_80;compute_80\" or \
-         CUDA_COMPUTE_CAP=80",
+        "List targets in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set \
+         OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80",
         "the static library \"launch\" is for nvidia alone: build.rs selects nvcc, and no \
          compiler for AMD's GPUs",
         "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of a different vendor",

@@ -183,11 +183,13 @@ fn images_in_no_list_are_refused() {
         .write("kernels/one.cu", "__global__ void one(float *x) { *x = 1; }\n")
         .write("src/lib.rs", "")
         .write("options", "-gencode arch=compute_90,code=[sm_90,compute_90]\n");
-    let why = "The targets of a build are those of build.rs and OFFLOAD_ARCH. Something else added targets: ";
+    let why = "Builds are for the targets in build.rs and OFFLOAD_ARCH, but something else changed \
+         them: ";
     let append = format!("--options-file {}", scenario.folder.join("options").display());
     let by_nvcc = || scenario.build().env("NVCC_COMPILES", "1");
     by_nvcc().env("NVCC_APPEND_FLAGS", &append).fails().each_once([
-        "one/0_one.sm_80.o has device code for compute_90, sm_80, sm_90; the build is for sm_80\n",
+        "one/0_one.sm_80.o has device code for compute_90, sm_80, sm_90, but the build is for \
+         sm_80\n",
         &format!("{why}NVCC_APPEND_FLAGS={append}, a wrapper around the compiler"),
     ]);
     let nvcc = cuda("nvcc").get_program().to_owned();
@@ -200,7 +202,7 @@ fn images_in_no_list_are_refused() {
     };
     let wrapped = |options: &str| by_nvcc().env("NVCC", wrapper(options));
     wrapped("-gencode arch=compute_75,code=sm_75").fails().each_once([
-        "one/0_one.sm_80.o has device code for sm_75, sm_80; the build is for sm_80\n",
+        "one/0_one.sm_80.o has device code for sm_75, sm_80, but the build is for sm_80\n",
         &format!("{why}a wrapper around the compiler"),
     ]);
     let always = format!("exec '{}' \"$@\" -gencode arch=compute_75,code=sm_75", nvcc.display());

@@ -107,7 +107,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
         .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
         .write("kernels/half.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n");
     let printed = scenario.build().env("ROCM_PATH", rocm()).fails();
-    printed.once("install the clang that its hipcc starts, clang-15 with lld-15 on Debian 12");
+    printed.once("install the clang that ROCm's hipcc starts (clang-15 with lld-15 on Debian 12)");
 }
 
 /// Debian's ROCm has no clang of its own, and its headers are for the clang of its libraries.

@@ -47,8 +47,11 @@ fn each_source_has_the_targets_that_it_supports() {
     let printed = scenario.build().arg("-vv").passes();
     printed
         .has("targets sm_80 sm_90\n")
-        .has("static library \"mixed\": kernels/some.cu built for sm_90, of sm_80, sm_90\n")
-        .has("static library \"mixed\": kernels/none.cu, kernels/amd.hip built for none, of sm_80, sm_90\n");
+        .has("static library \"mixed\": kernels/some.cu built for sm_90, out of sm_80, sm_90\n")
+        .has(
+            "static library \"mixed\": kernels/none.cu, kernels/amd.hip built for no target, out \
+             of sm_80, sm_90\n",
+        );
     let both = ["sm_80.cubin", "sm_90.cubin"];
     assert_eq!(images(&scenario, "mixed/0_all.sm_80.sm_90.o"), both);
     assert_eq!(images(&scenario, "mixed/0_some.sm_90.o"), both[1..]);
@@ -125,17 +128,17 @@ fn a_prebuilt_set_beside_a_static_library() {
     write(&scenario, "one");
     let build = |variable: &str, value: &str| scenario.build().release().env(variable, value);
     build("OFFLOAD_PREBUILT", "update").passes().once(
-        "OFFLOAD_PREBUILT=update is for packs: the static library \"one\" is not in the prebuilt set, and is compiled wherever \
-         this package is built",
+        "OFFLOAD_PREBUILT=update is only for packs: the static library \"one\" is not in the \
+         prebuilt set, so it is compiled wherever this package is built",
     );
     assert!(scenario.folder.join("prebuilt/add.compute_80.ptx").is_file());
     build("OFFLOAD_PREBUILT", "only").fails().once(
-        "OFFLOAD_PREBUILT is 'only', and a static library is in no prebuilt set: it has to be compiled. Set \
-         OFFLOAD_PREBUILT_static_prebuilt=never for this package, or OFFLOAD_SKIP=1 if you only \
-         want to check it",
+        "OFFLOAD_PREBUILT is 'only', but a prebuilt set contains no static libraries, so this one \
+         must be compiled. Set OFFLOAD_PREBUILT_static_prebuilt=never for this package, or \
+         OFFLOAD_SKIP=1 if you only want to check it",
     );
     build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
-    build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");
+    build("OFFLOAD_PREBUILT", "never").passes().lacks("is only for packs");
 }
 
 /// Tests machines without compilers: the functions are declared, and nothing is linked.

@@ -52,7 +52,7 @@ fn a_pack_that_is_no_longer_made_is_gone() {
     AMD.set(scenario.build()).passes();
     scenario.pack("other", PACK);
     let printed = AMD.set(scenario.build()).fails();
-    printed.has("there is no pack \"kernels\"").has("it has made \"other\"");
+    printed.has("there is no pack \"kernels\"").has("which made \"other\"");
 }
 
 /// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and

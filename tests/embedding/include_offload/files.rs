@@ -72,9 +72,9 @@ fn cases() -> Vec<Case> {
     let other = "gfx906:sramecc+:xnack+ code object Some([\"one\", \"two\"]) Some(false) None\n";
     let cubin_for = |target: &str| format!("{target} cubin Some([\"saxpy\"]) Some(true) None\n");
     let text = "compute_80 PTX Some([\"saxpy\"]) Some(true) Some(0)\n";
-    let whole = |why| format!("Some(\"the file is {why}: PACK.bytes() has it whole\")");
-    let compressed = whole("compressed, and nothing of it is read when the program is compiled");
-    let fatbin = whole("a fatbin, of which the CUDA driver chooses");
+    let whole = |why| format!("Some(\"the file is {why}: PACK.bytes() has the whole file\")");
+    let compressed = whole("compressed, so its images are not known when the program is compiled");
+    let fatbin = whole("a fatbin, in which the CUDA driver chooses an image");
     let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
     // A program prints the pack's name, its section and why it cannot be read, then its modules
     // with their images.

@@ -121,7 +121,7 @@ fn a_program_older_than_its_kernels_is_refused() {
     };
     let message = |now: &str| {
         format!(
-            "no image for gfx90a: the kernel shift of the module \"points\" has {now} in {index}, and had {} when \
+            "no image for gfx90a: the kernel shift of the module \"points\" has {now} in {index}, but had {} when \
              the program was compiled: build the program again (",
             parameters("i32", "i32")
         )

@@ -21,8 +21,8 @@ fn the_variable_chooses_the_image() {
     // Without a kernel that uses the C++ library, the image must not need it.
     assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
-        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, \
-         or all (an image that contains a second one for races)",
+        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, or \
+         all (which adds a second image for races)",
     );
     scenario.build().env("OFFLOAD_CPU_CHECK", "undefined").passes().lacks("warning");
     assert_eq!(CheckedImage::all(&image())[0].0.check, Check::Undefined);
@@ -44,8 +44,8 @@ fn a_compiler_without_the_library_is_an_error() {
     scenario.script("no sanitizers/g++", script);
     let compiler = scenario.folder.join("no sanitizers/g++");
     let printed = scenario.build().env("CXX", &compiler).env("OFFLOAD_CPU_CHECK", "races").fails();
-    printed.once("OFFLOAD_CPU_CHECK=races needs a library of ").once(
-        "which it does not have: libtsan.so\n  Install it (Fedora: dnf install libtsan; Debian, Ubuntu: apt install \
-         --reinstall g++), or name a different compiler in CXX.",
+    printed.once("OFFLOAD_CPU_CHECK=races needs a library that ").once(
+        "does not have: libtsan.so\n  Install it (Fedora: dnf install libtsan; Debian, Ubuntu: \
+         apt install --reinstall g++), or name a different compiler in CXX.",
     );
 }

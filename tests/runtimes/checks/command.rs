@@ -160,7 +160,7 @@ fn each_end_has_its_status() {
     );
     // The kernel is correct, so the exit status depends only on whether its test passes.
     let printed = ends("--check memory --lib -- --exact right", 0);
-    let expected = "1 test passed, checked for accesses to memory that is not theirs\n\n\
+    let expected = "1 test passed, checked for memory errors\n\n\
                     0 findings in 1 kernel launched on the CPU\n";
     assert_eq!(printed, expected);
     // Two commands in one target folder would remove each other's logs, so the second waits.
@@ -172,14 +172,14 @@ fn each_end_has_its_status() {
         second.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("Cargo starts");
     let stderr = BufReader::new(second.stderr.take().expect("it is piped"));
     let mut lines = stderr.lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.ends_with(": waiting until it ends")), "it does not wait");
-    // Ctrl-C ends a waiting command.
+    assert!(lines.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
+    // Ctrl-C ends a command that waits.
     let mut third = run("--check memory --lib -- --exact right").command();
     third.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut third = third.spawn().expect("Cargo starts");
     let stderr = BufReader::new(third.stderr.take().expect("it is piped"));
     let mut text = stderr.lines().map_while(Result::ok);
-    assert!(text.any(|line| line.ends_with(": waiting until it ends")), "it does not wait");
+    assert!(text.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
     interrupt(&third);
     let status = (0..600).find_map(|_| {
         thread::sleep(Duration::from_millis(100));
@@ -204,13 +204,14 @@ fn each_end_has_its_status() {
     let expected = "\n1. heap-buffer-overflow, in the kernel scale\n   kernels/scale.cu:2  read of size 4  block (0, 0, 0), \
                     thread (60, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
-    let missed = "\n   parameter 1, `x`, of 240 bytes: read at 240\n   launched by past_the_end\n";
+    let missed =
+        "\n   parameter 1, `x`, of 240 bytes: read at offset 240\n   launched by past_the_end\n";
     assert!(printed.contains(missed), "{printed}");
-    let again = "   again: cargo offload test --check memory --lib -p check-command -- --exact past_the_end\n";
+    let again = "   to repeat: cargo offload test --check memory --lib -p check-command -- --exact past_the_end\n";
     assert!(printed.contains(again), "{printed}");
     let report = printed
         .lines()
-        .find_map(|line| line.strip_prefix("   the whole report: "))
+        .find_map(|line| line.strip_prefix("   full report: "))
         .expect("a report is named");
     let report = fs::read_to_string(report).expect("it can be read");
     assert!(report.contains("ERROR: AddressSanitizer"), "{report}");

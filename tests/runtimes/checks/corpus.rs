@@ -193,7 +193,7 @@ fn without_the_library(program: &Program) {
         return;
     }
     let start = format!(
-        "It was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/",
+        "The image was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/",
         program.check
     );
     assert!(text.contains(&start), "{text}");

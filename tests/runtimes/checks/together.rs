@@ -124,7 +124,7 @@ fn findings_are_those_of_each_kernel_alone() {
     let line = "--check memory -- --test-threads=1 --include-ignored --exact";
     let printed = run(line, &["barrier_right", "mask_wrong", "shift_right"], &[]);
     assert_eq!(printed.status.code(), Some(1), "{printed}");
-    let expected = "error: a test program ended before its tests: of 3 tests, 2 have no result\n";
+    let expected = "error: a test program ended early: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
     // Without a finding for this test, other tests may have some.
@@ -133,7 +133,7 @@ fn findings_are_those_of_each_kernel_alone() {
 
     // The names of parameters are also known in a build only for the CPU.
     let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
-    let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at 0\n";
+    let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at offset 0\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
     let printed = run("--check races -- --exact", &["counter_wrong"], &[]);
@@ -148,8 +148,8 @@ fn findings_are_those_of_each_kernel_alone() {
     let variables = [("ASAN_OPTIONS", &*elsewhere)];
     let printed = run("--check memory -- --exact", &["global_read_wrong"], &variables);
     assert_eq!(printed.status.code(), Some(3), "{printed}");
-    let expected = "1 findings in launches of the kernel global_read_wrong by tests::global_read_wrong, and its reports \
-                    contain 0.";
+    let expected = "1 findings in launches of the kernel global_read_wrong by tests::global_read_wrong, but its reports \
+                    contain only 0.";
     assert!(printed.stdout.contains(expected), "{printed}");
     assert!(
         printed.stdout.contains("\nfindings may be missing: 0 findings in 1 kernel"),

@@ -39,7 +39,7 @@ fn hip_vector_add() {
         (
             "a GPU",
             "",
-            "could not use the device \"hip:0\": could not use hip:0: the name of its target: 'a GPU': ",
+            "could not use the device \"hip:0\": could not use hip:0: its driver reports an invalid target: 'a GPU': ",
         ),
         (
             "gfx1100",

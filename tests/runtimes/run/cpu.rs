@@ -141,7 +141,7 @@ fn a_variable_that_makes_no_sense_is_an_error() {
     ] {
         for value in ["0", "-1", "many", "1.5", "99999999999999999999"] {
             run(&on_cpu().with(name, value), &["bits"]).fails_with(&format!(
-                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, from 1\n"
+                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, at least 1\n"
             ));
         }
     }
@@ -160,9 +160,9 @@ fn a_file_of_unknown_origin_needs_a_word() {
     let outcome = run(&on_cpu(), &["by-path"]);
     assert_eq!(
         outcome.succeeds().stdout,
-        "cpu (linux x86_64): could not load the module \"two\": the code of its image for the CPU would run in this \
-         program, and this build did not compile it; if you trust the file, write include_offload!(path = \"...\", \
-         unsafe(cpu)), or choose another device\n[2]\n"
+        "cpu (linux x86_64): could not load the module \"two\": its image for the CPU would run in this program, but was \
+         not compiled by this build; choose a different device or, if you trust the file, write \
+         include_offload!(path = \"...\", unsafe(cpu))\n[2]\n"
     );
     // This process cannot run a GPU's code.
     assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
@@ -171,7 +171,7 @@ fn a_file_of_unknown_origin_needs_a_word() {
 #[test(COMPILERS)]
 fn a_kernel_that_an_image_lacks_is_an_error() {
     run(&on_cpu(), &["lacking"]).fails_with(
-        "error: cpu (linux x86_64): could not find the kernel on_gpus_only: the image for the CPU has none of this name\n",
+        "error: cpu (linux x86_64): could not find the kernel on_gpus_only: the image for the CPU has no such kernel\n",
     );
 }
 

@@ -115,8 +115,8 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         .prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
     let older = cuda_driver("run_time_older_driver", &["-DLACKING"]);
     run(&on_driver(&older, "9.0"), &["devices"]).succeeds().prints(
-        "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
-         with\n",
+        "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub for \
+         linking\n",
     );
     // The first GPU that an image fits must be used.
     run(&on_gpus("7.5,9.0,8.6"), &["saxpy"])

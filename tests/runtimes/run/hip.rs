@@ -43,10 +43,10 @@ fn threads_share_what_is_loaded() {
 fn errors_name_the_runtime() {
     let outcome = run(&on_gpu("gfx90a:sramecc+:xnack-"), &["limits"]);
     outcome.succeeds().prints(
-        "a wide block: hip:0 (Fake AMD GPU): could not launch saxpy: a block of 2048 threads; ",
+        "a wide block: hip:0 (Fake AMD GPU): could not launch saxpy: the block has 2048 threads, but ",
     );
     run(&on_gpu("").with("OFFLOAD_DEVICE", "hip:0"), &["saxpy"])
-        .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so, finds no GPU\nthe variable OFFLOAD_DEVICE names it\n");
+        .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so, finds no GPU\nThe variable OFFLOAD_DEVICE selects this device.\n");
 }
 
 #[test(COMPILERS)]

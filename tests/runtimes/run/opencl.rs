@@ -77,9 +77,12 @@ const GPUS: &str = "First,SPIR-V_1.0 SPIR-V_1.4,cl_intel_unified_shared_memory c
 fn a_device_tells_why_it_cannot_be_used() {
     on(GPUS, &["named", "opencl:0"]).succeeds().prints("opencl:0 (First)\n");
     for (name, why) in [
-        ("opencl:1", "its driver compiles no SPIR-V"),
+        ("opencl:1", "its driver does not compile SPIR-V"),
         ("opencl:2", "its driver lacks the extension cl_intel_unified_shared_memory"),
-        ("opencl:3", "there is opencl:0; there is opencl:1; there is opencl:2"),
+        (
+            "opencl:3",
+            "this machine has opencl:0; this machine has opencl:1; this machine has opencl:2",
+        ),
     ] {
         let error = format!("error: could not use the device \"{name}\": {why}\n");
         on(GPUS, &["named", name]).fails_with(&error);
@@ -89,12 +92,12 @@ fn a_device_tells_why_it_cannot_be_used() {
         .prints("opencl:0: spirv64:float64-:atomics64-:ballot-:shuffle-:shuffle-relative- (SPIR-V up to 1.4)\n")
         // Unusable GPUs beside a usable one.
         .prints(
-            "could not use opencl:1: its driver compiles no SPIR-V; \
+            "could not use opencl:1: its driver does not compile SPIR-V; \
              could not use opencl:2: its driver lacks the extension cl_intel_unified_shared_memory\n",
         );
     on("Second,,", &["list"])
         .succeeds()
-        .prints("could not use opencl:0: its driver compiles no SPIR-V\n");
+        .prints("could not use opencl:0: its driver does not compile SPIR-V\n");
 }
 
 #[test(COMPILERS)]
@@ -102,9 +105,7 @@ fn an_image_needs_features_of_the_device() {
     let with_doubles = "A,SPIR-V_1.4,cl_intel_unified_shared_memory cl_khr_fp64";
     on(with_doubles, &["doubles"]).succeeds().prints("opencl:0 (A)\n");
     on(GPUS, &["doubles"])
-        .complains(
-            "\n  spirv64  uses double (capability Float64), and the device has no such thing\n",
-        )
+        .complains("\n  spirv64  uses double (capability Float64), which the device lacks\n")
         .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
 }
 
@@ -116,8 +117,8 @@ fn kernels_share_the_forms_of_their_module() {
 
 #[test(COMPILERS)]
 fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
-    let advice = "copy its values to a buffer here, or pass its address, `device_address()`, \
-                  if the program has made its memory accessible here";
+    let advice = "copy its values to a buffer on this device, or pass its `device_address()` \
+                  if this device can access that memory";
     let refused = |device: &str, other: &str| {
         format!("{device}: could not launch scale: argument 1 is a buffer on {other}; {advice}\n")
     };
@@ -141,7 +142,7 @@ fn an_allocation_that_is_too_large() {
     on(GPUS, &["allocate", "4097"]).fails_with(
         "error: opencl:0 (First): could not allocate 4097 bytes on the device: \
          clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): \
-         a single allocation has at most 4096 bytes there\nDivide the data among several buffers.\n",
+         the device allows at most 4096 bytes in one allocation\nDivide the data among several buffers.\n",
     );
 }
 
@@ -150,8 +151,8 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
     let failed = on_intel(&PROGRAM.0, &["allocate", "1000000000000"]);
     failed
         .fails_first_with("error: opencl:0 (")
-        .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): a single allocation has at most ")
-        .complains(" bytes there\nDivide the data among several buffers.\n");
+        .complains("could not allocate 1000000000000 bytes on the device: clDeviceMemAllocINTEL returned CL_INVALID_BUFFER_SIZE (-61): the device allows at most ")
+        .complains(" bytes in one allocation\nDivide the data among several buffers.\n");
 }
 
 /// Tests a kernel that does not use its array at that size, and one that does: 256 threads access 1

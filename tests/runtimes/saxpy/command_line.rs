@@ -14,8 +14,8 @@ fn devices_are_taken_by_name() {
         ("cuda:0", ""),
         ("hip:0", ""),
         ("cuda:1", ""),
-        ("cpu:1", "there is cpu\n"),
-        ("gfx90a", "devices are called cuda:0, cuda:1, hip:0, opencl:0, cpu\n"),
+        ("cpu:1", "this machine has cpu\n"),
+        ("gfx90a", "expected a name such as cuda:0, cuda:1, hip:0, opencl:0, cpu\n"),
     ] {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
         let first = format!("error: could not use the device \"{absent}\": {why}");

@@ -9,8 +9,9 @@ use offload_tests::prelude::*;
 #[test(GCC.claimed())]
 fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
-    let warning = "warning: saxpy-prebuilt@0.1.0: pack \"saxpy\": gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, \
-                   compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only";
+    let warning = "warning: saxpy-prebuilt@0.1.0: pack \"saxpy\": using prebuilt images for \
+                   gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, compute_80 from \
+                   prebuilt/, because OFFLOAD_PREBUILT=only";
     assert!(PREBUILT.build.stderr.lines().any(|line| line == warning), "{}", PREBUILT.build);
     PREBUILT.build.once(PREBUILT_LINE);
 }
@@ -23,8 +24,8 @@ fn only_cubins_are_prebuilt_without_ptxas() {
         build.without(&["CUDA_HOME"]).path_without("ptxas")
     });
     built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
-    let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
-                       because no ptxas was found";
+    let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": using prebuilt images for \
+                   sm_80, sm_90 from prebuilt/, because no ptxas was found";
     assert!(built.build.stderr.lines().any(|line| line == warning), "{}", built.build);
     built.build.once(PREBUILT_LINE);
 }

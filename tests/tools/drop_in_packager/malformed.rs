@@ -45,8 +45,8 @@ fn malformed_offload_binaries() {
     // LLVM's tool does not check these fields: it crashes, or copies the memory after the file. So
     // only our tool runs.
     let outside = format!(
-        "'in': entry 0, device image: 1048576 bytes from 144 lie past the end of the {size} bytes \
-         there are (field at offset 56)\n"
+        "'in': entry 0, device image: 1048576 bytes at offset 144 extend past the end of the {size} available bytes \
+         (field at offset 56)\n"
     );
     // No NUL follows the image, which starts at 144.
     let endless = with(&good, 144, &[b'x'; 8]);

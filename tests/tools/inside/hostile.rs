@@ -208,7 +208,7 @@ fn nothing_stays_on_the_disk() {
         &list(&folder.join("missing")),
         &[
             "large.cubin: cannot be unpacked into a temporary file in ",
-            "missing: No such file or directory; TMPDIR can name a different folder",
+            "missing: No such file or directory; set TMPDIR to use a different folder",
         ],
     );
 }

@@ -80,6 +80,6 @@ fn members_of_thin_archives_are_named() {
     let folder = scratch::folder("ls-thin");
     fs::copy(corpus_path("fat_file/hip_nordc.o"), folder.join("hip_nordc.o")).expect("it is there");
     succeed(llvm("llvm-ar").current_dir(&folder).args(["crT", "thin.a", "hip_nordc.o"]));
-    let note = "note: hip_nordc.o: not listed, as it is in a file of its own\n";
+    let note = "note: hip_nordc.o: not listed, because it is in a separate file\n";
     assert_ends(&offload(&folder, "ls thin.a"), 0, note);
 }

@@ -45,7 +45,7 @@ fn files_that_differ_by_their_gpu() {
             more => format!("t.whl: {first} and {more} more files"),
         };
         let note = format!(
-            "note: {name}: taken as alternatives, of which a program loads those for its GPU: "
+            "note: {name}: modules are taken as alternatives, of which a program loads those for its GPU: "
         );
         assert!(ran.stderr.starts_with(&note), "{ran:?}");
         let ran = offload(&folder, &format!("reach t.whl --require {unserved}"));
@@ -67,7 +67,7 @@ fn files_that_differ_by_their_gpu() {
     let ran = offload(&folder, "reach t.whl --for conda");
     assert!(ran.stdout.ends_with("- __amdgpu_arch ==11.0.0\n"), "{ran:?}");
     assert!(
-        ran.stderr.contains("no image for machines with xnack-, so left out: gfx90a"),
+        ran.stderr.contains("no image for machines with xnack-, so these are left out: gfx90a"),
         "{ran:?}"
     );
 }
@@ -144,8 +144,8 @@ fn lists_are_short() {
     assert!(ran.stdout.starts_with(heading) && ran.stdout.lines().count() < 6, "{ran:?}");
     let ran = offload(&folder, "reach t.whl --require gfx950");
     assert_eq!(ran.stderr.lines().count(), 11, "{ran:?}");
-    assert!(ran.stderr.ends_with("and 90 more of such errors\n"), "{ran:?}");
-    // Files inside programs are not alternatives.
+    assert!(ran.stderr.ends_with("and 90 more errors\n"), "{ran:?}");
+    // Files that programs contain are not alternatives.
     for (number, name) in names.iter().enumerate() {
         let file = if number % 2 == 0 { "gfx942" } else { "gfx950" };
         scratch::write(folder.join(name), code_object(file));

@@ -116,17 +116,18 @@ fn parts_are_linked_at_load() {
     assert_served_as_linked(&folder, &GPUS[1..]);
     let ran = offload(&folder, "reach lib.so");
     assert!(
-        ran.stdout.starts_with("lib.so\n  sm_121  compute_90, linked by a driver of CUDA 13."),
+        ran.stdout.starts_with("lib.so\n  sm_121  compute_90, linked by a CUDA 13."),
         "{ran:?}"
     );
-    assert!(ran.stdout.contains("\n  sm_86   machine code of sm_80 "), "{ran:?}");
+    assert!(ran.stdout.contains("\n  sm_86   machine code for sm_80 "), "{ran:?}");
     let ran = offload(&folder, "reach lib.so --for conda");
     assert!(ran.stdout.ends_with("- __cuda_arch >=8.0,<8.7|>=8.8\n"), "{ran:?}");
     let ran = offload(&folder, "select lib.so --device sm_100");
-    let fit = "  compute_90  PTX for 9.0 and up, compiled by the driver, linked at load with 1 other image\n";
+    let fit = "  compute_90  PTX for 9.0 and up, compiled by the driver, linked at load time with 1 other image\n";
     assert!(ran.stdout.contains(fit), "{ran:?}");
     let ran = offload(&folder, "select lib.so --device sm_80");
-    let reason = "  sm_80       for a link at load, which this device does not need  (2 images)\n";
+    let reason =
+        "  sm_80       for linking at load time, which this device does not need  (2 images)\n";
     assert!(ran.stdout.contains(reason), "{ran:?}");
     let document = json(&offload(&folder, "select lib.so --device sm_100 --json"));
     assert_eq!(list(&document["modules"][0]["parts"]).len(), 2);
@@ -144,7 +145,7 @@ fn parts_without_an_image() {
     let folder = compile("one", &[SM_80, COMPUTE_90], &[SM_80]);
     assert_served_as_linked(&folder, &["sm_80", "sm_86", "sm_89"]);
     let ran = offload(&folder, "select lib.so --device sm_90");
-    let reason = "  compute_90  fits, but the link at load lacks an image of another part\n";
+    let reason = "  compute_90  fits, but linking at load time lacks an image of another part\n";
     assert!(ran.stdout.contains(reason), "{ran:?}");
     // A part's LTO code is not linked at load time.
     let lto = "-gencode=arch=compute_90,code=lto_90";
@@ -155,10 +156,7 @@ fn parts_without_an_image() {
     let folder = compile("different", &[SM_80, COMPUTE_90], &[SM_80, COMPUTE_80]);
     assert_served_as_linked(&folder, &GPUS[1..]);
     let ran = offload(&folder, "reach lib.so --require sm_90");
-    assert!(
-        ran.stdout.contains("\n  sm_90   compute_80, linked by a driver of CUDA 13."),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.contains("\n  sm_90   compute_80, linked by a CUDA 13."), "{ran:?}");
 }
 
 /// Modules that were not linked from parts are separate modules.

@@ -47,29 +47,29 @@ fn nothing_follows() {
     scratch::write(folder.join("library.bc"), corpus_bytes("fat_file/llvm_offloading.bc"));
     scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
     for (files, reason) in [
-        ("modules.bin", "no GPU of NVIDIA has an image in each of the 2 modules of modules.bin"),
+        ("modules.bin", "no NVIDIA GPU has an image in each of the 2 modules of modules.bin"),
         (
             "sm_80.bin sm_90.bin",
-            "no GPU of NVIDIA has an image in each module of each file: sm_80.bin, sm_90.bin",
+            "no NVIDIA GPU has an image in each module of each file: sm_80.bin, sm_90.bin",
         ),
         (
             "vendors.bin",
-            "no GPU of NVIDIA has an image in vendors.bin: b (gfx90a); \
-             no GPU of AMD has an image in vendors.bin: a (sm_80)",
+            "no NVIDIA GPU has an image in vendors.bin: b (gfx90a); \
+             no AMD GPU has an image in vendors.bin: a (sm_80)",
         ),
-        ("intel.bin", "no image is for GPUs of AMD or NVIDIA: spirv64"),
+        ("intel.bin", "no image is for an AMD or NVIDIA GPU: spirv64"),
         ("text", "there are no images for GPUs"),
         ("bitcode.o", "there are no images for GPUs"),
     ] {
         for kind in ["conda", "pep825"] {
             let ran = offload(&folder, &format!("reach {files} --for {kind}"));
-            assert_fails(&ran, &[&format!("error: nothing follows for a package: {reason}\n")]);
+            assert_fails(&ran, &[&format!("error: no metadata for a package: {reason}\n")]);
             assert_eq!(ran.stdout, "");
         }
     }
     let ran = offload(&folder, "reach bitcode.o");
     assert_prints(&ran, &["bitcode.o: there are no images for GPUs"]);
-    let warning = "warning: bitcode.o: no known driver loads this, so it serves no GPU: gfx906 \
+    let warning = "warning: bitcode.o: no known driver loads these images, so they serve no GPU: gfx906 \
         (LLVM bitcode)\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach library.bc").stderr, "");
@@ -81,7 +81,7 @@ fn nothing_follows() {
     let ran = offload(&folder, "reach modules.bin gfx90a.bin --for conda");
     assert_prints(&ran, &["- __amdgpu_arch ==9.0.10\n"]);
     assert!(
-        ran.stderr.starts_with("warning: nothing is printed for NVIDIA: no GPU of NVIDIA has"),
+        ran.stderr.starts_with("warning: nothing is printed for NVIDIA: no NVIDIA GPU has"),
         "{ran:?}"
     );
 }
@@ -101,7 +101,7 @@ fn modules_that_no_driver_loads() {
     scratch::write(folder.join("file.bin"), binary(Version::V2, &images));
     let ran = offload(&folder, "reach file.bin --for conda");
     assert_prints(&ran, &["- __cuda >=12.0\n- __cuda_arch >=8.0,<8.7|>=8.8,<9.0\n"]);
-    let warning = "warning: file.bin: no known driver loads this, so it serves no GPU: lto_80 \
+    let warning = "warning: file.bin: no known driver loads these images, so they serve no GPU: lto_80 \
         of the module lto\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
@@ -182,7 +182,7 @@ fn kernel_packs_in_wheels() {
         let ran = offload(&folder, &format!("reach {name}.whl --for conda"));
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         match expected {
-            "" => assert_fails(&ran, &["no GPU of AMD has an image in each module of each file"]),
+            "" => assert_fails(&ran, &["no AMD GPU has an image in each module of each file"]),
             "no pack" => {
                 assert_fails(&ran, &["error: no metadata, because these files cannot be read"])
             }
@@ -207,7 +207,7 @@ fn kernel_packs_in_wheels() {
     assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = offload(&folder, "reach gone.whl");
-    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, and the archive has none for \
+    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, but the archive has none for \
         'lib/libk.so'; tried a/lib/demo_@GFXARCH@.kpack\n";
     assert!(ran.stderr.contains(warning), "{ran:?}");
     let ran = offload(&folder, "reach gone_dll.whl");
@@ -277,7 +277,7 @@ fn processors_in_one_mode() {
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         assert_eq!(line.unwrap_or_default(), processors, "{ran:?}");
         if processors.is_empty() {
-            let reason = format!("no GPU of AMD has an image in {file} in each of its modes\n");
+            let reason = format!("no AMD GPU has an image in {file} in each of its modes\n");
             assert_fails(&ran, &[&reason]);
         }
         let warnings: Vec<&str> =
@@ -287,7 +287,7 @@ fn processors_in_one_mode() {
             Some(lacking) => assert_eq!(
                 warnings,
                 [format!(
-                    "warning: {file}: no image for machines with {lacking}, so left out: gfx90a; \
+                    "warning: {file}: no image for machines with {lacking}, so these are left out: gfx90a; \
                      compile for the processor without a mode, or for both modes"
                 )]
             ),
@@ -538,7 +538,8 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
 
 /// Whether a warning says that the plugin accepts the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
-    let lines = ran.stderr.lines().filter(|line| line.starts_with("warning: compute capabilities"));
+    let lines =
+        ran.stderr.lines().filter(|line| line.starts_with("warning: these compute capabilities"));
     let mut lists = lines.filter_map(|line| line.rsplit_once(": "));
     lists.any(|(_, list)| list.split(", ").any(|it| it == capability))
 }

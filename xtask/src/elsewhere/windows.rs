@@ -23,9 +23,10 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// Exports of the image of examples/one-source: the kernel, and the functions that launch it.
-const EXPORTS: [&str; 5] = [
+/// Exports of the image of examples/one-source: the kernel, and the functions that launch.
+const EXPORTS: [&str; 6] = [
     "block_sum",
+    "offload_cpu_kernel_block_sum",
     "offload_cpu_launch",
     "offload_cpu_launch_blocks",
     "offload_cpu_launch_shared",

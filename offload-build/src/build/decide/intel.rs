@@ -1,4 +1,4 @@
-//! Images of SPIR-V, for GPUs whose drivers compile it: clang makes them.
+//! SPIR-V images, for GPUs whose drivers compile it, made by clang.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::NotMade;

@@ -1,4 +1,4 @@
-//! Decides where the image of one target comes from: an earlier run, a compiler, or a source that
+//! Decides the origin of the image for one target: an earlier run, a compiler, or a source that
 //! contains it. Each vendor's file finds the compilers.
 
 mod amdgpu;
@@ -34,7 +34,7 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// Returns the recipe of the first source. One recipe is enough: the plan has checked that the
+    /// Returns the recipe of the first source. This is enough: the plan has checked that the
     /// recipes of all sources can be combined.
     fn recipe(&self) -> Option<Recipe> {
         self.sources.first()?.recipe(self.target)
@@ -54,10 +54,9 @@ impl<'a> Needed<'a> {
 }
 
 impl Run<'_> {
-    /// Decides how this machine gets the image of a module for a target.
+    /// Decides how this machine gets a module's image for a target.
     ///
-    /// Returns an error if this machine cannot get the image: its tools are missing, or the build
-    /// must end.
+    /// Returns an error if it cannot get the image: its tools are missing, or the build must end.
     pub(super) fn decide(
         &self,
         module: &PlannedModule,
@@ -73,7 +72,7 @@ impl Run<'_> {
         if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
-        // Each vendor's images need different tools, which the functions below request.
+        // Each vendor's images need different tools, which these functions request.
         match target.arch() {
             _ if needed.recipe() == Some(Recipe::Cargo) => self.by_cargo(&needed),
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
@@ -86,7 +85,7 @@ impl Run<'_> {
         }
     }
 
-    /// Decides how to make the image for the CPU, of C++ sources or of a crate of kernels.
+    /// Decides how to make the image for the CPU from C++ sources or a crate of kernels.
     fn for_cpu(&self, needed: &Needed<'_>, of: Option<Crate<'_>>) -> Result<Source, NotMade> {
         let sdk = Sdk::default();
         let is_checked = self.cargo.user_var(variables::CHECK).is_some();
@@ -96,7 +95,7 @@ impl Run<'_> {
         let sanitizers = Sanitizer::find(&cxx, self.tools)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
-        // If there are images for GPUs, their compilers determine what is known.
+        // If there are images for GPUs, their compilers determine which signatures are known.
         if of.is_none()
             && needed.module.is_for_cpu_alone()
             && let Ok(clang) = self.clang()
@@ -112,7 +111,7 @@ impl Run<'_> {
         self.compilations_for(needed.module, slice::from_ref(target), target.as_str(), sdk)
     }
 
-    /// Returns what compiles a module for these targets, into files with this part of their names.
+    /// Returns the compilations of a module for these targets; file names contain `file_name`.
     pub(super) fn compilations_for<'a>(
         &'a self,
         module: &'a PlannedModule,
@@ -125,9 +124,9 @@ impl Run<'_> {
         Compilations { module, targets, file_name, code_object_version, sdk, output, cargo }
     }
 
-    /// Returns the image of an earlier run, or the way to compile it now.
+    /// Returns an earlier run's image, or how to compile it now.
     ///
-    /// Returns an error if a folder for headers is missing.
+    /// Returns an error if a header folder is missing.
     fn fresh_or_stale(
         &self,
         needed: &Needed<'_>,
@@ -141,14 +140,14 @@ impl Run<'_> {
     }
 
     /// Returns the clang that compiles for all targets. Call this function only if no other
-    /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
+    /// compiler suffices: if clang is missing, Cargo watches the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         let version = self.tools.first_clang();
         Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, version))?)
     }
 
-    /// Returns the image of an earlier run, or the way to compile it now, if clang's driver accepts
-    /// the command for these sources: it is asked before any step runs.
+    /// Returns an earlier run's image, or how to compile it now. First checks that clang's driver
+    /// accepts the command for these sources, before any step runs.
     fn by_clang(
         &self,
         needed: &Needed<'_>,
@@ -158,7 +157,7 @@ impl Run<'_> {
         let source = self.fresh_or_stale(needed, compilation)?;
         let Source::Compile(compilation) = &source else { return Ok(source) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // The probe uses the command of one module; modules with the same command share the result.
+        // The probe uses one module's command; modules with the same command share the result.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
@@ -173,7 +172,7 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Returns the image that a source contains, if it need not be compiled.
+    /// Returns the image that a source contains, if it needs no compilation.
     fn supplied(
         &self,
         module: &PlannedModule,
@@ -188,7 +187,7 @@ impl Run<'_> {
         if recipe == Some(Recipe::Supplied)
             && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
         {
-            // Use the file in place: a copy of a large file takes as long as the rest of the build.
+            // Use the file in place: copying a large file takes as long as the rest of the build.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {

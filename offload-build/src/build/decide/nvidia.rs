@@ -1,4 +1,4 @@
-//! Images for NVIDIA's GPUs: clang and ptxas make them, or nvcc.
+//! Images for NVIDIA's GPUs, made by clang and ptxas, or by nvcc.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -10,8 +10,8 @@ use crate::toolchain::compilers::Ptxas;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
 impl Run<'_> {
-    /// Decides how to make PTX, with clang; or machine code, with clang and ptxas, or with ptxas
-    /// alone from a source that is PTX.
+    /// Decides how to make PTX with clang, or machine code with clang and ptxas, or with ptxas
+    /// alone from a PTX source.
     pub(super) fn by_clang_for_nvidia(
         &self,
         needed: &Needed<'_>,
@@ -47,7 +47,7 @@ impl Run<'_> {
     pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         // nvcc needs a host compiler to read the source. The output contains no host code, so the
-        // building machine's compiler is enough.
+        // building machine's compiler suffices.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
@@ -65,7 +65,7 @@ impl Run<'_> {
         }
     }
 
-    /// Checks whether ptxas knows the architecture, if a step has to run.
+    /// Checks whether ptxas supports the architecture, if a step must run.
     pub(super) fn check_with_ptxas(
         &self,
         ptxas: &Ptxas,

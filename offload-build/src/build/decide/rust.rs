@@ -1,5 +1,5 @@
-//! Images from a crate of kernels in Rust: Cargo with the toolchain of the kernels makes them, with
-//! lld or ptxas. The image for the CPU is made with the toolchain of the program.
+//! Images from a crate of kernels in Rust, made by Cargo with the kernels' toolchain and lld or
+//! ptxas. The CPU image is made with the program's toolchain.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -17,7 +17,7 @@ impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        // What is beside an unpacked package belongs to another one.
+        // Files beside an unpacked package belong to another package.
         let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
         if is_elsewhere || !manifest.is_file() {
             return Err(MissingTool::left_out(manifest, needed.target).into());
@@ -29,9 +29,10 @@ impl Run<'_> {
             }
             if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
-                    "{} is a crate in Rust, and has no use for .define(...) and .include(...): \
-                     .flag(\"--cfg=name\") sets a cfg for it. Only OFFLOAD_CPU_STACK can be defined, with a value. In a build with other \
-                     sources, make it a separate module",
+                    "{} is a Rust crate, so .define(...) and .include(...) do not apply to it: \
+                     set a cfg with .flag(\"--cfg=name\"). The only macro that it accepts is \
+                     OFFLOAD_CPU_STACK, with a value. If other sources need these calls, make the \
+                     crate a separate module",
                     manifest.display()
                 ))
                 .into());
@@ -47,7 +48,7 @@ impl Run<'_> {
             Rust::of_program(self.cargo, self.tools.probes())?
         };
         if package.lock.is_none() {
-            // All targets need the file, and it is an input of each image.
+            // All targets need the file, which is an input of each image.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
             exec::run(&[lock], &[0], &self.how()?)?;
             package = self.crate_of(manifest)?;
@@ -79,7 +80,7 @@ impl Run<'_> {
         if source.is_stale() {
             let triple = triple(needed.target.vendor());
             let ask = || rust.refusal(triple, &processor);
-            // rustup's rustc is one file for all toolchains.
+            // rustup's rustc is the same file for all toolchains.
             let question = format!("rust {} {triple} {processor}", rust.sysroot.display());
             if let Some(text) = self.ask(question, ask) {
                 return Err(MissingTool::refusal(&rust.rustc, &text).into());
@@ -92,7 +93,7 @@ impl Run<'_> {
         Package::read(manifest, &self.cargo.manifest_dir)
     }
 
-    /// Returns the linker of AMD's code objects: the toolchain's, otherwise clang's.
+    /// Returns the linker for AMD's code objects: the toolchain's, otherwise clang's.
     fn lld_of(&self, rust: &Rust) -> Result<Lld, NotMade> {
         let (program, first): (_, &[&str]) = match rust.lld() {
             Some(program) => (program, &["-flavor", "gnu"]),

@@ -1,8 +1,8 @@
-//! Compares the device images of an object with the targets that were asked for.
+//! Compares an object's device images with the requested targets.
 //!
-//! Options of build.rs and of nvcc's variables that name GPUs are refused or left out before a
-//! compiler starts. This check finds those of others: of a wrapper around a compiler, of its
-//! configuration file, of a variable that only the compiler knows.
+//! Options of build.rs and of nvcc's variables that name GPUs are refused or removed before a
+//! compiler starts. This check finds other such options: from a compiler wrapper, a compiler's
+//! configuration file, or a variable that only the compiler knows.
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
@@ -16,10 +16,10 @@ use offload_format::offload_binary::OffloadBinary;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::Origin;
 
-/// Checks that a new object or image has device code for its targets and for no others. Linked
-/// device code may lack a target: NVIDIA's drivers link PTX.
+/// Checks that a new object or image has device code for exactly its targets. Linked device code
+/// may lack a target, because NVIDIA's drivers link PTX.
 ///
-/// Returns an error that names both lists, and what may have caused the difference.
+/// Returns an error with both lists, and the possible cause of the difference.
 #[inline]
 pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Error> {
     let path = &compilation.image;
@@ -36,16 +36,16 @@ pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Erro
     if found.iter().all(|name| asked.contains(name)) && !asked.iter().any(is_missing) {
         return Ok(());
     }
-    let has = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let has = if found.is_empty() { "no target".to_owned() } else { found.join(", ") };
     let what = format!(
-        "{} has device code for {has}; the build is for {}",
+        "{} has device code for {has}, but the build is for {}",
         path.display(),
         asked.join(", ")
     );
     Err(image::not_asked_for(&what, run.cargo))
 }
 
-/// Returns the targets of the images in an object, or in a fat binary of NVIDIA's, each once.
+/// Returns the targets of the images in an object, or in an NVIDIA fat binary, without duplicates.
 #[inline]
 fn images(bytes: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
@@ -86,7 +86,7 @@ fn add_fatbins(bytes: &[u8], names: &mut Vec<String>) {
     for (_, fatbin) in NvFatbin::in_a_row(bytes).flatten() {
         for entry in fatbin.entries() {
             for image in entry.images() {
-                // What is neither machine code nor PTX has no target.
+                // Only machine code and PTX have a target.
                 names.extend(image.arch().map(|arch| arch.to_string()));
             }
         }

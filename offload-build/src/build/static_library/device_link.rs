@@ -1,5 +1,4 @@
-//! Links the device code of all sources of a static library, after a check that the compiler can do
-//! so.
+//! Links the device code of all sources of a static library, after checking that the compiler can.
 
 use super::objects::{self, LibraryFile};
 use super::retain::retain_entries;
@@ -20,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.
 const FIRST_CLANG: u32 = 19;
 
-/// The linker for the device code of the objects of one library.
+/// The linker for the device code in one library's objects.
 pub(super) struct DeviceLinker<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) modules: &'a [&'a PlannedModule],
@@ -29,29 +28,29 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) vendor: Vendor,
 }
 
-/// Checks that no flag adds targets, which the list would not show. Checks that no flag makes the
-/// compiler write relocatable device code: the flag alone does not make the build link this code.
+/// Checks that no flag adds unlisted targets, or requests relocatable device code: the flag alone
+/// would not make the build link this code.
 ///
-/// Returns an error that names the flag, and the source or the variable that has the flag.
+/// Returns an error that names the flag, and the source or the variable that contains it.
 #[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
-    const ADVICE: &str = "needs a device link: call .device_link() in build.rs instead, which \
-        compiles the sources for it and links them";
+    const ADVICE: &str = "needs a device link: remove it and call .device_link() in build.rs, \
+                          which compiles the sources for it and links them";
     let source = &module.sources[0];
     for target in &module.targets {
         let flags = module.flags_for(source, target);
         if let Some(option) = gpu_option(&flags) {
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
-                "{option} among the flags of {} adds device code for GPUs that are not in the list of targets ({}): \
-                 list them all, .archs([...])",
+                "the flag {option} of {} adds device code for GPUs that are not in the list of \
+                 targets ({}): remove it and list all targets with .archs([...])",
                 source.path.display(),
                 targets.join(", ")
             )));
         }
         if let Some(flag) = relocatable_flag(&flags) {
             return Err(Error::config(format!(
-                "{flag} among the flags of {} {ADVICE}",
+                "the flag {flag} of {} {ADVICE}",
                 source.path.display()
             )));
         }
@@ -59,7 +58,9 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     if is_by_nvcc(module, module.targets[0].vendor()) {
         for NvccFlags { name, others, .. } in NvccFlags::set(run.cargo) {
             if let Some(flag) = relocatable_flag(&others.split_whitespace().collect::<Vec<_>>()) {
-                return Err(Error::config(format!("{flag} in {name}, which nvcc reads, {ADVICE}")));
+                return Err(Error::config(format!(
+                    "the flag {flag} in {name}, which nvcc reads, {ADVICE}"
+                )));
             }
         }
     }
@@ -78,9 +79,8 @@ pub(super) fn check_source(
     }
     if let Some(ptx) = module.targets.iter().find(|target| target.is_ptx()) {
         return Err(Error::config(format!(
-            "device_link(): clang cannot link PTX, and {ptx} is PTX: leave it out of the \
-             targets, or let nvcc compile the library: \
-             .compiler(Compiler::Nvcc)"
+            "clang cannot link PTX for .device_link(): leave {ptx} out of the targets, or let \
+             nvcc compile the library with .compiler(Compiler::Nvcc)"
         ))
         .into());
     }
@@ -100,8 +100,8 @@ pub(super) fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
-        // Only ROCm has a clang. Search for it only if necessary: each search makes Cargo watch for
-        // changes.
+        // Only ROCm has its own clang. Search for ROCm only if necessary: each search makes Cargo
+        // watch for changes.
         return run.clang();
     }
     let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));
@@ -109,8 +109,7 @@ fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
 }
 
 impl DeviceLinker<'_> {
-    /// Links the device code in the objects of the sources, and returns the objects for the
-    /// library.
+    /// Links the device code in the sources' objects, and returns the objects for the library.
     #[inline]
     pub(super) fn link(
         &self,
@@ -137,7 +136,7 @@ impl DeviceLinker<'_> {
             output: run.output,
             cargo: run.cargo,
         };
-        // Only CUDA's device code needs a toolkit to link it.
+        // Only CUDA's device code needs a toolkit for linking.
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");

@@ -1,5 +1,5 @@
-//! Libraries that are linked with a static library: the library itself, the vendor's runtime, the
-//! C++ library.
+//! Libraries to link with a static library: the library itself, the vendor's runtime, the C++
+//! library.
 
 use super::StaticLibrary;
 use crate::build::run::Run;
@@ -18,7 +18,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns the way that build.rs chooses; `static` if it chooses none.
+    /// Returns the kind of link that build.rs chooses; the default is `static`.
     ///
     /// Returns an error for a word that is not one of the three values.
     #[inline]
@@ -81,9 +81,10 @@ impl LinkLines {
         let folders = toolkit.library_folders(cargo);
         if folders.is_empty() && cudart != Cudart::None {
             cargo.warn_once(&format!(
-                "no libcudart_static.a for {} was found in the CUDA toolkit {} ({}), nor in a folder of CUDA_HOME or of -L in \
-                 NVCC_APPEND_FLAGS, and programs are linked with it. Install CUDA's runtime for this target in the toolkit, or name \
-                 its folder: NVCC_APPEND_FLAGS=-L<folder>",
+                "programs need libcudart_static.a for {}, but it is not in the CUDA toolkit {} \
+                 ({}), or in a folder of CUDA_HOME or of -L in NVCC_APPEND_FLAGS. Install CUDA's \
+                 runtime for this target in the toolkit, or name its folder: \
+                 NVCC_APPEND_FLAGS=-L<folder>",
                 cargo.target,
                 toolkit.root.display(),
                 library_folders(cargo).join(", ")
@@ -96,8 +97,8 @@ impl LinkLines {
         }
         match cudart {
             Cudart::Static => {
-                // This library loads the driver when it is first called, and returns an error if
-                // there is none.
+                // This library loads the driver at the first call, and returns an error if there is
+                // no driver.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
                     self.libraries
@@ -119,8 +120,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`. If a folder has only `libcudart.so.13`, as in Python's packages, returns
-/// that file's name.
+/// Returns `dylib=cudart`, or the file name if a folder has only `libcudart.so.13`, as in Python's
+/// packages.
 #[inline]
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -144,12 +145,12 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 }
 
 impl StaticLibrary {
-    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]; the
-    /// library's own folder is first. Empty if nothing was compiled.
+    /// Returns the folders in which the linker searches for [`StaticLibrary::link_libraries`], the
+    /// library's own folder first. Empty if nothing was compiled.
     ///
     /// The build prints them for Cargo, unless
-    /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can print
-    /// them itself:
+    /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can also
+    /// print them:
     ///
     /// ```no_run
     /// # let library: offload_build::StaticLibrary = unimplemented!();

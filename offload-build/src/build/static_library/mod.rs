@@ -1,12 +1,12 @@
-//! Host code and device code in one source, compiled to a static library that contains its device
-//! code for all targets.
+//! Compiles host code and device code in one source to a static library with the device code for
+//! all targets.
 //!
 //! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
-//! these drivers know how to combine a launch (`<<<...>>>`) with the code that it starts. The
-//! images of all targets go into one object. The vendor's runtime is linked after the library.
+//! these drivers can combine a launch (`<<<...>>>`) with the code that it starts. The images of all
+//! targets go into one object. The vendor's runtime is linked after the library.
 //!
-//! Only build scripts that make static libraries compile the functions of this folder, and those in
-//! `compile/` that only they call: all of these are `#[inline]`.
+//! The functions in this folder, and those in `compile/` that only they call, are `#[inline]`: only
+//! build scripts that make static libraries compile them.
 
 mod check_images;
 mod device_link;
@@ -39,23 +39,23 @@ pub struct StaticLibrary {
 }
 
 impl StaticLibrary {
-    /// Returns the library's path. Returns `None` if nothing was compiled. This is so if the build
-    /// is [skipped](StaticLibrary::is_skipped), or if
+    /// Returns the library's path. Returns `None` if nothing was compiled, because the build is
+    /// [skipped](StaticLibrary::is_skipped), or because
     /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns the canonical names of the targets of its device code, for all sources together.
+    /// Returns the canonical names of the device code's targets, for all sources together.
     pub fn targets(&self) -> &[String] {
         &self.targets
     }
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// Such a build only checks or documents the program, and does not link it. The program can
-    /// therefore have the same API as with the library. If the library is not made because no
-    /// target is left, this method returns `false`, and nothing defines the library's functions.
+    /// Such a build only checks or documents the program, and does not link it, so the program can
+    /// keep its API. If the library is not made because no target is left, this method returns
+    /// `false`, and nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -66,27 +66,23 @@ impl StaticLibrary {
     }
 }
 
-/// Checks that the request for a pack contains no call that is only for static libraries.
+/// Checks that the request for a pack contains no call that only static libraries allow.
 ///
 /// Returns an error that names the call.
 pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     let calls = [
-        (
-            request.device_link,
-            "device_link()",
-            "the sources of a module of a pack are always linked",
-        ),
+        (request.device_link, "device_link()", "the sources of a pack's module are always linked"),
         (request.cudart.is_some(), "cudart(...)", "a pack has no host code"),
         (
             request.cargo_metadata.is_some(),
             "cargo_metadata(...)",
-            "programs link a pack by its macro",
+            "the macro that embeds a pack links it",
         ),
     ];
     match calls.iter().find(|(is_called, ..)| *is_called) {
         None => Ok(()),
         Some((_, call, why)) => Err(Error::config(format!(
-            "{call} is for static libraries: {why}. Leave it out for compile"
+            "{call} is only for static libraries: {why}. Remove it for compile"
         ))),
     }
 }
@@ -99,8 +95,8 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
-            "a static library has no modules, such as \"{}\": add its sources with .file(...) \
-             or .files([...])",
+            "a static library cannot have modules, such as \"{}\": add its sources with \
+             .file(...) or .files([...])",
             module.name.as_deref().unwrap_or_default()
         )));
     }
@@ -115,7 +111,11 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     for (is_asked, call, why) in [
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
-        (request.prebuilt.is_some(), "prebuilt(...)", "prebuilt sets have no static libraries"),
+        (
+            request.prebuilt.is_some(),
+            "prebuilt(...)",
+            "a prebuilt set contains no static libraries",
+        ),
         (
             request.options.lower_ptx == Some(true),
             "lower_ptx(true)",
@@ -124,13 +124,13 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     ] {
         if is_asked {
             return Err(Error::config(format!(
-                "{call} is for packs: {why}. Leave it out for compile_static"
+                "{call} is only for packs: {why}. Remove it for compile_static"
             )));
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
-    // Objects are named after their sources, so that an additional source changes no other object.
-    // The number distinguishes files of one name in several folders.
+    // Name objects after their sources, so that an additional source changes no other object. The
+    // number distinguishes files with the same name in several folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
         let stem = plan::stem(&source.path);
@@ -144,13 +144,13 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     Ok(each.collect())
 }
 
-/// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and
+/// Compiles, links the device code if build.rs requests it, puts the objects into the library, and
 /// prints the lines for Cargo.
 #[inline]
 pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
     check_prebuilt(run)?;
-    // Modules that support none of the targets are left out.
+    // Omit modules that support none of the targets.
     let modules: Vec<&PlannedModule> =
         modules.iter().filter(|module| !module.targets.is_empty()).collect();
     let mut targets: Vec<Target> = Vec::new();
@@ -193,50 +193,49 @@ pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLib
     Ok(StaticLibrary { path: Some(path), targets: names, is_skipped: false, link })
 }
 
-/// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
+/// Returns the vendor whose GPUs the library is for: a launch uses one vendor's runtime.
 #[inline]
 fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
-        // No runtime of this vendor takes host code with `<<<...>>>`.
+        // No runtime of this vendor accepts host code with `<<<...>>>`.
         Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
-            "a static library launches its kernels through CUDA's or HIP's runtime, and there is none for {}: \
-             a pack can have this target, Build::compile(\"...\")",
+            "a static library launches its kernels through CUDA's or HIP's runtime, but there is \
+             none for {}: make a pack instead, with Build::compile(\"...\")",
             names.join(", ")
         ))),
         Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
             Ok(first)
         }
         _ => Err(Error::config(format!(
-            "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
-             the targets are {}. Name the targets of each source: Source::new(\"...\").supports([\"nvidia\"])",
+            "a static library launches its kernels through one vendor's runtime, so its targets \
+             must be one vendor's GPUs, but they are {}. Limit the targets of each source: \
+             Source::new(\"...\").supports([\"nvidia\"])",
             names.join(", ")
         ))),
     }
 }
 
-/// Prints a warning if a prebuilt set is made, since static libraries are in no set.
+/// Prints a warning if a prebuilt set is made, since sets contain no static libraries.
 ///
-/// Returns an error if `OFFLOAD_PREBUILT` is `only`, since no set contains the library, and for an
-/// unknown value.
+/// Returns an error if `OFFLOAD_PREBUILT` is `only`, or has an unknown value.
 #[inline]
 fn check_prebuilt(run: &Run<'_>) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {
         PrebuiltUse::Update => run.cargo.warn_once(&format!(
-            "{variable}=update is for packs: the static library \"{}\" is not in the prebuilt set, and is compiled wherever this \
-             package is built",
+            "{variable}=update is only for packs: the static library \"{}\" is not in the \
+             prebuilt set, so it is compiled wherever this package is built",
             run.name
         )),
         PrebuiltUse::Only => {
             return Err(Error::config(format!(
-                "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
-                 package, or OFFLOAD_SKIP=1 if you only want to check it",
+                "{variable} is 'only', but a prebuilt set contains no static libraries, so this \
+                 one must be compiled. Set {}=never for this package, or OFFLOAD_SKIP=1 if you \
+                 only want to check it",
                 run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }
-        PrebuiltUse::Never
-        | PrebuiltUse::Signatures
-        | PrebuiltUse::WhereCompilersAreMissing => {}
+        PrebuiltUse::Never | PrebuiltUse::Signatures | PrebuiltUse::WhereCompilersAreMissing => {}
     }
     Ok(())
 }

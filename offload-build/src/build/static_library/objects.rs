@@ -1,8 +1,8 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
 //! The names of the objects contain the targets. Objects for earlier lists of targets remain, so
-//! that a return to an earlier list compiles nothing. A source is compiled separately for each
-//! target, so another list compiles only the new targets; by clang also the host's part.
+//! that a return to an earlier list compiles nothing. Each source is compiled separately for each
+//! target, so another list compiles only the new targets and, with clang, the host part.
 
 use super::check_images;
 use super::device_link::is_by_nvcc;
@@ -40,7 +40,7 @@ impl LibraryFile {
         Self { compilation, made: None }
     }
 
-    /// Returns the path and the hash of the file, which is made.
+    /// Returns the path and the hash of the file, which must be made.
     #[inline]
     pub(super) fn done(self) -> (PathBuf, ContentHash) {
         let hash = self.hash();
@@ -58,9 +58,9 @@ pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
     /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
-    /// The compilation of the whole object. If there are parts, nvcc has made them, the first of
-    /// them is an object, and the compilation is needed only if they do not fit together. `None` if
-    /// clang compiles the host's part, which depends on the images of all targets.
+    /// The compilation of the whole object. If nvcc has made the parts, the first one is an object,
+    /// and this compilation is needed only if the parts do not fit together. `None` if clang
+    /// compiles the host part, which depends on the images of all targets.
     whole: Option<Box<LibraryFile>>,
 }
 
@@ -74,7 +74,8 @@ pub(super) fn plan<'a>(
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
-            "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
+            "{} is {}, which has no host code: a static library accepts only CUDA (.cu) and HIP \
+             (.hip) sources",
             source.path.display(),
             source.language.name()
         ))
@@ -107,8 +108,8 @@ pub(super) fn plan<'a>(
     Ok(ObjectJob { module, parts, whole: None })
 }
 
-/// Returns the steps that compile the host's part of a source, once the device code for its targets
-/// exists in `parts`.
+/// Returns the steps that compile the host part of a source, after its device code in `parts`
+/// exists.
 #[inline]
 fn host(
     run: &Run<'_>,
@@ -158,7 +159,7 @@ enum SdkOf<'a> {
 impl<'a> LaunchCompiler<'a> {
     #[inline]
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
-        // Each vendor's SDK is searched for in its own way.
+        // Each vendor's SDK is found differently.
         if vendor == Vendor::Amd {
             let rocm = run.tools.rocm().map_err(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
@@ -169,7 +170,7 @@ impl<'a> LaunchCompiler<'a> {
         Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, headers })
     }
 
-    /// Returns clang's options for the vendor's headers when it compiles for these targets.
+    /// Returns clang's options for the vendor's headers when compiling for these targets.
     #[inline]
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match self.headers {
@@ -179,8 +180,8 @@ impl<'a> LaunchCompiler<'a> {
     }
 }
 
-/// Returns the steps with which nvcc makes an object: `all` describes the compilation for all
-/// targets in one call.
+/// Returns the steps with which nvcc makes an object. `all` is the compilation for all targets in
+/// one call.
 #[inline]
 fn by_nvcc<'a>(
     run: &Run<'_>,
@@ -201,7 +202,7 @@ fn by_nvcc<'a>(
                 one.nvcc_part(makes, all.targets, nvcc, &ccbin, is_relocatable)
             };
             let object = part(Makes::Object, target.as_str())?;
-            // The object of a target that was the first of an earlier list has its image, too.
+            // A target that was first in an earlier list has its image in an object.
             let is_object = index == 0 || is_fresh(&object);
             let device = || part(Makes::FatBinary, &format!("device.{target}"));
             parts.push(LibraryFile::new(if is_object { object } else { device()? }));
@@ -220,8 +221,8 @@ fn by_nvcc<'a>(
     Ok(ObjectJob { module, parts, whole })
 }
 
-/// Returns the part of a file's name that lists the targets: `sm_80.sm_90`. A long list is
-/// shortened to its first target, the number of targets, and a hash.
+/// Returns the part of a file name that lists the targets: `sm_80.sm_90`. A long list becomes its
+/// first target, the number of targets, and a hash.
 #[inline]
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
@@ -233,7 +234,7 @@ pub(super) fn file_name(targets: &[Target]) -> String {
     format!("{}.{}.{}", names[0], names.len(), ContentHash::of_parts(&names))
 }
 
-/// Makes the objects of all sources, and returns them with the hash of each.
+/// Makes the objects of all sources, and returns them with their hashes.
 #[inline]
 pub(super) fn make_all(
     run: &Run<'_>,
@@ -263,8 +264,8 @@ pub(super) fn make_all(
     Ok(objects.into_iter().map(LibraryFile::done).collect())
 }
 
-/// Returns the object with the images of all these parts by nvcc, written to the path of `whole`.
-/// If they do not fit together, the object is not made yet.
+/// Writes the object with the images of all of nvcc's parts to the path of `whole`. If the parts do
+/// not fit together, the object is not made yet.
 #[inline]
 fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {
@@ -278,8 +279,7 @@ fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<Library
     Ok(whole)
 }
 
-/// Makes those of the files that are not fresh. `finish` is called for each new file before its
-/// hash is recorded.
+/// Makes the files that are not fresh. Calls `finish` for each new file before recording its hash.
 #[inline]
 pub(super) fn make(
     run: &Run<'_>,
@@ -315,14 +315,14 @@ pub(super) fn make(
     Ok(())
 }
 
-/// Messages of compilers and linkers about a device function that they do not find.
+/// Messages of compilers and linkers about a missing device function.
 const UNDEFINED: [&str; 3] = [
     "Unresolved extern function",
     "lld: error: undefined ",
     "nvlink error   : Undefined reference",
 ];
 
-/// Adds the help to the error of a compiler or linker that does not find a device function.
+/// Adds the help to the error of a compiler or linker about a missing device function.
 #[inline]
 fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();
@@ -331,10 +331,10 @@ fn advise(error: Error, is_linked: bool) -> Error {
         return error;
     }
     error.with_help(if is_linked {
-            "none of the sources of this static library that support the target defines it: add the file that does, for the \
-             same targets"
+        "no source of this static library defines it for this target: add the file that \
+             defines it, for the same targets"
     } else {
-            "each source of a static library is a separate device program; call .device_link() \
+        "each source of a static library is a separate device program; call .device_link() \
              in build.rs if another source \
              of the library defines it"
     })

@@ -1,9 +1,9 @@
 //! Sections that the program's linker must not drop.
 //!
-//! The program registers clang's table of kernels and variables when it starts. The table is a
-//! section to which only its own bounds refer (`__start_llvm_offload_entries_<hash>`). rustc links
-//! with `--gc-sections`, and lld then drops such a section, unless it has `SHF_GNU_RETAIN`. GNU ld
-//! keeps such a section.
+//! When the program starts, it registers clang's table of kernels and variables. Only the table's
+//! own bounds (`__start_llvm_offload_entries_<hash>`) refer to its section. rustc links with
+//! `--gc-sections`, with which lld drops such a section unless it has `SHF_GNU_RETAIN`; GNU ld
+//! keeps it.
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
@@ -16,7 +16,7 @@ const START_OF_NAME: &str = "llvm_offload_entries";
 const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
-/// keep them. Other files stay as they are.
+/// keep them. Does not change other files.
 #[inline]
 pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
@@ -26,8 +26,8 @@ pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets `SHF_GNU_RETAIN` in the tables in the bytes of an object. Returns whether any section was
-/// marked; `None` if the bytes are not a whole little-endian ELF file of 64 bits.
+/// Sets `SHF_GNU_RETAIN` in the tables in an object's bytes. Returns whether any section was
+/// marked; `None` if the bytes are not a complete little-endian 64-bit ELF file.
 #[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;

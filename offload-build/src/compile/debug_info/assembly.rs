@@ -1,5 +1,4 @@
-//! The debug information in assembly that g++ writes with `-dA`, which adds a comment to each
-//! value:
+//! Debug information in the assembly from g++ with `-dA`, which adds a comment to each value:
 //!
 //! ```text
 //!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)
@@ -13,7 +12,7 @@
 //!     .byte   0               # end of children of DIE 0x328d
 //! ```
 //!
-//! The module converts types to the form of LLVM IR, so that both have one reader.
+//! Types are converted to the form of LLVM IR, so that one reader handles both.
 //!
 //! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
 
@@ -50,8 +49,8 @@ pub struct Parameter {
     pub is_address: bool,
 }
 
-/// The alignment with which `offload/cpu.h` marks kernels. g++ allows no section for that: a
-/// function and an instance of a template cannot be in one.
+/// The alignment by which `offload/cpu.h` marks kernels. A section cannot mark them: g++ does not
+/// allow a function and a template instance in the same section.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
 #[derive(Debug, Default)]
@@ -63,7 +62,7 @@ struct Entry<'a> {
     attributes: Vec<(&'a str, &'a str)>,
     /// Positions of entries.
     children: Vec<usize>,
-    /// Whether the value is at an address that is at the entry's location.
+    /// Whether the entry's location contains the address of the value.
     is_address: bool,
 }
 
@@ -122,7 +121,7 @@ impl Assembly {
 }
 
 /// Returns the symbols of functions, by the labels at which their code begins. The debug
-/// information has no symbol of a function that other sources do not see.
+/// information lacks the symbols of functions that other sources do not see.
 fn symbols(text: &str) -> HashMap<&str, &str> {
     let (mut symbols, mut last) = (HashMap::new(), "");
     for line in text.lines() {
@@ -141,7 +140,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     // Positions of entries whose parent has not ended.
     let mut open: Vec<usize> = Vec::new();
     for line in text.lines() {
-        // The sign of a comment differs between processors; for Windows, a space precedes it.
+        // The comment character differs between processors; for Windows, a space precedes it.
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
         let Some((_, comment)) = comment.trim_start().split_once(' ') else { continue };
         if let Some(entry) = comment.strip_prefix("(DIE (0x") {
@@ -157,7 +156,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         } else if let (Some(attribute), Some(entry)) =
             (comment.strip_prefix("DW_AT_"), entries.last_mut())
         {
-            // A string that is elsewhere is repeated in the comment.
+            // If a string is stored elsewhere, the comment repeats it.
             let (name, value) = match attribute.split_once(": ") {
                 Some((name, value)) => (name, value),
                 None if attribute.starts_with("decl_file (") => {
@@ -212,7 +211,7 @@ impl<'a> Entries<'a> {
         if align != Some(ALIGNMENT_OF_KERNELS) {
             return None;
         }
-        // The parameters of a pack have a separate entry as their parent.
+        // The parent of the parameters in a pack is a separate entry.
         let mut passed: Vec<&Entry<'a>> = Vec::new();
         for child in self.children(entry) {
             passed.push(child);
@@ -248,8 +247,8 @@ impl<'a> Entries<'a> {
         Some((symbol.to_owned(), ty))
     }
 
-    /// Writes the node of a function, a type, or a part of a type. A type is left out if its size
-    /// would not be known.
+    /// Writes the node of a function, a type, or a part of a type. Omits a type whose size would be
+    /// unknown.
     fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
@@ -288,7 +287,7 @@ impl<'a> Entries<'a> {
         field("baseType", entry.reference("type").map(|id| format!("!{id}")));
         let bit_size = entry.number("bit_size");
         let of_bits = bit_size.and_then(|size| {
-            // Before DWARF 5, the offset is that of the last bit, from the end of a number.
+            // Before DWARF 5, the offset is counted from the end of a number to the last bit.
             let in_number = || {
                 let end = entry.number("byte_size")?.checked_mul(8)?;
                 let start = end.checked_sub(entry.number("bit_offset")?)?.checked_sub(size)?;
@@ -303,19 +302,20 @@ impl<'a> Entries<'a> {
         field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
         let value = entry.get("const_value");
         field("value", value.map(|text| number(text).map_or(text.to_owned(), |it| it.to_string())));
-        // A bound of an array without elements is -1.
+        // The bound of an array without elements is -1.
         let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
         field("count", count.map(|count| count.to_string()));
         let flags = [
             (entry.get("GNU_vector").is_some(), "DIFlagVector"),
             (entry.get("artificial").is_some(), "DIFlagArtificial"),
             (of_bits.is_some(), "DIFlagBitField"),
-            // A record with a bit-field somewhere is opaque, as those with virtual bases are.
+            // Treat a record as opaque if the place of a bit-field is unknown, as one with virtual
+            // bases.
             (
                 entry.get("virtuality").is_some() || bit_size.is_some() && of_bits.is_none(),
                 "DIFlagVirtual",
             ),
-            // Static members are declared inside, and defined outside.
+            // Static members are declared inside the class, and defined outside.
             (entry.get("external").or(entry.get("declaration")).is_some(), "DIFlagStaticMember"),
         ];
         let mut set = Vec::new();
@@ -340,8 +340,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The bit in the number of a list that distinguishes it from its owner: debug information is
-/// smaller than 2 GiB.
+/// The bit that distinguishes the number of a list from its owner's. It is free because debug
+/// information is smaller than 2 GiB.
 const LIST: Id = 1 << 31;
 
 /// Returns the name of an encoding of numbers, without `DW_ATE_`.

@@ -1,7 +1,7 @@
-//! Text of LLVM IR.
+//! Reads LLVM IR as text.
 
-/// Returns the identifier at the start of a text, which follows an `@` or `%`, with its quotation
-/// marks if it has any. `None` if a quoted identifier has no end.
+/// Returns the identifier at the start of a text, after an `@` or `%`, with any quotation marks.
+/// `None` if a quoted identifier has no end.
 ///
 /// Source: LLVM's LangRef (22), "Identifiers".
 pub fn identifier(text: &str) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! The kernels that a module of LLVM IR defines.
 //!
-//! | target | is a kernel |
+//! | target | form of a kernel |
 //! |---|---|
 //! | AMD | `define … amdgpu_kernel void @name(` |
 //! | SPIR-V | `define … spir_kernel void @name(` |
@@ -13,7 +13,7 @@ use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::str::Lines;
 
-/// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
+/// The text in LLVM IR for the section by which `offload/cpu.h` marks kernels.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
@@ -45,14 +45,14 @@ pub enum Align {
     AtMost(u64),
 }
 
-/// The smallest alignment of arguments on the stack of a CPU. The type may have a smaller one.
+/// The smallest alignment of arguments on a CPU's stack. The type may have a smaller one.
 const WORD: u64 = 8;
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
 /// left out.
 pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
     let annotated = annotated(metadata);
-    // Returns the kernel that a line defines; the lines after it begin with its body.
+    // Returns the kernel that a line defines. The lines after it are the body.
     let kernel = |line: &'ir str, body: Lines<'ir>| {
         let Definition { name, arguments, behind, is_on_cpu, .. } = definition(line, &annotated)?;
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
@@ -85,7 +85,7 @@ struct Definition<'ir> {
     is_on_cpu: bool,
 }
 
-/// Returns the definition of a kernel; `annotated` are the kernels in metadata.
+/// Returns the definition of a kernel; `annotated` lists the kernels in metadata.
 fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let (attributes, rest) = line.strip_prefix("define ")?.split_once('@')?;
     let name = ir::identifier(rest)?;
@@ -120,12 +120,11 @@ fn points_to_shared(argument: &str) -> bool {
     argument.starts_with("ptr addrspace(3) ")
 }
 
-/// Dynamic shared memory, which a launch gives a size.
+/// Dynamic shared memory, whose size a launch sets.
 const SHARED: &str = "@offload_shared";
 
-/// Returns the IR with an offset in dynamic shared memory, of 4 bytes, in place of each parameter
-/// that points to shared memory. OpenCL's runtime passes these in its own way, which CUDA's
-/// and HIP's do not have.
+/// Returns the IR with each parameter that points to shared memory replaced by a 4-byte offset in
+/// dynamic shared memory. OpenCL's runtime passes such pointers in a way that CUDA and HIP lack.
 pub fn with_offsets(ir: &str) -> String {
     let metadata = Metadata::parse(ir);
     let annotated = annotated(&metadata);
@@ -186,14 +185,14 @@ pub fn with_offsets(ir: &str) -> String {
     text
 }
 
-/// Returns the definition of a kernel that has a parameter that points to shared memory.
+/// Returns the definition of a kernel that has a pointer to shared memory as a parameter.
 fn changed<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let kernel = definition(line, annotated)?;
     kernel.arguments.iter().any(|it| points_to_shared(it)).then_some(kernel)
 }
 
-/// Returns the parts of a call of one of these kernels: the text before the arguments, they, and
-/// the text behind. Until version 19, clang lets a kernel call another one.
+/// Returns the parts of a call of one of these kernels: the text before the arguments, the
+/// arguments, and the text after them. Before version 20, clang lets a kernel call another one.
 fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>, &'ir str)> {
     let (_, rest) = line.split_once(" void @").filter(|(before, _)| before.contains("call "))?;
     let name = ir::identifier(rest).filter(|name| names.contains(name))?;
@@ -217,7 +216,7 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// Returns the parameters of a kernel that are in memory and are records. The body ends with `}`.
+/// Returns the record parameters of a kernel that are in memory. The body ends with `}`.
 fn stored<'ir>(
     arguments: &[&'ir str],
     body: Lines<'ir>,
@@ -242,7 +241,7 @@ fn stored<'ir>(
             let place = if let Some(variable) = value.strip_prefix("alloca ") {
                 aligned(variable).map(|(storage, align)| (storage, Align::Exactly(align)))
             } else {
-                // On AMD's GPUs, the variable is in another address space.
+                // On AMD's GPUs, the variable is in a different address space.
                 let cast = value.strip_prefix("addrspacecast ");
                 let from =
                     cast.and_then(|it| it.split_once(" to ")).map(|(from, _)| last_word(from));
@@ -257,7 +256,7 @@ fn stored<'ir>(
             && let Some(&(storage, align)) = places.get(last_word(place))
             && let Some(variable) = rest.split(',').next().map(last_word).and_then(reference)
             && let Some(variable) = metadata.node(variable).filter(|it| it.number("arg").is_some())
-            // The variable of a parameter that is passed as an address is a pointer.
+            // If a parameter is passed by its address, its variable is a pointer.
             && storage.starts_with('%')
         {
             stored.extend(variable.reference("type").map(|ty| Stored { ty, align }));
@@ -270,8 +269,8 @@ fn last_word(text: &str) -> &str {
     text.rsplit_once(' ').map_or(text, |(_, word)| word)
 }
 
-/// Returns the type and the alignment in bytes of an argument that is passed in memory; `None` for
-/// other arguments.
+/// Returns the type and the alignment in bytes of an argument in memory; `None` for other
+/// arguments.
 fn in_memory(argument: &str) -> Option<(&str, u64)> {
     let (_, storage) = argument.split_once(" byval(").or_else(|| argument.split_once(" byref("))?;
     let (storage, align) = aligned(storage)?;

@@ -1,4 +1,4 @@
-//! The metadata of a module of LLVM IR, as text: numbered nodes that refer to each other.
+//! The metadata in textual LLVM IR: numbered nodes that refer to each other.
 //!
 //! ```text
 //! !12 = !DIBasicType(name: "float", size: 32, encoding: DW_ATE_float)
@@ -17,7 +17,7 @@ pub type Id = u32;
 #[derive(Debug)]
 pub struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
-    /// Lists with names, such as `!nvvm.annotations`.
+    /// Named lists, such as `!nvvm.annotations`.
     named: Vec<(&'ir str, Node<'ir>)>,
 }
 
@@ -55,13 +55,13 @@ impl<'ir> Metadata<'ir> {
         self.nodes.get(&id).copied()
     }
 
-    /// Returns the nodes in a list that has a name.
+    /// Returns the nodes in a named list.
     pub fn named(&self, name: &str) -> Vec<Node<'ir>> {
         let list = self.named.iter().find(|(known, _)| *known == name);
         list.map(|(_, list)| self.nodes_of(*list)).unwrap_or_default()
     }
 
-    /// Returns the nodes to which the items of a list refer.
+    /// Returns the nodes that the items of a list refer to.
     fn nodes_of(&self, list: Node<'ir>) -> Vec<Node<'ir>> {
         let mut nodes = Vec::new();
         for item in list.items() {
@@ -102,8 +102,8 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// Returns the items of the node, which commas separate. Commas in strings and parentheses do
-    /// not count.
+    /// Returns the node's items, which are separated by commas. Commas in strings and parentheses
+    /// are ignored.
     pub fn items(&self) -> Items<'ir> {
         split(self.body)
     }
@@ -161,7 +161,7 @@ pub fn reference(text: &str) -> Option<Id> {
 }
 
 /// Returns the text between quotation marks. In this text, a backslash and two hexadecimal digits
-/// represent one byte, and two backslashes represent one.
+/// represent one byte, and two backslashes represent one backslash.
 pub fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
@@ -181,8 +181,7 @@ pub fn string(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the parts of a text between its commas, except commas in strings, parentheses and the
-/// like.
+/// Splits a text at its commas, except those in strings, parentheses and other brackets.
 pub fn split(text: &str) -> Items<'_> {
     Items { rest: text.trim() }
 }

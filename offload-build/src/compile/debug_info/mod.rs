@@ -1,5 +1,5 @@
-//! The text that compilers print of a source: definitions and debug information, in LLVM IR and in
-//! assembly; orders of atomic operations, in LLVM IR and in PTX.
+//! Text that compilers print about a source: definitions and debug information, in LLVM IR and
+//! assembly; orders of atomic operations, in LLVM IR and PTX.
 
 pub mod assembly;
 pub mod ir;

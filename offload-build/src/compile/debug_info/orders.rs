@@ -1,12 +1,12 @@
-//! The orders of atomic operations, in LLVM IR and in PTX or SPIR-V that was made from it.
+//! The orders of atomic operations, in LLVM IR and in the PTX or SPIR-V made from it.
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
-/// The instructions without an order in LLVM's SPIR-V: its atomic loads and stores are plain ones,
-/// and the orders of all others are of no memory.
+/// The instructions that have no order in LLVM's SPIR-V: atomic loads and stores become plain ones,
+/// and the orders of all others apply to no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
-/// Returns the names of all atomic instructions that have no order: `atom.global.add.u32`.
+/// Returns the names of all atomic instructions without an order: `atom.global.add.u32`.
 #[inline]
 pub fn without_order(ptx: &str) -> String {
     let mut names = String::new();
@@ -24,8 +24,8 @@ pub fn without_order(ptx: &str) -> String {
     names
 }
 
-/// The operations of LLVM IR with their instructions in PTX, and their names in sources. All others
-/// become loops around `cas`, as those of one or two bytes do. The last row that fits is right.
+/// The operations of LLVM IR with their PTX instructions, and their names in sources. All others
+/// become loops around `cas`, as do those of one or two bytes. The last matching row is used.
 const OPERATIONS: [[&str; 3]; 19] = [
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
@@ -51,9 +51,10 @@ const OPERATIONS: [[&str; 3]; 19] = [
 const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
-/// Returns a line for each operation that has an order in the LLVM IR, and whose instruction is one
-/// of the names in `plain`. Static functions with `__` before their names are the compiler's own,
-/// such as `__iAtomicAdd` behind CUDA's `atomicAdd`, which has no order, but `seq_cst` in IR.
+/// Returns a line for each operation that has an order in the LLVM IR but whose instruction is
+/// among the names in `plain`. Skips the compiler's own static functions, whose names begin with
+/// `__`: for example, `__iAtomicAdd`, which implements CUDA's `atomicAdd`, has no order, but is
+/// `seq_cst` in IR.
 ///
 /// ```text
 /// %2 = atomicrmw volatile add ptr %1, i32 1 syncscope("block") acq_rel, align 4, !dbg !9
@@ -67,7 +68,7 @@ pub fn lost(ir: &str, plain: &str) -> String {
         }
         let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
         let is_access = line.contains(" atomic ") || line.contains(" fence ");
-        // Lines of text have no order.
+        // Skip lines of text, which have no order.
         if !(line.starts_with(' ') && (is_loop || is_access)) {
             continue;
         }
@@ -95,7 +96,7 @@ pub fn lost(ir: &str, plain: &str) -> String {
     lines
 }
 
-/// Whether a mangled name is that of a static function with `__` and 8 to 17 letters after it:
+/// Whether a mangled name is that of a static function whose name is `__` and 8 to 17 letters:
 /// `_ZL12__iAtomicAddPii`.
 fn is_of_compiler(function: &str) -> bool {
     function.starts_with("_ZL1") && function.find("__") == Some(5)
@@ -150,7 +151,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         );
         let own = lines(&[("fetch_add", "seq_cst", "_Z9own__Add1Pi")]);
         assert_eq!(lost(IR, &without_order(ptx)), format!("{first}{last}{own}"));
-        // As older versions do.
+        // As older versions write it.
         let others = lines(&[
             ("fetch_update", "seq_cst", "k"),
             ("fetch_update", "acquire", "k"),
@@ -171,7 +172,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         ]);
         let expected = format!("{first}{others}{accesses}{last}{loops}{own}");
         assert_eq!(lost(IR, NO_ORDER_IN_SPIRV), expected);
-        // As a version that keeps all orders could do.
+        // As a version that keeps all orders could write it.
         assert_eq!(lost(IR, &without_order(&ptx.replace("atom.", "atom.relaxed.sys."))), "");
     }
 }

@@ -1,5 +1,4 @@
-//! The cut of one kernel into regions: where they begin and end, and what threads keep between
-//! them.
+//! Cuts one kernel into regions: where they begin and end, and what threads keep between them.
 
 use super::known::{CONSTANT, VARIES, comparison, known};
 use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
@@ -7,13 +6,13 @@ use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// The kind of a wait at which threads only turn a loop, the end of the names of kernels with
-/// turned loops, and the threads in a row for which this is faster.
+/// The kind of a wait at which threads only turn a loop, the suffix of kernels with turned loops,
+/// and the number of threads in a row from which this is faster.
 const TURN: &str = "255";
 const TURNED: &str = ".turned";
 const LEAST: usize = 8;
 
-/// The mark of accesses to memory in which threads are independent.
+/// The mark of memory accesses in which threads are independent.
 const GROUP: &str = ", !llvm.access.group !900000000";
 
 /// The loops of a kernel that are turned.
@@ -21,7 +20,7 @@ const GROUP: &str = ", !llvm.access.group !900000000";
 pub(super) struct Turns {
     /// The labels at which the loops begin.
     pub(super) headers: Vec<usize>,
-    /// The values of `phi` there that are the same in all threads.
+    /// The `phi` values there that are the same in all threads.
     pub(super) uniform: Vec<usize>,
 }
 
@@ -29,25 +28,25 @@ pub(super) struct Turns {
 #[derive(Default)]
 pub(super) struct Kernel {
     pub(super) lines: Vec<Line>,
-    /// For each segment, which ends at a wait or with a block: the number of the wait, or 0.
+    /// For each segment, which ends at a wait or with its block: the number of the wait, or 0.
     pub(super) waits: Vec<usize>,
     /// For each segment, the segments from which threads enter it.
     pub(super) before: Vec<Vec<usize>>,
     /// For each label, the first and the last segment of its block.
     pub(super) first: Vec<usize>,
     last: Vec<usize>,
-    /// More than any number of a value.
+    /// A number greater than the number of any value.
     pub(super) numbers: usize,
-    /// The loops that are turned. For each value that threads which run together share: its number,
-    /// its type, and the wait at which it begins.
+    /// The turned loops. For each value that threads running together share: its number, its type,
+    /// and the wait at which it begins.
     turns: Turns,
     uniforms: Vec<(usize, String, usize)>,
-    /// The stores of such values before the next wait, the instructions of a region that begin with
-    /// them, and their places as parameters.
+    /// The stores of shared values before the next wait, the first instructions of a region, which
+    /// find these values, and their places as parameters.
     stores: Vec<String>,
     own: String,
     owns: String,
-    /// The number of waits, their kinds, and where regions go on after them.
+    /// The number of waits, their kinds, and where regions continue after them.
     count: usize,
     kinds: String,
     cases: String,
@@ -56,9 +55,10 @@ pub(super) struct Kernel {
     once: String,
     same: String,
     begin: String,
-    /// Instructions whose results follow from the arguments and the indices, and differ.
+    /// Instructions whose results are computed from the arguments and the indices, and differ
+    /// between threads.
     varying: Vec<Line>,
-    /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the questions whether
+    /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the checks whether
     /// two threads of a row have the same results, and the results as parameters.
     sums: String,
     agree: Vec<(usize, String)>,
@@ -67,9 +67,9 @@ pub(super) struct Kernel {
     fields: Vec<String>,
 }
 
-/// Returns the number of regions of a kernel and their text, or why its threads need stacks. If
-/// loops can be turned, the text has regions with turned loops, then regions without. A launch runs
-/// the first ones that fit it.
+/// Returns the number of regions of a kernel and their text, or the reason why its threads need
+/// stacks. If loops can be turned, the text has the regions with turned loops first, then those
+/// without. A launch runs the first regions that fit it.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -94,7 +94,7 @@ impl Kernel {
     }
 
     fn split(&mut self, function: &str) -> Result<(), String> {
-        // The parameter is number 0, so the first block is number 1, and has no label.
+        // The parameter is number 0. The first block is number 1, and has no label.
         let (mut label, mut is_header) = (1, false);
         self.begin_block(label);
         for line in function.lines().skip(1) {
@@ -196,8 +196,8 @@ impl Kernel {
         self.push(&format!("b{label}.:"));
     }
 
-    /// Finds which segments follow which. Refuses waits after an exception is thrown: another
-    /// thread could not run on the same stack.
+    /// Finds which segments follow which. Refuses waits after a caught exception: another thread
+    /// could not run on the same stack.
     fn find_paths(&mut self) -> Result<(), String> {
         self.before = lists(self.waits.len());
         let mut waits = Vec::new();
@@ -223,7 +223,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Returns the segments on all paths to `ends`. A path begins at `start` if it passes there.
+    /// Returns the segments on all paths to `ends`. A path that passes `start` begins there.
     pub(super) fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
         let mut found = vec![false; self.waits.len()];
         let mut todo = ends.to_vec();
@@ -238,9 +238,9 @@ impl Kernel {
         found
     }
 
-    /// Moves the instructions whose results follow only from the arguments and the indices. If a
-    /// result is the same for all threads, its instruction leaves the loop over them. Variables in
-    /// memory move, too. In kernels that wait, they are in arrays.
+    /// Moves instructions whose results depend only on the arguments and the indices. An
+    /// instruction with the same result for all threads leaves the loop over them. Variables in
+    /// memory move, too; in kernels that wait, they are in arrays.
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
@@ -301,7 +301,7 @@ impl Kernel {
     }
 
     /// Writes the first instructions of each thread. The results of comparisons of sums are
-    /// parameters: threads of a row with the same results run together, and clang moves what
+    /// parameters: threads of a row with the same results run together, and clang moves code that
     /// depends on them out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
@@ -318,7 +318,7 @@ impl Kernel {
                     lines.insert_str(0, &format!("  {}\n", line.text));
                 }
             }
-            // A result that is undefined for one thread may be defined for the others.
+            // A result that is undefined in one thread may be defined in others.
             let flags = [(" nsw", ""), (" nuw", ""), (" nneg", ""), (" samesign", "")];
             let value = line.value.to_string();
             let by = [
@@ -393,8 +393,7 @@ impl Kernel {
         replaced(include_str!("region.ll"), &by)
     }
 
-    /// Adds an array to those of the kernel; returns the instructions that find the thread's
-    /// element.
+    /// Adds an array to the kernel; returns the instructions that find the thread's element.
     fn add_array(&mut self, value: usize, ty: &str, kind: &str) -> String {
         let (field, value) = (self.fields.len().to_string(), value.to_string());
         let by = [("{field}", field.as_str()), ("{value}", &value), ("{ty}", ty), ("{kind}", kind)];
@@ -402,10 +401,10 @@ impl Kernel {
         replaced(include_str!("array.ll"), &by)
     }
 
-    /// Finds the values that have to be kept over waits, and adds an array for each. Returns them
-    /// for each wait, and their types.
+    /// Finds the values to keep across waits, and adds an array for each. Returns the values for
+    /// each wait, and the types of all values.
     fn keep(&mut self) -> Result<(Vec<Vec<usize>>, Vec<String>), String> {
-        // For each value: where it is defined, and the ends of segments at which it is needed.
+        // For each value: its definition, and the ends of segments at which it is needed.
         let (mut definitions, mut ends) = (vec![usize::MAX; self.numbers], lists(self.numbers));
         for (at, line) in self.lines.iter().enumerate() {
             definitions[line.value] = at;
@@ -445,8 +444,8 @@ impl Kernel {
         Ok((kept, types))
     }
 
-    /// Returns the instructions with what threads keep. A value that is kept is a variable between
-    /// its definition and its uses, which moves to an array at a wait, and back after it.
+    /// Returns the instructions, with those that keep values. A kept value is a variable between
+    /// its definition and its uses, which moves to an array at a wait, and back afterwards.
     fn body(&mut self) -> Result<String, String> {
         // Arrays have an element for each thread; threads share variables outside arrays.
         let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
@@ -514,7 +513,7 @@ impl Kernel {
         Ok(out)
     }
 
-    /// Returns the text of the regions, and of the table with them.
+    /// Returns the text of the regions and of their table.
     fn module(&mut self, name: &str, function: &str) -> Result<String, String> {
         self.repeat()?;
         let body = &self.body()?;
@@ -567,7 +566,7 @@ impl Kernel {
     }
 }
 
-/// Writes moves of the values that are kept over a wait.
+/// Writes the moves of the values that are kept across a wait.
 fn move_values(
     out: &mut String,
     kept: &[usize],

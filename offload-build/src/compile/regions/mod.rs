@@ -1,8 +1,8 @@
 //! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
 //!
-//! A region is a loop that runs the threads of a block from one wait to the next.
-//! `offload/regions.h` runs the regions. clang first inlines what it can into the functions that
-//! run one thread, and optimizes the regions afterwards.
+//! A region is a loop that runs the threads of a block from one wait to the next, and
+//! `offload/regions.h` runs the regions. clang first inlines as much as possible into the functions
+//! that run one thread, and optimizes the regions afterwards.
 
 mod kernel;
 mod known;
@@ -14,16 +14,16 @@ mod turn;
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;
 
-/// The section of functions that run one thread of a kernel, and the start of their names. Their
-/// only parameter is the addresses of the arguments.
+/// The section of functions that run one thread of a kernel, and the prefix of their names. Their
+/// only parameter contains the addresses of the arguments.
 const ENTRIES: &str = "section \"offload_threads\"";
 const THREAD: &str = "offload_cpu_thread_";
-/// The start of the names of entries, which programs launch.
+/// The prefix of the names of entries, which programs launch.
 const ENTRY: &str = "offload_cpu_kernel_";
-/// The call of the function in which threads wait.
+/// The call to the function in which threads wait.
 const WAIT: &str = "@offload_cpu_wait(";
 
-/// The group of the accesses to memory in which threads are independent, and the loops over them.
+/// The group of memory accesses in which threads are independent, and the loops over them.
 const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
     ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
     !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
@@ -39,8 +39,8 @@ struct Module<'a> {
     is_alone: bool,
 }
 
-/// Returns the module with regions for each kernel that can have them, and with a line about each
-/// kernel that is in the image. `is_alone`: the module has no other source.
+/// Returns the IR with regions for each kernel that can have them, and with a record of each kernel
+/// for the image. `is_alone`: the module has no other source.
 pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
     let (names, texts) = definitions(ir);
     let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
@@ -77,12 +77,12 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
 }
 
 impl Module<'_> {
-    /// Returns why a kernel may reach a wait outside its instructions.
+    /// Returns the reason if a kernel may wait in a function that is not inlined.
     fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {
-                return Some("it calls through a pointer, and may so reach a wait".to_owned());
+                return Some("it calls through a pointer and may reach a wait that way".to_owned());
             }
             for name in global_names(text) {
                 if !names.contains(&name) {
@@ -107,13 +107,13 @@ impl Module<'_> {
                 return Some(format!("it calls {shown}, which waits and cannot be inlined"));
             }
             if !self.is_alone && text.starts_with("declare ") && self.is_of_source(text, shown) {
-                return Some(format!("it calls {shown} of another source, which may wait"));
+                return Some(format!("it calls {shown} from another source, which may wait"));
             }
         }
     }
 
-    /// Returns whether a function that is only declared may be defined in another source. clang
-    /// knows the effects of functions of the C library.
+    /// Returns whether another source may define a function that is only declared. clang knows the
+    /// effects of the C library's functions.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
         let attributes = format!("\nattributes {} = {{", group_of(declaration));
@@ -123,13 +123,13 @@ impl Module<'_> {
     }
 }
 
-/// Whether a function runs blocks, perhaps for a kernel that launches kernels.
+/// Whether a function runs blocks, possibly for a kernel that launches kernels.
 fn is_of_scheduler(name: &str) -> bool {
     name.starts_with("offload_cpu_")
         || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
 }
 
-/// Returns the name of a function's group of attributes: `#5`.
+/// Returns the name of a function's attribute group: `#5`.
 fn group_of(head: &str) -> &str {
     head.split(' ').find(|word| word.starts_with('#')).unwrap_or_default()
 }

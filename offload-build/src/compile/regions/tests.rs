@@ -3,7 +3,7 @@
 use super::cut;
 use super::text::{Line, result_type};
 
-/// A kernel with a wait, before which a value is read and after which it is used.
+/// A kernel with a wait. It reads a value before the wait, and uses it afterwards.
 const WAITS: &str = r#"
 @threadIdx = linkonce_odr thread_local global [3 x i32] zeroinitializer
 define void @offload_cpu_wait(i32 %0) #0 {
@@ -46,7 +46,7 @@ attributes #3 = { nofree "target-cpu"="x86-64" }
 fn values_over_waits_are_in_arrays_and_others_are_not() {
     let text = cut(WAITS, true);
     assert!(text.contains("c\"kern regions: 2\\0A\", section \".offload.regions\""), "{text}");
-    // The value is kept; the address follows from the argument and the index.
+    // The value is kept; the address is computed from the argument and the index.
     assert!(text.contains("%\"offload_cpu_thread_kern.kept\" = type { float }"), "{text}");
     assert!(text.contains("{ ptr @\"offload_cpu_kernel_kern\", i64 ptrtoint "), "{text}");
     assert_eq!(text.matches("\nret i32 1\nresume.1:\n").count(), 1, "{text}");
@@ -126,17 +126,17 @@ declare void @_Z5";
         assert!(!before(other), "{other}");
     }
     for (from, to) in [
-        // How often it runs differs between threads, or is not known.
+        // The number of rounds differs between threads, or is unknown.
         ("%13, 100", "%13, %5"),
         ("%14 = icmp eq i64 %13, 100", "%14 = icmp slt i64 %5, 100"),
         ("%14 = icmp eq i64 %13, 100", "%7 = load i64, ptr %3\n  %14 = icmp eq i64 %13, %7"),
         ("%9, 1", "%9, %5"),
         ("phi i64 [ 0,", "phi i64 [ %5,"),
-        // It is left in two places, or entered in two.
+        // The loop has two exits or two entrances.
         ("%12 =", "%7 = icmp eq i64 %9, 5\n  br i1 %7, label %15, label %16\n\n16:\n  %12 ="),
-        // One thread runs it alone.
+        // One thread runs the loop alone.
         ("br label %8", "%7 = icmp eq i32 %4, 0\n  br i1 %7, label %8, label %15"),
-        // Threads access memory far from each other.
+        // Threads access distant memory.
         (
             "%6 = getelementptr",
             "%7 = mul i64 %5, 9\n  %6 = getelementptr float, ptr %3, i64 %7\n  %17 = getelementptr",
@@ -156,8 +156,8 @@ fn kernels_that_need_stacks_say_why() {
     };
     for (line, why) in [
         ("call void @_Z4kernPf(ptr %3)", "it calls _Z4kernPf, which waits and cannot be inlined"),
-        ("call void @_Z5otherv()", "it calls _Z5otherv of another source, which may wait"),
-        ("call void %3()", "it calls through a pointer, and may so reach a wait"),
+        ("call void @_Z5otherv()", "it calls _Z5otherv from another source, which may wait"),
+        ("call void %3()", "it calls through a pointer and may reach a wait that way"),
         (
             "%10 = alloca i8, i32 %4, align 1",
             "it has arrays whose sizes are known only when it runs",

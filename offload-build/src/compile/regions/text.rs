@@ -1,7 +1,6 @@
 //! LLVM IR as text: definitions, instructions, and the types of their results.
 
-/// Variables of a thread with their replacements in regions, and the forms of their addresses in
-/// clang's text.
+/// A thread's variables with their replacements in regions, in the forms of clang's text.
 const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
@@ -24,15 +23,15 @@ const OF_THREAD: [(&str, &str); 17] = [
     ("\n  ]", " ]"),
 ];
 
-/// An instruction or a label. Values are `%v1.`. A block begins at `%b2.`. It ends with `%e2.`,
+/// An instruction or a label. Values are `%v1.`. A block begins at `%b2.` and ends with `%e2.`,
 /// which contains only the instruction that leaves the block.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
-    /// The number of the value that it defines, or 0.
+    /// The number of the value that this instruction defines, or 0.
     pub(super) value: usize,
     pub(super) uses: Vec<usize>,
-    /// The labels to which it leads; in a `phi` that of each value.
+    /// The labels that this instruction may jump to; in a `phi`, the label of each value.
     pub(super) labels: Vec<usize>,
     pub(super) segment: usize,
 }
@@ -71,13 +70,13 @@ impl Line {
         Self { text, value, uses, labels, segment }
     }
 
-    /// Returns the first word of the instruction, without what precedes `call`.
+    /// Returns the first word of the instruction, without the words before `call`.
     pub(super) fn opcode(&self) -> &str {
         let first = word(operation(&self.text), 0);
         if has(first, &["tail"]) { "call" } else { first }
     }
 
-    /// Whether it calls a function that may ask which thread runs.
+    /// Whether this instruction calls a function, which may ask which thread runs.
     pub(super) fn is_call(&self) -> bool {
         ["call", "invoke"].contains(&self.opcode())
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
@@ -119,7 +118,7 @@ pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
     text
 }
 
-/// Splits a module into the names of what it defines and declares, and the texts.
+/// Splits a module into the names of its definitions and declarations, and their texts.
 pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut names, mut texts) = (Vec::new(), Vec::new());
     let mut rest = ir;
@@ -136,8 +135,7 @@ pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
     (names, texts)
 }
 
-/// Returns the global names of a text without debug information, with quotation marks if they have
-/// them.
+/// Returns the global names in a text without debug information, including any quotation marks.
 pub(super) fn global_names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for line in text.lines() {
@@ -192,12 +190,12 @@ fn end_of_name(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// Returns the instructions and labels of a function, each in one line.
+/// Returns the instructions and labels of a function, one per line.
 pub(super) fn instructions(function: &str) -> String {
     replaced(function, &OF_THREAD)
 }
 
-/// Whether an instruction has a variable of a thread in a constant. clang 15 writes such constants.
+/// Whether an instruction has a thread's variable inside a constant, as clang 15 writes it.
 pub(super) fn has_constant_of_thread(line: &str) -> bool {
     let mut rest = line;
     // A list of arguments has no space before its bracket.
@@ -210,7 +208,7 @@ pub(super) fn has_constant_of_thread(line: &str) -> bool {
     false
 }
 
-/// Returns an instruction without debug information.
+/// Returns an instruction without its debug information.
 pub(super) fn plain(line: &str) -> &str {
     let line = line.split(", !dbg !").next().unwrap_or_default();
     line.split("#dbg_").next().unwrap_or_default().trim()
@@ -224,7 +222,7 @@ fn operation(line: &str) -> &str {
     }
 }
 
-/// Splits a text at the commas that are in no brackets.
+/// Splits a text at its commas outside brackets.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     let (mut found, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
@@ -235,7 +233,7 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the length of a text up to a byte that is in no brackets.
+/// Returns the length of a text up to this byte outside brackets.
 fn length(text: &str, end: u8) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0, 0);
@@ -251,7 +249,7 @@ fn length(text: &str, end: u8) -> usize {
     at
 }
 
-/// Returns the first type of a text; words before it are those of an instruction.
+/// Returns the first type in a text, skipping words of the instruction.
 fn first_type(text: &str) -> &str {
     const NAMES: &str = " ptr float double half bfloat x86_fp80 fp128 ";
     let mut rest = text;
@@ -270,7 +268,7 @@ fn first_type(text: &str) -> &str {
     ""
 }
 
-/// Returns the type of an instruction's result; nothing if the text does not have it.
+/// Returns the type of an instruction's result; empty if the text does not contain it.
 pub(super) fn result_type(operation: &str) -> &str {
     let code = word(operation, 0);
     let parts = parts(&operation[code.len()..]);
@@ -287,7 +285,7 @@ pub(super) fn result_type(operation: &str) -> &str {
             members[parts[1].parse().unwrap_or(0)]
         }
         "extractvalue" => "",
-        // A cast, unless this is in brackets: of a constant.
+        // A cast, unless it is in brackets, where it belongs to a constant.
         _ => match parts[0].split_once(" to ") {
             Some((_, ty)) if !ty.contains(')') => ty,
             _ => ty,

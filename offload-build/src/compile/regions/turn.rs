@@ -2,15 +2,15 @@
 //! threads is the innermost one, which clang vectorizes.
 //!
 //! A region ends where a round begins, though threads do not wait there. Values that change in the
-//! same way in all threads, such as counters, are kept once. This holds for threads that took the
-//! same path: they start with the same values, and the loop ends for all of them in the same round.
-//! After threads of a block were at different waits, `offload/regions.h` compares the values.
+//! same way in all threads, such as counters, are stored once. This is valid for threads on the
+//! same path: they start with the same values, and leave the loop in the same round. After threads
+//! of a block have been at different waits, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
 use super::text::{Line, has};
 
-/// A loop that threads only enter at the start and only leave at the end.
+/// A loop that threads enter only at the start and leave only at the end.
 struct Loop {
     header: usize,
     start: usize,
@@ -19,8 +19,8 @@ struct Loop {
 }
 
 impl Kernel {
-    /// Returns the loops to turn. A kernel has none if its results may depend on the order of its
-    /// threads without a race.
+    /// Returns the loops to turn: none if, even without a race, the kernel's results may depend on
+    /// the order of its threads.
     pub(super) fn turns(&self) -> Turns {
         let mut loops = self.loops();
         if self.lines.iter().any(|line| !is_plain(line)) {
@@ -31,7 +31,8 @@ impl Kernel {
                 && line.result_type().is_ok_and(|it| it.starts_with('i') || it == "ptr")
         };
         let phis: Vec<&Line> = self.lines.iter().filter(is_number).collect();
-        // Assumes that all values are the same, and removes those that depend on one that is not.
+        // First assume that all values are the same, then remove those that depend on one that is
+        // not.
         let mut uniform: Vec<usize> = phis.iter().map(|line| line.value).collect();
         loop {
             let of = self.knowledge(&uniform);
@@ -54,7 +55,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the loops that threads only enter at the start and only leave at the end.
+    /// Returns the loops that threads enter only at the start and leave only at the end.
     fn loops(&self) -> Vec<Loop> {
         let mut loops = Vec::new();
         for line in &self.lines {
@@ -82,7 +83,8 @@ impl Kernel {
         loops
     }
 
-    /// Returns what is known of each value if the values in `uniform` are the same in all threads.
+    /// Returns what is known about each value if the values in `uniform` are the same in all
+    /// threads.
     fn knowledge(&self, uniform: &[usize]) -> Vec<usize> {
         let mut of = vec![0; self.numbers];
         of[0] = 3;
@@ -102,8 +104,8 @@ impl Kernel {
         of
     }
 
-    /// Whether all threads run a loop equally often, and whether turning it is faster: no branch
-    /// leads only a few threads into the loop, and threads access memory side by side.
+    /// Whether all threads run a loop equally often, and turning it is faster: no branch leads only
+    /// a few threads into the loop, and threads access adjacent memory.
     fn is_turned(&self, it: &Loop, of: &[usize]) -> bool {
         self.lines.iter().all(|line| match line.opcode() {
             "br" | "switch" if !line.uses.is_empty() => {
@@ -135,7 +137,7 @@ fn is_same(of: &[usize], value: usize) -> bool {
     of[value] != 0 && of[value] & VARIES == 0
 }
 
-/// Whether an instruction only computes, jumps, or accesses memory in which a race would show.
+/// Whether an instruction only computes, jumps, or accesses memory in a way that shows races.
 fn is_plain(line: &Line) -> bool {
     const OTHERS: &str = " phi br switch ret getelementptr extractvalue insertvalue extractelement \
         insertelement shufflevector urem udiv srem sdiv fdiv frem ";

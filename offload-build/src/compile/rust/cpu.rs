@@ -1,9 +1,9 @@
-//! Command lines that compile a crate of kernels for the CPU: Cargo, with the toolchain of the
-//! program, makes one object of the crate and its dependencies.
+//! Command lines that compile a crate of kernels for the CPU: Cargo, with the program's toolchain,
+//! makes one object from the crate and its dependencies.
 //!
-//! A stable rustc has the sanitizers of LLVM, but not the options for them, which
-//! `RUSTC_BOOTSTRAP` allows. `core` is not compiled with them, so accesses in its functions are
-//! checked only where the functions are generic or inlined.
+//! A stable rustc contains LLVM's sanitizers, but allows their options only with `RUSTC_BOOTSTRAP`.
+//! `core` is not compiled with them, so accesses in its functions are checked only in generic or
+//! inlined functions.
 
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
@@ -12,12 +12,12 @@ use crate::toolchain::exec::Step;
 use offload_pack::checks::Check;
 use std::path::{Path, PathBuf};
 
-/// The option with which offload-kernel and its macros are for the CPU.
+/// The option that selects the CPU in offload-kernel and its macros.
 const CFG: &str = "--cfg=offload_cpu";
 
 impl Compilations<'_> {
-    /// Returns the step in which Cargo, in this folder, compiles the crate to an object of an image
-    /// for the CPU.
+    /// Returns the step in which Cargo, in this folder, compiles the crate to an object for a CPU
+    /// image.
     pub(in super::super) fn crate_for_cpu(
         &self,
         to: &mut Compilation,
@@ -39,7 +39,7 @@ impl Compilations<'_> {
         self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
     }
 
-    /// Adds the step that describes the kernels of a crate as the program's Rust sees them.
+    /// Adds the step that describes a crate's kernels as compiled by the program's Rust.
     pub(in super::super) fn describe_for_cpu(&self, to: &mut Compilation, of: Crate<'_>) {
         self.describe(to, of, &self.recipe_for_cpu(self.work("target")));
     }
@@ -51,7 +51,7 @@ impl Compilations<'_> {
 }
 
 impl Sanitizer {
-    /// Returns the options of rustc for kernels. They are those of C++ in `cpu.rs`.
+    /// Returns rustc's options for kernels, which match those for C++ in `cpu.rs`.
     fn of_rust(&self) -> impl Iterator<Item = &'static str> {
         let own: &[&str] = match self.check {
             Check::Memory | Check::MemoryAndUndefined => {
@@ -61,10 +61,10 @@ impl Sanitizer {
             Check::Undefined => &[],
         };
         let all: &[&str] = &[
-            // The C++ compiler links the library of the sanitizer.
+            // The C++ compiler links the sanitizer's library.
             "-Zexternal-clangrt",
-            // With this option, overflows panic, and so do `get_unchecked` beyond a slice and other
-            // unsafe functions of `core` whose conditions do not hold.
+            // With this option, overflows panic, and so do violated conditions of unsafe functions
+            // in `core`, such as `get_unchecked` beyond a slice.
             "-Cdebug-assertions=on",
             "-Coverflow-checks=on",
             "-Copt-level=1",

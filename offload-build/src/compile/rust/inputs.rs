@@ -1,4 +1,4 @@
-//! The inputs of a crate of kernels: files, and what its build scripts and its sources read of the
+//! The inputs of a crate of kernels: files, and what its build scripts and sources read from the
 //! environment.
 
 use super::super::inputs::{Collected, InputKind};
@@ -10,8 +10,8 @@ use crate::toolchain::{Cargo, Error, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Adds the files that Cargo lists in a dependency file, the manifests for them, and the variables
-/// that the crate and its dependencies read.
+/// Adds the files in Cargo's dependency file, their manifests, and the variables that the crate and
+/// its dependencies read.
 pub(in super::super) fn add_inputs(
     to: &mut Collected<'_>,
     depfile: &Path,
@@ -23,12 +23,12 @@ pub(in super::super) fn add_inputs(
     // The file is in `<folder>/<triple>/release`.
     let recorded = OfCargo::read(depfile.ancestors().nth(3).unwrap_or(depfile));
     for path in files {
-        // The crate's own build script wrote it, from files that Cargo lists, too.
+        // The crate's own build script wrote this file, from files that Cargo also lists.
         if path.starts_with(&output.work) {
             continue;
         }
         let file = from_program(&path, &cargo.manifest_dir);
-        // A build script may ask Cargo to watch a folder, or a file that is not there.
+        // A build script may ask Cargo to watch a folder, or a missing file.
         if !path.is_file() {
             to.add_tree(InputKind::Tree, &file, seen)?;
             continue;
@@ -47,8 +47,8 @@ pub(in super::super) fn add_inputs(
     Ok(())
 }
 
-/// Returns the folder of a package if the file is its build script, and the script does not tell
-/// Cargo what it reads.
+/// Returns the folder of a package if the file is its build script and does not tell Cargo what it
+/// reads.
 fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
     let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);
     let manifest = Manifest::parse(&text);

@@ -1,13 +1,13 @@
-//! Values in Cargo's manifests, which a build reads before Cargo does.
+//! Reads values in Cargo's manifests before Cargo reads them.
 //!
-//! The reader knows all spellings of keys, tables and strings of TOML 1.1. It stops at an error,
-//! which Cargo then reports. The crate `toml` would be 85,000 lines of LLVM IR in every build
-//! script, also in those without kernels in Rust.
+//! The reader supports all forms of keys, tables and strings in TOML 1.1. It stops at an error,
+//! which Cargo then reports. The crate `toml` would add 85,000 lines of LLVM IR to every build
+//! script, even without kernels in Rust.
 
 #[derive(Debug)]
 pub(super) struct Manifest {
-    /// Dotted keys with their texts, in the order of the file. A list has a row for each text in
-    /// it, and a table has one without a text.
+    /// Dotted keys with their texts, in file order. A list has a row for each of its texts, and a
+    /// table has one row without a text.
     rows: Vec<(String, String)>,
 }
 
@@ -19,7 +19,7 @@ impl Manifest {
         Self { rows: reader.rows }
     }
 
-    /// Returns the text of a value, without quotation marks, if the manifest has this key:
+    /// Returns the text of this key's value, without quotation marks, if the manifest has the key:
     /// `package.name`.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         self.list(key).into_iter().next()
@@ -35,20 +35,20 @@ impl Manifest {
         texts
     }
 
-    /// Whether the manifest has the table `workspace`, or one inside it.
+    /// Whether the manifest contains the table `workspace`, or a table inside it.
     pub(super) fn is_workspace(&self) -> bool {
         self.rows.iter().any(|(key, _)| key.split('.').next() == Some("workspace"))
     }
 }
 
-/// The text of a manifest that is not read yet, and the rows of what is read.
+/// The unread text of a manifest, and the rows that were read.
 struct Reader<'m> {
     rest: &'m str,
     rows: Vec<(String, String)>,
 }
 
 impl Reader<'_> {
-    /// Reads the name of the next table, or a value in this table.
+    /// Reads the name of the next table, or a value in the current one.
     fn entry(&mut self, table: &mut String) -> Option<()> {
         self.skip();
         if !self.rest.starts_with('[') {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.value(&key)
     }
 
-    /// Reads a key; returns it after the name of its table.
+    /// Reads a key; returns it with the table's name in front.
     fn key(&mut self, table: &str) -> Option<String> {
         let mut key = table.to_owned();
         loop {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a text in quotation marks, or one up to one of these characters.
+    /// Reads a quoted text, or a text up to one of these characters.
     fn text(&mut self, ends: &str) -> Option<String> {
         let mut quotes = ["\"\"\"", "'''", "\"", "'"].into_iter();
         let Some(quote) = quotes.find(|quote| self.rest.starts_with(quote)) else {
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 return Some(text);
             }
             text.push(match chars.next()? {
-                // Names and paths have no other escapes than those of quotes and backslashes.
+                // Names and paths contain no other escapes than those of quotes and backslashes.
                 '\\' if quote.starts_with('"') => chars.next()?,
                 c => c,
             });

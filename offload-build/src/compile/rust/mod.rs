@@ -1,5 +1,5 @@
-//! Command lines that make images from a crate of kernels in Rust: Cargo, with the toolchain of the
-//! kernels, then lld or ptxas.
+//! Command lines that make images from a crate of kernels in Rust: Cargo with the kernels'
+//! toolchain, then lld or ptxas.
 //!
 //! | target | Cargo makes | after it |
 //! |---|---|---|
@@ -9,10 +9,10 @@
 //! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
 //! The crate is compiled as a static library with link-time optimization. rustc then makes one
-//! object of the crate, its dependencies and `core`, which contains only what kernels use. So PTX
-//! needs no linker. Each target has its own target folder in `OUT_DIR`, because `core` is compiled
-//! for the target's processor. Cargo does not know that the image is made again when its file is
-//! gone: each step first removes Cargo's record of the crate, not those of its dependencies.
+//! object from the crate, its dependencies and `core`, with only what kernels use. PTX therefore
+//! needs no linker. Each target has a separate target folder in `OUT_DIR`, because `core` is
+//! compiled for the target's processor. Cargo does not make an image again when its file is
+//! missing. So each step first removes Cargo's record of the crate, but not of its dependencies.
 
 mod cpu;
 mod inputs;
@@ -33,10 +33,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The option of rustc for all debug information.
+/// The rustc option for full debug information.
 const DEBUG_INFO: &str = "-Cdebuginfo=2";
 
-/// The kind of output that is PTX for NVIDIA's GPUs.
+/// The kind of rustc output that is PTX for NVIDIA's GPUs.
 const PTX: &str = "asm";
 
 /// A crate of kernels, and the toolchain that compiles it.
@@ -49,7 +49,7 @@ pub(crate) struct Crate<'a> {
 #[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
-    /// The arguments before all others.
+    /// The arguments that come before all others.
     pub(crate) first: &'static [&'static str],
     pub(crate) identity: Identity,
 }
@@ -59,7 +59,7 @@ struct Recipe<'a> {
     triple: &'a str,
     /// The folder in which Cargo builds.
     folder: PathBuf,
-    /// The flags of rustc for all crates.
+    /// The rustc flags for all crates.
     flags: Vec<String>,
     /// Whether Cargo also compiles `core`.
     builds_core: bool,
@@ -74,7 +74,8 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
-        // LLVM makes aliases of kernels with the same code, which no runtime finds.
+        // Without this flag, LLVM replaces kernels that have the same code by aliases, which no
+        // runtime finds.
         flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
         for (name, state) in id.features() {
@@ -134,13 +135,13 @@ impl Compilations<'_> {
 
     /// Adds the step that describes the kernels of a crate, and the files of its package.
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
-        // A description is of the crate alone.
+        // Describe only the crate itself.
         let described = self.work("ll");
         let line = Line::of(&["--crate-type", "lib", "--", DEBUG_INFO, "-Awarnings"]);
         let line = line.one(emit("llvm-ir", &described));
         let kind = StepKind::Describe { may_fail: false };
         to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
-        // With another such file, Cargo may compile other code.
+        // With another file of this kind, Cargo may compile different code.
         for file in &of.package.files {
             to.identities.push(self.cargo.portable(&file.to_string_lossy()));
             to.sources.push(file.clone());
@@ -168,7 +169,7 @@ impl Compilations<'_> {
         }
         let mut line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
         if kind == PTX {
-            // The same call of rustc writes the LLVM IR from which it makes the PTX.
+            // The call of rustc that makes the PTX also writes the LLVM IR for it.
             let ir = self.work("ordered.ll");
             line = line.one(emit("llvm-ir", &ir));
             to.ordered.push(output.to_owned());
@@ -179,12 +180,13 @@ impl Compilations<'_> {
 
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
-        // rustc takes the last of several options: flags of build.rs do not weaken checks.
+        // rustc uses the last of several options, so flags of build.rs come first and cannot weaken
+        // checks.
         for flag in self.module.flags_for(self.sources()[0], self.target()) {
             flags.push(flag.to_owned());
         }
         flags.extend_from_slice(&recipe.flags);
-        // Messages of panics and debug information do not depend on folders of this machine.
+        // Keep folders of this machine out of panic messages and debug information.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         };
@@ -194,8 +196,8 @@ impl Compilations<'_> {
         flags
     }
 
-    /// Returns a step of Cargo: `line` has the type of the crate, and the options of rustc for it
-    /// alone, which writes `output`.
+    /// Returns a Cargo step. `line` contains the crate type, and the rustc options for this crate
+    /// alone, which write `output`.
     fn step(
         &self,
         kind: StepKind,
@@ -209,11 +211,11 @@ impl Compilations<'_> {
         if matches!(kind, StepKind::Describe { .. })
             && flags.iter().any(|it| it.contains("debuginfo"))
         {
-            // A flag of build.rs comes after the options of the crate alone, and rustc takes the
-            // last one. The description is made of all debug information.
+            // A flag of build.rs comes after the options for this crate alone, and rustc uses the
+            // last one. But the description needs full debug information.
             flags.push(DEBUG_INFO.to_owned());
         }
-        // Crates beside the package have names from there. rustc uses the last prefix that fits.
+        // Name crates beside the package relative to it. rustc uses the last prefix that fits.
         // These flags are not among the identities, because images do not depend on them.
         let mut name = String::new();
         for folder in self.cargo.manifest_dir.ancestors().skip(1) {
@@ -251,13 +253,13 @@ impl Compilations<'_> {
         step
     }
 
-    /// Returns the variables of Cargo, without the flags of rustc. They come before Cargo's
-    /// configuration, which is for the program.
+    /// Returns Cargo's variables, without rustc's flags. They override Cargo's configuration, which
+    /// is for the program.
     fn variables(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
         let mut env = of.rust.env.clone();
         let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
         set("RUSTC", &of.rust.rustc.to_string_lossy());
-        // These may start another compiler.
+        // The program's wrappers may start another compiler.
         set("RUSTC_WRAPPER", "");
         set("RUSTC_WORKSPACE_WRAPPER", "");
         set("CARGO_INCREMENTAL", "0");
@@ -282,9 +284,9 @@ impl Compilations<'_> {
             set(name, value);
         }
         set("CARGO_TERM_COLOR", "never");
-        // The folder for what Cargo makes on its way.
+        // The folder for Cargo's intermediate files.
         set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
-        // No source is below this folder, so that Cargo lists absolute paths.
+        // Cargo lists absolute paths, because no source is below this folder.
         set("CARGO_BUILD_DEP_INFO_BASEDIR", &recipe.folder.to_string_lossy());
         env
     }
@@ -302,8 +304,8 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step
 }
 
-/// Adds options with which Cargo needs no network, if the crate needs none: Cargo resolves the
-/// dependencies of the whole standard library, and the toolchain may contain them.
+/// Adds options with which Cargo needs no network, if the crate needs none. Cargo resolves the
+/// dependencies of the whole standard library, which the toolchain may contain.
 fn without_network(line: Line, of: Crate<'_>) -> Line {
     let vendored = of.rust.sources().join("vendor");
     if of.package.has_registry || !vendored.is_dir() {
@@ -330,7 +332,7 @@ fn emit(kind: &str, output: &Path) -> OsString {
     word
 }
 
-/// Removes Cargo's records of a package in a folder of a profile.
+/// Removes Cargo's records of a package from the folder of a profile.
 fn forget(release: &Path, package: &str) {
     // Newer versions of Cargo have a folder for each package.
     let _ = fs::remove_dir_all(release.join("build").join(package));

@@ -1,4 +1,4 @@
-//! The package of a crate of kernels: what a build must know of it before Cargo reads it.
+//! The package of a crate of kernels: what a build must know about it before Cargo reads it.
 
 use super::manifest::Manifest;
 use crate::toolchain::compilers::Rust;
@@ -14,27 +14,26 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of its library.
     pub(crate) library: String,
-    /// The folder of the workspace that the package is in, otherwise the package's own. rustc
-    /// starts there.
+    /// The folder of the package's workspace, otherwise the package's own. rustc starts there.
     pub(crate) root: PathBuf,
     /// The `Cargo.lock` in this folder, if it exists.
     pub(crate) lock: Option<PathBuf>,
-    /// The files other than sources from which Cargo and rustup decide how the package is compiled.
+    /// The files, other than sources, that determine how Cargo and rustup compile the package.
     pub(crate) files: Vec<PathBuf>,
-    /// Cargo's files of configuration, in the folders around the package, too.
+    /// Cargo's configuration files, including those in parent folders of the package.
     pub(crate) configuration: Vec<PathBuf>,
-    /// The folders in which the package may get another such file.
+    /// The folders in which such a file could be added.
     pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
     /// The toolchain of the kernels, for rustup.
     pub(crate) channel: String,
-    /// The variables of Cargo with the settings of the profile `release`.
+    /// Cargo's variables with the settings of the profile `release`.
     pub(crate) profile: Vec<(&'static str, String)>,
 }
 
-/// The settings of the profile `release` that a manifest decides, with their variables and the
-/// values that they have otherwise. Cargo's configuration is the program's, and decides none.
+/// The settings of the profile `release` that a manifest decides, with their variables and
+/// defaults. Cargo's configuration belongs to the program, and decides none of them.
 const PROFILE: [(&str, &str, &str); 4] = [
     ("opt-level", OPT_LEVEL, "3"),
     ("debug", DEBUG, "false"),
@@ -49,9 +48,9 @@ pub(super) const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
 pub(super) const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
 
 impl Package {
-    /// Reads the package of a manifest. The program is in the folder `program`.
+    /// Reads the package of a manifest. `program` is the program's folder.
     ///
-    /// Returns an error if the manifest cannot be read, or has no name of a package.
+    /// Returns an error if the manifest cannot be read, or contains no package name.
     pub(crate) fn read(manifest: &Path, program: &Path) -> Result<Self, Error> {
         let text =
             fs::read_to_string(manifest).map_err(|error| Error::io("read", manifest, error))?;
@@ -68,7 +67,7 @@ impl Package {
         let folders = own_folders(folder, program);
         let mut channel = Rust::CHANNEL.to_owned();
         if let Some((path, text)) = toolchain_file(&folders) {
-            // The older form of the file is the channel alone.
+            // The older form of the file contains only the channel.
             match Manifest::parse(&text).value("toolchain.channel") {
                 Some(named) => channel = named,
                 None if !text.contains('=') => channel = text.trim().to_owned(),
@@ -85,7 +84,7 @@ impl Package {
         let lock = Some(root.join("Cargo.lock")).filter(|path| path.is_file());
         files.extend(lock.clone());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
-        // Without a list of all dependencies, one may be in a registry.
+        // Without a list of all dependencies, one of them may come from a registry.
         let has_registry = locked.is_none_or(|locked| locked.contains("\nsource = \""));
         let mut profile = Vec::new();
         for (key, variable, default) in PROFILE {
@@ -107,7 +106,7 @@ impl Package {
         })
     }
 
-    /// Returns the folder of the package. Cargo starts there.
+    /// Returns the folder of the package, in which Cargo starts.
     pub(super) fn folder(&self, cargo: &Cargo) -> PathBuf {
         let mut folder = cargo.manifest_dir.join(&self.manifest);
         folder.pop();
@@ -115,8 +114,8 @@ impl Package {
     }
 }
 
-/// Returns the folder of a package, and those around it that do not contain the program. A file in
-/// one of the others is for the program.
+/// Returns the folder of a package, and its parent folders that do not contain the program. Files
+/// in folders that contain the program belong to the program.
 fn own_folders(package: &Path, program: &Path) -> Vec<PathBuf> {
     let mut folders = vec![package.to_owned()];
     let program = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
@@ -131,8 +130,8 @@ fn own_folders(package: &Path, program: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the first file that names a toolchain, with its text. rustup takes the name without an
-/// end before the other.
+/// Returns the first file that names a toolchain, with its text. Like rustup, prefers the file name
+/// without extension.
 fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
     for folder in folders {
         for name in ["rust-toolchain", "rust-toolchain.toml"] {
@@ -145,8 +144,8 @@ fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
     None
 }
 
-/// Returns the files of configuration in the folders from which a Cargo in this folder reads them.
-/// The user's file is one of them if his home is around the folder.
+/// Returns the configuration files that Cargo reads in this folder. They include the user's file if
+/// the folder is in the user's home.
 fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let folder = fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });
@@ -161,15 +160,15 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the manifests for a source: that of its package, and that of the workspace from which
-/// the package inherits. The manifest of the program, in the folder `program`, is not the one of a
-/// source: kernels do not depend on it, and `cargo package` rewrites it.
+/// Returns the manifests for a source: its package's, and the one of the workspace that the package
+/// inherits from. Excludes the manifest of the program, in the folder `program`: kernels do not
+/// depend on it, and `cargo package` rewrites it.
 pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     let mut folder = source;
     while let Some(parent) = folder.parent() {
         folder = parent;
-        // The last folder of a relative path has no name.
+        // The last parent of a relative path is empty.
         let manifest = folder.join("Cargo.toml");
         if folder == Path::new("") || !manifest.is_file() {
             continue;
@@ -189,16 +188,17 @@ pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     manifests
 }
 
-/// Whether both are one folder. The path of a source that kernels include has `..` in it.
+/// Whether both paths lead to the same folder. The path of a source that kernels include contains
+/// `..`.
 fn is_same(folder: &Path, other: &Path) -> bool {
     fs::canonicalize(folder).ok() == fs::canonicalize(other).ok()
 }
 
-/// Returns the path of a file from the program's folder, if both are in one folder: `../a/lib.rs`.
-/// The path is then the same on every machine that has both.
+/// Returns the path of a file from the program's folder, if both have a common parent:
+/// `../a/lib.rs`. This path is the same on every machine that has both.
 pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     let mut up = PathBuf::new();
-    // All files are below the root.
+    // Stop at the root, which contains all files.
     for folder in program.ancestors() {
         if folder.parent().is_none() {
             break;
@@ -211,9 +211,9 @@ pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     file.to_owned()
 }
 
-/// Returns the manifest of the workspace that a package is in, from the program's folder. Returns
-/// `None` for a package that is the root of its workspace, or is in none. The rules are those of
-/// Cargo 1.96.
+/// Returns the manifest of a package's workspace, from the program's folder. Returns `None` for a
+/// package that is the root of its workspace, or is in no workspace. The rules are those of Cargo
+/// 1.96.
 fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
     let program = fs::canonicalize(program).ok()?;
     let package = fs::canonicalize(program.join(package)).ok()?;
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Each folder with a manifest: `Cargo.toml` of the program, of crates in it and beside it.
+    /// Writes these files, paths and texts, to a temporary folder.
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {

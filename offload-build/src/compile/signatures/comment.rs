@@ -1,11 +1,11 @@
 //! The comment above a definition.
 
-/// Returns the lines of the comment directly above the declaration that contains the line `line`,
-/// counted from 1. The markers of comments are removed.
+/// Returns the lines of the comment directly above the declaration that contains line `line`,
+/// counted from 1, without comment markers.
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
-    // A declaration starts after the end of another, after a comment, or after an empty line.
+    // A declaration starts after the end of another one, after a comment, or after an empty line.
     let is_other = |line: &&str| {
         line.is_empty()
             || line.starts_with('#')
@@ -31,8 +31,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // If a comment ends inside this text, the text consists of several comments, and
-            // none is returned.
+            // If a comment ends inside this text, there are several comments, and none is returned.
             if text.contains("*/") {
                 return Vec::new();
             }
@@ -50,7 +49,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     comment.split_off(text)
 }
 
-/// Removes the space after the marker of a comment.
+/// Removes the space after a comment marker.
 fn without_space(line: &str) -> String {
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }

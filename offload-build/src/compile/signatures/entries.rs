@@ -1,15 +1,15 @@
-//! The entries of kernels in the image for the CPU, as C++ for the end of the source that defines
-//! the kernels.
+//! The entries of kernels in the CPU image, as C++ for the end of the source that defines the
+//! kernels.
 //!
-//! An entry names its kernel as C++ does, by what debug information has of it:
+//! An entry names its kernel in C++, from the facts in debug information:
 //!
-//! | the kernel | is named |
+//! | kernel | how it is named |
 //! |---|---|
-//! | has numbers and pointers to numbers as parameters | by a cast to the type of the function, in case others have its name |
-//! | has other types, and its name with another kernel | the same |
-//! | has other types | through a template that deduces these types: a type may have no name here |
+//! | with parameters that are numbers or pointers to numbers | by a cast to the function's type, in case of overloads |
+//! | with other types, and a name that another kernel shares | the same |
+//! | with other types | through a template that deduces these types, which may have no name there |
 //!
-//! `offload/entry.h` has the rest.
+//! The rest is in `offload/entry.h`.
 
 use super::passed;
 use super::types::Types;
@@ -18,14 +18,14 @@ use crate::compile::debug_info::kernels;
 use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
-/// The words of the names of numbers in C++.
+/// The words in C++'s names of numbers.
 const NUMBERS: [&str; 13] = [
     "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
     "char16_t", "char32_t", "__int128",
 ];
 
-/// A kernel, with the node of its subprogram. Each parameter has the node of its type, and whether
-/// C++ passes the address of a value.
+/// A kernel, with the node of its subprogram. Each parameter has the node of its type, and a flag
+/// whether C++ passes the value's address.
 struct Kernel {
     symbol: String,
     subprogram: Id,
@@ -34,8 +34,7 @@ struct Kernel {
     name: String,
 }
 
-/// Returns the entries of the kernels in LLVM IR that clang wrote for a source, or in assembly by
-/// g++.
+/// Returns the entries of the kernels in clang's LLVM IR for a source, or in g++'s assembly.
 pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
     let assembly = is_assembly.then(|| Assembly::parse(text));
     let metadata = Metadata::parse(assembly.as_ref().map_or(text, |it| &it.metadata));
@@ -106,10 +105,14 @@ fn write_entry(
         }
     }
     if !is_nameable(name) || is_overloaded && !is_spelled {
-        let why = if is_nameable(name) { "others have it, too" } else { "a type in it has none" };
+        let why = if is_nameable(name) {
+            "other kernels have this name, and the type of a parameter is local or has no name"
+        } else {
+            "a type in this name is local or has no name"
+        };
         let message = format!(
-            "the image for the CPU cannot call the kernel {name} by its name in C++: {why}, and a type is not in \
-             the scope of the whole source. Give the type a name there"
+            "the image for the CPU cannot call the kernel {name} by its name in C++: {why}. Give \
+             the type a name in the scope of the whole source"
         );
         let _ = writeln!(text, "static_assert(false, {message:?});");
         return;
@@ -128,12 +131,12 @@ fn write_entry(
     );
 }
 
-/// Removes namespaces without a name, whose members are found without it.
+/// Removes anonymous namespaces, whose members are found without them.
 fn without_anonymous(name: &str) -> String {
     name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
 }
 
-/// Whether a name is one that C++ can use in the scope of the whole source.
+/// Whether C++ can use a name in the scope of the whole source.
 fn is_nameable(name: &str) -> bool {
     for part in
         ["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
@@ -145,8 +148,8 @@ fn is_nameable(name: &str) -> bool {
     true
 }
 
-/// Returns a type as C++ writes it; `None` for one that is not made of numbers, `with_records` for
-/// one without a name.
+/// Returns a type as C++ writes it; `None` for a type that is not made of numbers, or, with
+/// `with_records`, for a type without a name.
 fn spelled(
     id: Id,
     with_records: bool,

@@ -1,5 +1,5 @@
-//! Merges signatures of several sources, or of one source for several kinds of targets, to those of
-//! one module.
+//! Merges signatures from several sources, or from one source for several kinds of targets, into
+//! those of one module.
 
 use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
@@ -7,8 +7,7 @@ use offload_pack::signature::{
 };
 use std::collections::HashMap;
 
-/// Puts signatures together. If a kernel has two signatures, the first one counts. So does the
-/// first description of a variable.
+/// Merges signatures. For each kernel, and for each variable, the first description is used.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
@@ -33,8 +32,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             let record = Record { name, ..with_new_names(&record, &renamed) };
             match merged.records.iter_mut().find(|known| known.name == record.name) {
-                // If only pointers refer to a record in one source, its size is unknown there. The
-                // other source's record replaces it.
+                // If one source only points to a record, the record's size is unknown there. Use
+                // the other source's record.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
@@ -61,16 +60,16 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Whether two descriptions are of the same variable: a source is described for several kinds of
-/// targets. Two sources may have `static` variables of the same name.
+/// Whether two descriptions are of the same variable, since a source is described for several kinds
+/// of targets. Two sources may have `static` variables with the same name.
 fn is_same_variable(one: &Variable, other: &Variable) -> bool {
     let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
     let is_shared = !is_static(one) && !is_static(other);
     one.symbol == other.symbol && (is_shared || one.place == other.place)
 }
 
-/// Returns new names for records whose name a different record already has, or which contain a
-/// record with a new name.
+/// Returns new names for records that share a name with a different record, or that contain a
+/// renamed record.
 fn renamed(
     records: &[Record],
     known: &[Record],
@@ -105,7 +104,7 @@ fn renamed(
     renamed
 }
 
-/// Returns a record whose fields have the new names of their types.
+/// Returns a record whose fields use the new names of their types.
 fn with_new_names(record: &Record, renamed: &HashMap<String, String>) -> Record {
     let mut record = record.clone();
     if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {
@@ -122,7 +121,7 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
     }
 }
 
-/// Gives overloaded kernels separate names, which contain the types of their parameters.
+/// Gives overloaded kernels separate names, which contain their parameter types.
 fn name_overloads(kernels: &mut [Signature]) {
     let mut all: Vec<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
     all.sort_unstable();
@@ -157,7 +156,7 @@ mod tests {
                 "signature {name} {name}\nsource {name}\nplace k.cu:1\nparameter q *const Q{number}\n"
             )
         };
-        // The two records Q differ only in the record that they contain.
+        // The two records Q differ only in the record they contain.
         let sources = [("i32", "one"), ("f32", "two"), ("i32", "three"), ("f32", "four")]
             .map(|(ty, name)| (records("", ty) + &kernel("", name)).parse().unwrap());
         let expected = [

@@ -4,12 +4,12 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels, variables -> types -> Signature, Variable, Record
 //! ```
 //!
-//! clang can describe a source in several forms. This module reads the debug information that clang
-//! writes into LLVM IR. Debug information has mangled names, and the target's sizes and offsets, in
-//! text that is the same in clang 14 to 22.
+//! clang can describe a source in several forms. This module reads the debug information in clang's
+//! LLVM IR: it contains mangled names, and the target's sizes and offsets, in text that is the same
+//! in clang 14 to 22.
 //!
-//! clang may see other types than g++, which compiles the image for the CPU: a source can ask which
-//! compiler it is. The debug information of g++ shows what that image gets.
+//! clang may see different types than g++, which compiles the image for the CPU, because a source
+//! can test which compiler reads it. g++'s debug information shows the types in that image.
 
 mod comment;
 mod entries;
@@ -34,9 +34,8 @@ use offload_pack::signature::{
 use std::collections::HashMap;
 use types::Types;
 
-/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source, and
-/// its variables. `read` gets the name of a source file from the debug information, and returns the
-/// text of the file.
+/// Returns the signatures of the kernels in `ir`, clang's LLVM IR for a source, and its variables.
+/// `read` returns the text of a source file that the debug information names.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.
@@ -53,11 +52,11 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
             names.insert((scope, number), name);
         }
     }
-    // A type is converted once, so all that is known of it must be known before.
+    // Each type is converted only once, so collect all facts about it first.
     for kernel in &kernels {
         kernel.stored.iter().for_each(|stored| types.add_stored(*stored));
     }
-    // The files with their texts, of which there are few.
+    // The source files and their texts. There are few.
     let mut sources: Vec<(String, Option<String>)> = Vec::new();
     // Returns the place and the comment of a definition.
     let mut comment_of = |node: Node<'_>| {
@@ -126,8 +125,8 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records, enumerations, variables }
 }
 
-/// Returns the kernels and variables that a source defines, from the assembly that g++ wrote for it
-/// with comments. A type that is not known is `void`.
+/// Returns the kernels and variables that a source defines, from g++'s assembly with comments. An
+/// unknown type is `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);
@@ -173,8 +172,8 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<u32>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();
-    // The first item is the function's result. The list is empty if the debug information has no
-    // types.
+    // The first item is the function's result. The list is empty if the debug information contains
+    // no types.
     items.next()?;
     let mut types = Vec::new();
     for item in items {

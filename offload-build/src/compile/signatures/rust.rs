@@ -1,23 +1,23 @@
-//! Differences between the debug information of rustc and that of clang.
+//! Differences between rustc's debug information and clang's.
 
 use super::metadata::Node;
 use offload_pack::signature::{Signatures, Type};
 
-/// Returns the path of a file: relative to the package of the program, or absolute. Cargo starts
-/// rustc in the folder of the kernels' package.
+/// Returns the path of a file: relative to the program's package, or absolute. Cargo starts rustc
+/// in the folder of the kernels' package.
 pub(super) fn file(file: Node<'_>) -> Option<String> {
     let name = file.string("filename")?;
     let folder = file.string("directory").unwrap_or_default();
     Some(if folder.is_empty() { name } else { format!("{folder}/{name}") })
 }
 
-/// Whether a pointer of this name is `const`: `*const f32`, `&f32`.
+/// Whether a pointer with this name is `const`: `*const f32`, `&f32`.
 pub(super) fn is_const(name: &str) -> bool {
     name.starts_with("*const ") || name.starts_with('&') && !name.starts_with("&mut ")
 }
 
-/// Returns the first line, counted from 1, of the declaration of the function in this line: that of
-/// its first attribute.
+/// Returns the first line, counted from 1, of the declaration of the function in this line: the
+/// line of its first attribute.
 pub(super) fn declaration(source: &str, line: usize) -> usize {
     let lines: Vec<&str> = source.lines().collect();
     let mut line = line;
@@ -27,12 +27,13 @@ pub(super) fn declaration(source: &str, line: usize) -> usize {
     line
 }
 
-/// Returns the reason why kernels that rustc has described cannot be called, if there is one.
+/// Returns the reason why kernels that rustc described cannot be called, if so.
 pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {
             return Some(format!(
-                "the kernel {} ({}) has no #[unsafe(no_mangle)], by which programs find it",
+                "the kernel {} ({}) needs #[unsafe(no_mangle)], so that programs can find it by \
+                 name",
                 kernel.source_name, kernel.place
             ));
         }
@@ -43,9 +44,9 @@ pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
                     (ty, _) => ty.to_string(),
                 };
                 return Some(format!(
-                    "the kernel {} ({}) has the parameter {} by value, of the type {ty}: \
-                     rustc passes structs, slices and arrays to kernels differently for each vendor. \
-                     Pass a pointer: {}: *const T",
+                    "the kernel {} ({}) takes the parameter {} of type {ty} by value, but rustc \
+                     passes structs, slices and arrays to kernels differently for each vendor. \
+                     Pass a pointer instead: {}: *const T",
                     kernel.symbol, kernel.place, parameter.name, parameter.name
                 ));
             }

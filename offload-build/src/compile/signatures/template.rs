@@ -1,4 +1,4 @@
-//! Templates in debug information: the arguments of the template that a kernel is an instance of.
+//! Templates in debug information: the template arguments of a kernel that is an instance.
 //!
 //! ```text
 //! !17 = distinct !DISubprogram(name: "scale<float, 4>", …, templateParams: !24)
@@ -13,9 +13,9 @@ use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
 
-/// Returns the template of a function with this name in its own scope. Returns `None` for a
-/// function that is no template's instance, and if Rust lacks an argument: a pointer, a template, a
-/// pack of arguments, a type without a name.
+/// Returns the template of a function with this name in its own scope. Returns `None` if the
+/// function is no template instance, or has an argument that Rust cannot express: a pointer, a
+/// template, a pack of arguments, a type without a name.
 pub(super) fn template(
     types: &mut Types<'_>,
     metadata: &Metadata<'_>,
@@ -59,7 +59,7 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
                 "false" => 0,
                 number => number.parse().ok()?,
             };
-            // LLVM prints the bits of each number as those of a signed one.
+            // LLVM prints each number as a signed one with the same bits.
             let is_unsigned = !ty.has_value(-1) && value < 0;
             let modulus = 1_i128.checked_shl(8 * u32::try_from(ty.bytes()).ok()?);
             let value = if is_unsigned { value.checked_add(modulus?)? } else { value };
@@ -70,8 +70,8 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
     }
 }
 
-/// Returns the type of 64 bits for that with the size of a pointer: C++ does not distinguish them
-/// in arguments of templates, and debug information has either.
+/// Returns the 64-bit type in place of a pointer-sized one: C++ does not distinguish them in
+/// template arguments, and debug information may contain either.
 fn without_size(scalar: Scalar) -> Scalar {
     match scalar {
         Scalar::Usize => Scalar::U64,
@@ -99,14 +99,14 @@ mod tests {
         let ir = [
             kernel("a", "scale<float, true>", "!30, !31, !32, !33"),
             kernel("aa", "size<unsigned long>", "!34, !35, !42"),
-            // No function for these.
+            // These have no function.
             kernel("aaa", "lambda<(lambda)>", "!36"),
             kernel("aaaa", "pack<int>", "!37"),
             kernel("aaaaa", "of_template<Box>", "!38"),
             kernel("aaaaaa", "pointer<nullptr>", "!39"),
             kernel("aaaaaaa", "function<int (int)>", "!40"),
             kernel("aaaaaaaa", "none<>", ""),
-            // A type that nothing defines, and one that no parameter has.
+            // A type that is not defined, and one that no parameter has.
             kernel("aaaaaaaaa", "record<Functor>", "!41"),
             "!20 = !DINamespace(name: \"ns\", scope: null)\n!21 = !DISubroutineType(types: !22)\n!22 = !{null}\n\
              !23 = !DIBasicType(name: \"float\", size: 32, encoding: DW_ATE_float)\n\

@@ -1,4 +1,4 @@
-//! Tests of what is read of g++'s assembly.
+//! Tests reading g++'s assembly.
 
 use super::{entries, read_assembly};
 
@@ -95,7 +95,7 @@ fn kernels_and_their_types() {
     assert_eq!(entries(&text, true), expected);
 }
 
-/// A description by clang: overloads, anonymous namespaces, and types without names.
+/// clang's description: overloads, anonymous namespaces, and types without names.
 #[test]
 fn entries_name_kernels_as_sources_do() {
     let ir = "define void @a(ptr %0) section \"__TEXT,offload\" !dbg !10 {\n\

@@ -23,15 +23,15 @@ pub(super) struct Types<'ir> {
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
-    /// Records to which pointers lead, each with a name for an unnamed one. They are converted when
-    /// no other record is half converted: such a record may contain this one, and this one may
-    /// point back.
+    /// Records that pointers point to, each with a name in case it is unnamed. They are converted
+    /// only when no other record is half converted: that record may contain this one, and this one
+    /// may point back.
     pointees: Vec<(Id, String)>,
     pub(super) enumerations: Vec<Enumeration>,
     /// The nodes of enumerations that were found.
     named: HashSet<Id>,
     names: Identifiers,
-    /// The names that typedefs give to records and enumerations that have another name.
+    /// The typedef names of records and enumerations that have another name.
     aliases: HashMap<Id, String>,
     /// Whether rustc wrote the module.
     pub(super) is_rust: bool,
@@ -44,12 +44,12 @@ struct Known {
     is_complete: bool,
 }
 
-/// Facts about a record that follow from its members.
+/// Facts about a record that are computed from its members.
 #[derive(Debug)]
 struct Members {
     /// The fields, if all are known.
     fields: Option<Vec<Field>>,
-    /// The greatest alignment of the members; 1 if one of them is not at a multiple of its own.
+    /// The greatest alignment of the members; 1 if a member is not at a multiple of its alignment.
     align: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ enum Empty {
     Parameter,
 }
 
-/// The deepest nesting of types that is searched: deeper than in any source.
+/// The limit for nested types, deeper than in any source.
 const DEEPEST: u32 = 64;
 
 impl<'ir> Types<'ir> {
@@ -80,7 +80,7 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Records what the compiler states of parameters of a type.
+    /// Records what the compiler reports about parameters of a type.
     pub(super) fn add_stored(&mut self, stored: Stored) {
         let known = self.stored.entry(self.bare(stored.ty).0).or_insert(stored);
         if matches!(known.align, Align::AtMost(_)) {
@@ -95,8 +95,8 @@ impl<'ir> Types<'ir> {
         ty
     }
 
-    /// Returns the type of a parameter that points to shared memory: its offset in the memory that
-    /// the launch gives a size.
+    /// Returns the type of a parameter that points to shared memory: its offset in the memory whose
+    /// size the launch sets.
     pub(super) fn shared_memory(&mut self) -> Type {
         const NAME: &str = "__local";
         let known = self.records.iter().position(|record| record.source_name == NAME);
@@ -111,14 +111,14 @@ impl<'ir> Types<'ir> {
         Type::Record(self.records[known].name.clone())
     }
 
-    /// Whether C++ passes the address of a value of a type that clang has described.
+    /// Whether C++ passes a value of this type, which clang has described, by its address.
     pub(super) fn is_address(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
         node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
-    /// Returns the type of a template's argument, which the source may only declare. `None` if it
-    /// is a function, or has no name, such as a lambda.
+    /// Returns the type of a template argument, which the source may only declare. `None` for a
+    /// function, or for a type without a name, such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
         let node = self.metadata.node(self.bare(id).0)?;
         if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
@@ -129,16 +129,16 @@ impl<'ir> Types<'ir> {
         ty
     }
 
-    /// Converts the records to which the types so far point.
+    /// Converts the records that the types found so far point to.
     fn complete_pointees(&mut self) {
         while let Some((id, name)) = self.pointees.pop() {
-            // A record that the source only declares has no size, and stays a name.
+            // A record that is only declared has no size, and stays a name.
             let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
         }
     }
 
     /// Returns the size and the alignment, in bits, of a class that is empty as a base class or as
-    /// a parameter. Returns `None` for other types, and below `deepest` levels of types.
+    /// a parameter. Returns `None` for other types, and for types nested deeper than `deepest`.
     fn empty(&self, id: Id, place: Empty, deepest: u32) -> Option<(u64, u64)> {
         let node = self.metadata.node(self.bare(id).0)?;
         let deepest = deepest.checked_sub(1)?;
@@ -158,7 +158,7 @@ impl<'ir> Types<'ir> {
             end = end.max(member.number("offset").unwrap_or(0).checked_add(size)?);
             align = align.max(of_member).max(member.number("align").unwrap_or(BYTE));
         }
-        // If the class is larger, it has bit-fields without a name.
+        // A larger class has unnamed bit-fields.
         let size = end.checked_next_multiple_of(align)?;
         (node.number("size") == Some(size)).then_some((size, align))
     }
@@ -176,8 +176,8 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. A typedef in another file or namespace, or of a template, is not a separate name.
-    /// Nor is one of a type of vendors, such as `__half`, of which all modules know the name.
+    /// Point`. Ignores a typedef in another file or namespace, or of a template. It also ignores a
+    /// typedef of a vendor's type, such as `__half`, whose name all modules know.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
@@ -222,8 +222,8 @@ impl<'ir> Types<'ir> {
     fn transparent(&self, id: Id) -> Vec<Node<'ir>> {
         let mut list = Vec::new();
         let mut next = Some(id);
-        // In valid debug information, types do not refer to each other in a circle. The limit also
-        // ends the loop for damaged information.
+        // Valid debug information has no cycles of types. The limit also ends the loop for damaged
+        // information.
         while let Some(node) =
             next.filter(|_| list.len() < 64).and_then(|id| self.metadata.node(id))
             && TRANSPARENT.contains(&node.tag())
@@ -289,7 +289,7 @@ impl<'ir> Types<'ir> {
             let (Some(name), Some(value)) = (node.string("name"), node.integer("value")) else {
                 continue;
             };
-            // Names of a `bool` are not numbers.
+            // Enumerators of a `bool` are omitted: they are not integers.
             if ty.has_value(value) {
                 values.push(Enumerator { name: names.give(&identifier(&name)), value });
             }
@@ -305,7 +305,7 @@ impl<'ir> Types<'ir> {
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
-        // In Rust, the pointer's name says whether it is `const`: values have no qualifiers.
+        // In Rust, the pointer's name shows whether it is `const`: values have no qualifiers.
         let own = node.string("name").filter(|_| self.is_rust);
         let is_const = own.map_or_else(|| self.bare(base).1, |name| rust::is_const(&name));
         let to = self.pointee(base, name).filter(Type::may_be_nested);
@@ -393,8 +393,8 @@ impl<'ir> Types<'ir> {
             let owner = self.records[known.record].source_name.clone();
             let Members { fields, align: natural } = self.fields(node, &owner);
             let declared = node.number("align").map(|bits| bits / 8).max(natural);
-            // A type that is neither a struct nor a union has no fields, so its alignment follows
-            // from its size.
+            // A type that is neither a struct nor a union has no fields, so its alignment is
+            // computed from its size.
             let declared =
                 declared.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let stored = self.stored.get(&id);
@@ -548,7 +548,7 @@ fn scalar(node: Node<'_>) -> Option<Scalar> {
             (16, "__bf16") => Some(Scalar::Bf16),
             (16, _) => Some(Scalar::F16),
             (32, _) => Some(Scalar::F32),
-            // The CPU's type of this name has another size and format.
+            // On the CPU, `long double` has another size and format.
             (64, "long double") => None,
             (64, _) => Some(Scalar::F64),
             _ => None,

@@ -1,10 +1,10 @@
-//! Compares the descriptions of a module's kernels, and unites them: one for each kind of target,
-//! that of a prebuilt set, and one by the compiler of the image for the CPU.
+//! Compares and unites the descriptions of a module's kernels: one for each kind of target, one
+//! from a prebuilt set, and one by the compiler of the CPU image.
 //!
-//! A program has one function for a kernel, which must be right for each image. By an `#ifdef`, a
-//! source may have other types for another target.
+//! A program has one function for a kernel, which must be right for every image. But with an
+//! `#ifdef`, a source may have different types for different targets.
 //!
-//! | different | consequence |
+//! | difference | consequence |
 //! |---|---|
 //! | parameters of a kernel | a call of the function does not compile |
 //! | a struct behind a pointer | the struct has no fields in programs, which can still pass pointers to it |
@@ -17,7 +17,7 @@ use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
 
-/// A description of kernels, and where its types are: "for gfx90a".
+/// A description of kernels, and the place of its types: "for gfx90a".
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) place: String,
@@ -27,11 +27,11 @@ pub(crate) struct Description {
 /// The items that differ between descriptions.
 #[derive(Debug, Default)]
 struct Different {
-    /// Records, by the number of the description.
+    /// Records, with the number of the description.
     records: Vec<(usize, String)>,
     /// Symbols of variables.
     variables: Vec<String>,
-    /// Names of enumerations in the source.
+    /// Source names of enumerations.
     enumerations: Vec<String>,
     kernels: Vec<Kernel>,
 }
@@ -45,8 +45,8 @@ struct Kernel {
     lines: Vec<String>,
 }
 
-/// Returns the signatures of all descriptions. Warnings report the kernels and enumerations that
-/// differ. `of_cpu` is the description of the image for the CPU, without names of parameters.
+/// Returns the signatures from all descriptions. Warns about differing kernels and enumerations.
+/// `of_cpu` is the description of the CPU image, without parameter names.
 pub(crate) fn unite(
     module: &str,
     mut all: Vec<Description>,
@@ -96,7 +96,7 @@ pub(crate) fn unite(
 }
 
 impl Different {
-    /// Adds what differs between two descriptions, each with its number and its place.
+    /// Adds the differences between two descriptions, each with its number and its place.
     fn add<'a>(
         &mut self,
         (number, place, one): (usize, &str, &'a Signatures),
@@ -116,8 +116,8 @@ impl Different {
             self.kernels.push(Kernel {
                 symbol: kernel.symbol.clone(),
                 warning: format!(
-                    "the kernel {} has different parameters {place} and {other_place}; a program that calls it by the function \
-                     of include_kernels! does not compile",
+                    "the kernel {} has different parameters {place} and {other_place}; a program \
+                     that calls its function from include_kernels! does not compile",
                     kernel.source_name
                 ),
                 lines: vec![
@@ -145,7 +145,7 @@ impl Different {
     }
 }
 
-/// Removes the content of a record, and of those that contain it, whose sizes are not known either.
+/// Removes the contents of a record, and of records that contain it: their sizes are unknown, too.
 fn hide(records: &mut [Record], name: &str) {
     let mut names = vec![name.to_owned()];
     while let Some(name) = names.pop() {

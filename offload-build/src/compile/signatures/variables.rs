@@ -1,13 +1,13 @@
-//! The variables that a module of LLVM IR defines for host code.
+//! The variables that an LLVM IR module defines for host code.
 //!
-//! | target | is a variable |
+//! | target | form of a variable |
 //! |---|---|
 //! | AMD, NVIDIA | `@name = … addrspace(1) externally_initialized global …`; the address space of `__constant__` is 4 |
 //! | the CPU | `@name = … global …` in the list `@llvm.global.annotations`, from `offload/cpu.h` |
 //!
-//! A variable with internal linkage is `internal`, and not externally initialized. The address
-//! space of `__shared__` is 3. Variables that are `const` are left out: a compiler replaces them by
-//! their values.
+//! Variables with internal linkage are `internal`, and not externally initialized. The address
+//! space of `__shared__` is 3. `const` variables are omitted: compilers replace them by their
+//! values.
 
 use super::types::Types;
 use crate::compile::debug_info::ir;
@@ -26,8 +26,8 @@ pub(super) struct Defined {
 /// The start of the line that lists annotated functions and variables.
 const ANNOTATIONS: &str = "@llvm.global.annotations = ";
 
-/// Returns the variables in the order of their definitions. Variables without debug information,
-/// and those of functions, are left out.
+/// Returns the variables in the order of their definitions, except variables in functions and those
+/// without debug information.
 pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let mut annotated = HashSet::new();
     for line in ir.lines() {
@@ -75,8 +75,8 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
 }
 
 impl Defined {
-    /// Returns the variable; `None` if it is `const` or of a function, or has no type in Rust.
-    /// `comment` gets the node of the definition, and returns the place and the comment.
+    /// Returns the variable; `None` if it is `const` or in a function, or has no type in Rust.
+    /// `comment` returns the place and the comment of a definition's node.
     pub(super) fn variable<'ir>(
         &self,
         metadata: &Metadata<'ir>,
@@ -88,12 +88,12 @@ impl Defined {
         let is_of_function =
             scope.is_some_and(|it| matches!(it.kind, "DISubprogram" | "DILexicalBlock"));
         let ty = node.reference("type")?;
-        // The real variable of a managed one has another name; programs see a pointer to it.
+        // The actual variable for a managed one has another name; programs see a pointer to it.
         if is_of_function || types.is_const(ty) || self.symbol.ends_with(".managed") {
             return None;
         }
         let own = node.string("name").unwrap_or_else(|| self.symbol.clone());
-        // A class declares its static member, which is then defined elsewhere.
+        // A class declares its static member, whose definition is elsewhere.
         let declared = metadata.follow(node, "declaration").unwrap_or(node);
         let arguments = types.template_arguments(node);
         let source_name = types.qualified(declared, &(own + &arguments));

@@ -1,4 +1,4 @@
-//! Supplied images: finds the images in a file by their own headers.
+//! Supplied images: finds the images in a file by their headers.
 
 mod walk;
 
@@ -17,8 +17,8 @@ use std::path::Path;
 pub(crate) enum Name {
     /// The target's canonical name.
     Target(String),
-    /// A cubin of this compute capability (times ten). A cubin's header does not record whether a
-    /// letter follows the number.
+    /// A cubin of this compute capability (times ten). Its header does not record whether a letter
+    /// follows the number.
     Cubin(u32),
 }
 
@@ -43,8 +43,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// Returns the target of a file that is a code object or cubin, and no container of images. Only
-/// its header is read: these files can be large.
+/// Returns the target of a file that is a code object or cubin, not a container. Reads only the
+/// header, because these files can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
     let mut header = Vec::new();
@@ -56,9 +56,9 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     })
 }
 
-/// Returns the targets of the images in a file, in file order, each once.
+/// Returns the targets of the images in a file, in file order, without duplicates.
 ///
-/// Returns an error if the file cannot be read or split into images, or if it has no image.
+/// Returns an error if the file cannot be read or split into images, or contains no image.
 pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     if let Some(name) = sole(path)? {
         return Ok(vec![name]);
@@ -73,7 +73,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     })?;
     if names.is_empty() {
         Err(Error::config(format!(
-            "the source {} has no image that can be used unchanged; it has: {}",
+            "the source {} has no image that can be used unchanged; it contains {}",
             path.display(),
             if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
         )))
@@ -84,10 +84,10 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 
 /// Returns the image for a target.
 ///
-/// Returns an error if the file has two different images for the target.
+/// Returns an error if the file contains two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     // A cubin does not record whether its target has a letter (`sm_90` or `sm_90a`). An image that
-    // is certainly for this target takes precedence over such a cubin.
+    // is certainly for this target takes precedence.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
@@ -131,7 +131,7 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are not a container. Their container names the target `named`.
+/// Returns the part for bytes that are not a container; `named` is the target in their container.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
@@ -150,11 +150,9 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
             Some(cubin) => Part::Image(Name::Cubin(cubin.number()), bytes),
             None => Part::Image(Name::Target(arch.to_string()), bytes),
         },
-        (ImageKind::CodeObject, None) => {
-            other("an AMD code object for a processor that is not known")
-        }
+        (ImageKind::CodeObject, None) => other("an AMD code object for an unknown processor"),
         (ImageKind::Bitcode, _) => {
-            other("LLVM bitcode (as a separate source, .bc, it is compiled)")
+            other("LLVM bitcode (to compile it, add it as a separate source, .bc)")
         }
         (ImageKind::SpirV, _) => {
             let own = IntelArch::Spirv64.name();

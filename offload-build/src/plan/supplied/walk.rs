@@ -1,4 +1,4 @@
-//! Images in fatbins, bundles, offload binaries, archives, and nested combinations of these.
+//! Finds images in fatbins, bundles, offload binaries, archives, and nested combinations of these.
 
 use super::{HOST_FILE, Name, Part, single};
 use offload_format::fat_file::FileKind;
@@ -7,7 +7,7 @@ use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::{Error, ErrorKind};
 
-/// The maximum size in bytes to which images are decompressed: larger than any image.
+/// The size limit in bytes for decompressed images: larger than any image.
 const LIMIT: u64 = 1 << 32;
 /// The maximum depth of nested containers: an archive of bundles of offload binaries of fatbins.
 const DEPTH: u32 = 4;
@@ -15,8 +15,8 @@ const DEPTH: u32 = 4;
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// Calls `visit` for every image in these bytes, or returns the reason why they cannot be split
-/// into images.
+/// Calls `visit` for every image in these bytes. Returns the reason if they cannot be split into
+/// images.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
     walk_in(bytes, DEPTH, visit)
 }
@@ -35,7 +35,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
     #[cfg(feature = "containers")]
     let mut images = Images::new(LIMIT);
     for image in &inventory.images {
-        // The host's entry of a bundle is usually empty, and is never an image.
+        // A bundle's host entry is usually empty, and never an image.
         if image.is_host() {
             continue;
         }
@@ -49,8 +49,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin records the letter after the number (`sm_90a`), but an image's header does
-            // not.
+            // A fatbin records the letter after the number (`sm_90a`); the image's header does not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
@@ -59,15 +58,15 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             }
             _ => match depth.checked_sub(1) {
                 Some(depth) => walk_in(bytes, depth, visit)?,
-                None => visit(Part::Other("containers in containers in containers".to_owned())),
+                None => visit(Part::Other("containers that are nested too deeply".to_owned())),
             },
         }
     }
     Ok(())
 }
 
-/// Whether a fatbin marks this image as a cubin or PTX. Drivers do not load the other kind, LTO-IR,
-/// which is scrambled.
+/// Whether a fatbin marks this image as a cubin or PTX. Drivers do not load the third kind,
+/// scrambled LTO-IR.
 fn is_loaded(image: &Image<'_>) -> bool {
     image.said_kind().is_some_and(|kind| kind.vendor().is_some()) && image.target_id.is_some()
 }
@@ -75,7 +74,8 @@ fn is_loaded(image: &Image<'_>) -> bool {
 fn text(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotBuiltIn { feature } => format!(
-            "{} is compressed with {feature}; offload-build reads compressed files with its feature `compression`",
+            "{} is compressed with {feature}; to read it, enable the feature `compression` of \
+             offload-build",
             error.part()
         ),
         ErrorKind::Disabled { feature } => disabled(feature, error.part()),
@@ -85,7 +85,7 @@ fn text(error: &Error) -> String {
 
 fn disabled(feature: &str, what: &str) -> String {
     format!(
-        "offload-build reads what it has ({what}) with its feature `{feature}`:\n  \
+        "to read what it contains ({what}), enable the feature `{feature}` of offload-build:\n  \
          offload-build = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}"
     )
 }

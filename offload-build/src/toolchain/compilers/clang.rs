@@ -1,4 +1,4 @@
-//! Clang, which compiles for AMD and NVIDIA GPUs alike, and the lld that it uses.
+//! Clang, which compiles for AMD and NVIDIA GPUs, and its lld.
 
 use super::identity::Identity;
 use super::install;
@@ -16,27 +16,29 @@ pub struct Clang {
     pub path: PathBuf,
     /// The first line of `--version`.
     pub version: String,
-    /// The `ld.lld` that clang's driver finds; AMD code objects are linked with it.
+    /// The `ld.lld` that clang's driver finds; it links AMD code objects.
     pub lld: Option<PathBuf>,
     pub identity: Identity,
     lld_identity: Option<Identity>,
 }
 
-/// The oldest and newest major versions in names such as `clang-22` that are searched; older ones
-/// are not used (docs/formats.md, "Compilers").
+/// The major versions to search for under names such as `clang-22`; older ones are not used
+/// (docs/formats.md, "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
-    /// The places where [`Clang::find`] looks, in words.
-    pub const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld and is new enough for all targets of: clang in PATH; \
-        clang-30 to clang-15 in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin; \
-        if none is new enough, the first that has lld";
+    /// The places that [`Clang::find`] searches, in words.
+    pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to \
+                                      clang-15 in PATH and /usr/lib/llvm-*/bin; \
+                                      $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin: the first that \
+                                      has lld and is new enough for all targets, or else the \
+                                      first that has lld";
 
-    /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld
-    /// and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>` in
-    /// `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. If all are older than `wanted`,
-    /// returns the first one that has lld; if none has lld, the first one without. A clang that is
-    /// named and does not start is an error.
+    /// Returns the clang named by `explicit`, else by `OFFLOAD_CLANG`, else the first one that has
+    /// lld and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>`
+    /// in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. If all are older than `wanted`,
+    /// returns the first one that has lld; if no clang has lld, the first one. A named clang that
+    /// does not start is an error.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -122,15 +124,14 @@ impl Clang {
     pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
         let version = probes.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
-            return Err(format!("--version says '{version}', which is not clang"));
+            return Err(format!("--version prints '{version}', which is not clang's"));
         }
-        // If the driver finds the program, it prints the path; otherwise it prints the name without
-        // a folder.
+        // If the driver finds the program, it prints its path, otherwise only its name.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
         let lld = |answer: String| {
             Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
         };
-        // lld may have been installed, or removed, since the answer was cached.
+        // lld may have been installed or removed since the answer was cached.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
@@ -149,7 +150,7 @@ impl Clang {
         [&self.identity].into_iter().chain(&self.lld_identity).collect()
     }
 
-    /// Returns the major version, if the first line of `--version` has one.
+    /// Returns the major version, if the first line of `--version` contains it.
     pub fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
@@ -160,17 +161,17 @@ impl Clang {
         self.major().is_some_and(|major| major < version)
     }
 
-    /// Returns the version in the names of Debian's packages: 22 for a clang in `/usr/lib/llvm-22`,
-    /// and `None` for a clang from elsewhere.
+    /// Returns the version in Debian's package names: 22 for a clang in `/usr/lib/llvm-22`, and
+    /// `None` for a clang from elsewhere.
     pub fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
     }
 
-    /// Returns the processors that clang lists for a triple and whose names begin with `start`.
+    /// Returns the processors that clang lists for a triple, if their names begin with `start`.
     #[inline]
     pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        // Without `-nogpulib`, older versions of clang look for ROCm's libraries before they print
+        // Without `-nogpulib`, older versions of clang search for ROCm's libraries before printing
         // the list.
         let target = format!("--target={triple}");
         let args = [&target, "-nogpulib", "--print-supported-cpus"].map(OsStr::new);
@@ -186,7 +187,7 @@ impl Clang {
         names
     }
 
-    /// Looks for one of clang's own headers; the error says where it is missing.
+    /// Checks that one of clang's own headers exists; the error names the searched folder.
     pub fn find_header(&self, name: &str) -> Result<(), String> {
         let answer = probe(&self.path, &["-print-resource-dir".as_ref()], &[])
             .map_err(|error| error.to_string())?;
@@ -198,8 +199,8 @@ impl Clang {
         }
     }
 
-    /// Lets the driver check a command line without running a compiler; returns the driver's errors
-    /// if it refuses the command.
+    /// Lets the driver check a command line without running a compiler; if it refuses the command,
+    /// returns its errors.
     pub fn refusal(&self, step: &Step) -> Option<String> {
         let all_args = step.all_args();
         let mut args = vec![OsStr::new("-###")];
@@ -210,8 +211,8 @@ impl Clang {
             Ok(answer) => {
                 let text = answer.stderr;
                 // Besides errors, -### prints the version and the commands, which start with a
-                // space. Until clang 18, -### prints errors and ends as if there were none.
-                // A warning can quote an option that has this word.
+                // space. Until clang 18, -### exits as if there were no errors. A warning can quote
+                // an option that contains this word.
                 let is_error = |line: &&str| {
                     let message = line.split("warning:").next().unwrap_or_default();
                     !line.starts_with(' ') && message.contains("error:")

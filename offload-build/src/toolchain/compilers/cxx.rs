@@ -1,4 +1,4 @@
-//! The host's C++ compiler and archiver, which the crate `cc` finds.
+//! The host's C++ compiler and archiver, found by the crate `cc`.
 
 use super::clang::Clang;
 use super::identity::Identity;
@@ -10,7 +10,7 @@ use crate::toolchain::hash::{ContentHash, Parts};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A C++ compiler with the flags that the host target and Cargo's profile ask for.
+/// A C++ compiler with the flags for the host target and Cargo's profile.
 #[derive(Debug, Clone)]
 pub struct Cxx {
     pub path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Cxx {
 const WORD_END: &str = "\u{1f}";
 
 impl Cxx {
-    /// The places of the search, in words.
+    /// The searched places, in words.
     pub const PLACES: &'static str = if cfg!(target_os = "linux") {
         "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++"
     } else {
@@ -32,19 +32,19 @@ impl Cxx {
 
     /// Returns the C++ compiler for the image `cpu`.
     ///
-    /// Returns an error with the reason if there is no compiler, or one that does not accept GNU's
+    /// Returns an error with the reason if there is no compiler, or it does not accept GNU's
     /// options.
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         let found = Self::find(cargo, probes, &cargo.target, None)?;
         if !found.takes_gnu_options() {
-            return Err(format!("{} does not take GNU's options", found.path.display()));
+            return Err(format!("{} does not accept GNU's options", found.path.display()));
         }
         Ok(found)
     }
 
     /// Returns clang as the C++ compiler for the image `cpu` of programs for this machine.
     ///
-    /// Returns `None` if a variable names a C++ compiler or has flags for it, and if clang does not
+    /// Returns `None` if a variable names a C++ compiler or sets flags for it, or if clang does not
     /// find the C++ library.
     pub fn of_clang(clang: &Clang, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         const LIBRARY: [&str; 7] =
@@ -60,7 +60,7 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,
+    /// Returns the C++ compiler that nvcc uses for the host part of sources: `NVCC_CCBIN`,
     /// otherwise the one for the triple. On Windows, this is Visual Studio's `cl.exe`, with the
     /// environment variables that it needs.
     ///
@@ -69,18 +69,18 @@ impl Cxx {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
             return Self::find(cargo, probes, triple, None);
         };
-        // The variable may also name a folder, because nvcc accepts one.
+        // nvcc also accepts a folder in this variable.
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path =
-            found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
+            found.ok_or_else(|| format!("NVCC_CCBIN names {name}, but there is no such file"))?;
         let identity = Identity::of_compiler(&path, probes);
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
-    /// Returns the C++ compiler that makes host code for this triple, `program` or the one that
-    /// `cc` finds, with its options. Flags of rustc change none: an image for the CPU is a library
-    /// of its own.
+    /// Returns the C++ compiler that makes host code for this triple, with its options: `program`,
+    /// or the one that `cc` finds. rustc's flags have no effect, because a CPU image is a separate
+    /// library.
     ///
     /// Returns an error with the reason if there is no such compiler.
     fn find(
@@ -89,7 +89,7 @@ impl Cxx {
         triple: &str,
         program: Option<&Path>,
     ) -> Result<Self, String> {
-        // These calls make Cargo watch the variables. If `cc` printed the lines for Cargo itself,
+        // These calls make Cargo watch the variables. If `cc` itself printed the lines for Cargo,
         // each variable's value would also be in every error.
         for name in ["CXX", "CXXFLAGS"] {
             is_set(cargo, name, triple);
@@ -112,8 +112,8 @@ impl Cxx {
         }
         let tool = build
             .cpp(true)
-            // Without this call, `cc` adds `-Wall -Wextra`. Sources that were written for nvcc have
-            // hundreds of warnings with these options.
+            // Without this call, `cc` adds `-Wall -Wextra`, with which sources written for nvcc
+            // cause hundreds of warnings.
             .warnings(false)
             .pic(true)
             .target(triple)
@@ -127,18 +127,18 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` accepts the name of a compiler that does not exist.
+        // `cc` accepts the name of a missing compiler.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
-        // Only the command has the options in CXX. If a wrapper starts the compiler, the compiler's
-        // name is the first argument.
+        // Only the command contains the options in CXX. If a wrapper starts the compiler, the
+        // compiler's name is the first argument.
         let command = tool.to_command();
         let is_wrapped = command.get_program() != tool.path();
         let mut args: Vec<OsString> =
             command.get_args().skip(is_wrapped.into()).map(Into::into).collect();
-        // The call of `warnings` adds `-w`, which suppresses all warnings. If CXXFLAGS has it, too,
-        // one is left.
+        // The call of `warnings` adds `-w`, which suppresses all warnings. If CXXFLAGS also has it,
+        // one remains.
         if let Some(at) = args.iter().position(|arg| arg == "-w") {
             args.remove(at);
         }
@@ -148,8 +148,8 @@ impl Cxx {
         }
         let identity = Identity::of_compiler(&path, probes);
         let found = Self { path, args, env, identity };
-        // For Apple's systems, `cc` runs a program to find the SDK's folder. No file here
-        // identifies that folder, so the result is not cached.
+        // For Apple's systems, `cc` runs a program to find the SDK's folder. No file identifies
+        // that folder, so the result is not cached.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             probes.put(question, &text);
         }
@@ -169,8 +169,8 @@ impl Cxx {
         Some(words.join(WORD_END))
     }
 
-    /// Reads the text that [`Cxx::to_text`] wrote. Returns `None` if the name now belongs to a
-    /// different compiler.
+    /// Reads the text from [`Cxx::to_text`]. Returns `None` if the name now belongs to a different
+    /// compiler.
     fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let mut words = text.split(WORD_END);
         let path = named(Path::new(words.next()?), cargo)?;
@@ -184,7 +184,8 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns a text that changes with the compiler, also if its file starts a different program.
+    /// Returns a text that changes with the compiler, even if the same file starts a different
+    /// program.
     fn known_by(&self) -> String {
         identity(&self.path) + &self.identity.version_text
     }
@@ -226,7 +227,7 @@ pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), S
         .map_err(|error| error.to_string())
 }
 
-/// Whether a form of a variable that `cc` reads for this triple is set. Cargo watches all forms.
+/// Whether any form of a variable that `cc` reads for this triple is set. Cargo watches all forms.
 fn is_set(cargo: &Cargo, name: &str, triple: &str) -> bool {
     let kind = if triple == cargo.host { "HOST" } else { "TARGET" };
     let underscores = triple.replace(['-', '.'], "_");

@@ -4,18 +4,18 @@ use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
-/// The identity of a tool: its file, its version, and the program that it starts, if the tool
-/// reports where that program is.
+/// The identity of a tool: its file, its version, and the program that it starts, if it reports
+/// that program's place.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// The tool's file, then the file of the program that it starts. Another version of the tool
-    /// changes at least one of these files.
+    /// The tool's file, then the file of the program that it starts. A different version of the
+    /// tool changes at least one of them.
     pub files: Vec<PathBuf>,
     pub version_text: String,
 }
 
 impl Identity {
-    /// Returns the identity of a tool; the output of `--version` counts only if the tool is a
+    /// Returns the identity of a tool. The output of `--version` is included only for a
     /// [wrapper](is_wrapper).
     pub fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let version_text = if is_wrapper(tool) {
@@ -26,14 +26,14 @@ impl Identity {
         Self { files: vec![tool.to_owned()], version_text }
     }
 
-    /// Returns the identity of nvcc. The file `tool` may only start nvcc. nvcc itself is in the
-    /// folder `root` of the toolkit, which nvcc reports.
+    /// Returns the identity of nvcc. The file `tool` may only start nvcc, which itself is in the
+    /// toolkit's folder `root`, as reported by nvcc.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, version_text: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], version_text)
     }
 
-    /// Returns the identity of clang or a C++ compiler, which reports its installation in
+    /// Returns the identity of clang or a C++ compiler, whose installation is reported by
     /// `--version` or `-print-prog-name=cc1plus`.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
         let version_text = probes.ask(tool, &["--version"]).unwrap_or_default();

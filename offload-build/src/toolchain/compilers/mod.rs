@@ -30,16 +30,16 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The result of a search that [`Tools`] keeps.
+/// The result of a search, which [`Tools`] caches.
 pub type Search<'t, T> = Result<Result<&'t T, &'t SearchLog>, Error>;
 
-/// The GPU compilers; the search for each starts when the first target needs it.
+/// The GPU compilers. The search for each starts when a target first needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
     pub cargo: &'a Cargo,
     probes: ProbeCache,
     named: NamedTools<'a>,
-    /// The version of clang that knows all targets, according to the tables.
+    /// The lowest version of clang that supports all targets, according to the tables.
     first_clang: u32,
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
@@ -57,13 +57,13 @@ pub struct NamedTools<'a> {
 }
 
 impl<'a> Tools<'a> {
-    /// Returns the tools that `named` or the environment names. The file `probe_cache` has answers
-    /// of tools in earlier runs.
+    /// Returns the tools that `named` or the environment names. The file `probe_cache` contains the
+    /// tools' answers from earlier runs.
     pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
         Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
     }
 
-    /// Returns the tools that the environment names, without cached answers of earlier runs.
+    /// Returns the tools that the environment names, without cached answers from earlier runs.
     pub fn forgetful(cargo: &'a Cargo) -> Self {
         let named = NamedTools { clang: None, ptxas: None, nvcc: None };
         Self::with_probes(cargo, ProbeCache::forgetful(), named)
@@ -96,11 +96,11 @@ impl<'a> Tools<'a> {
         once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
     }
 
-    /// Returns the ptxas for an architecture (`sm_80`, whose number is 80). If the one that was
-    /// found has dropped it, returns the ptxas of CUDA 12 in the folder of our install commands, if
-    /// it is installed.
+    /// Returns the ptxas for an architecture (`sm_80`, whose number is 80). If the found ptxas has
+    /// dropped it, returns the ptxas of CUDA 12 in the folder of our install commands, if
+    /// installed.
     ///
-    /// Returns the log of the search for a current ptxas if there is none.
+    /// Returns the search log if there is no current ptxas.
     pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
         let ptxas = match self.ptxas()? {
             Ok(ptxas) => ptxas,
@@ -118,7 +118,7 @@ impl<'a> Tools<'a> {
         &self.probes
     }
 
-    /// Returns the version of clang that knows all targets, according to the tables.
+    /// Returns the lowest version of clang that supports all targets, according to the tables.
     pub fn first_clang(&self) -> u32 {
         self.first_clang
     }
@@ -127,14 +127,13 @@ impl<'a> Tools<'a> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
-    /// Returns the installation with HIP's headers and libraries, which the first call searches
-    /// for.
+    /// Returns the installation with HIP's headers and libraries. The first call searches for it.
     pub fn rocm(&self) -> Result<&Rocm, &SearchLog> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo)).as_ref()
     }
 
-    /// Returns the clang that hipcc starts, if it has lld, unless another clang is named: ROCm's
-    /// headers were written for it.
+    /// Returns the clang that hipcc starts, if it has lld, because ROCm's headers were written for
+    /// it. Returns `None` if another clang is named.
     pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
@@ -142,7 +141,7 @@ impl<'a> Tools<'a> {
         self.hip_clang.get_or_init(start).as_ref()
     }
 
-    /// Returns the Rust toolchain of this name for crates of kernels.
+    /// Returns the Rust toolchain with this name, for crates of kernels.
     pub fn rust(&self, channel: &str) -> Result<Result<Rust, NoRust>, Error> {
         Rust::find(self.cargo, &self.probes, channel)
     }
@@ -163,13 +162,14 @@ impl<'a> Tools<'a> {
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };
-        // The program may have been installed since the last probe of clang.
+        // The program may have been installed since clang was last probed.
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the C++ compiler for the image `cpu`: clang, unless a variable names another, it is
-    /// not there, or the image is checked (`is_checked`). Its sanitizers are in another package.
+    /// Returns the C++ compiler for the image `cpu`: clang, unless a variable names another
+    /// compiler, clang is missing, or the image is checked (`is_checked`): clang's sanitizers are
+    /// in another package.
     ///
     /// Returns an error with the reason if there is no compiler.
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
@@ -183,7 +183,7 @@ impl<'a> Tools<'a> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
-    /// Returns the compiler that nvcc uses for the host's part of sources, in programs for this
+    /// Returns the compiler that nvcc uses for the host part of sources, in programs for this
     /// triple. Returns an error with the reason if there is no compiler.
     pub fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
@@ -191,7 +191,7 @@ impl<'a> Tools<'a> {
 
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
-        // clang reads an empty source: until clang 18, -### ends as if there were no errors.
+        // Let clang read an empty source: until clang 18, -### exits as if there were no errors.
         let args = [
             "-fsyntax-only",
             "-x",
@@ -205,8 +205,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Returns the given NVIDIA architectures (`sm_90`) that clang's driver knows. Clang's own list
-    /// has more architectures than the driver knows.
+    /// Returns those of the NVIDIA architectures (`sm_90`) that clang's driver supports. Clang's
+    /// own list contains more.
     #[inline]
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
         const QUESTION: [&str; 8] =
@@ -220,8 +220,8 @@ impl<'a> Tools<'a> {
             for arch in &archs {
                 args.push(arch.as_ref());
             }
-            // The error names only the first architecture that the driver does not know, so the
-            // command is repeated without it.
+            // The error names only the first unknown architecture, so repeat the command without
+            // it.
             let text =
                 probe(&clang.path, &args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let before = names.len();
@@ -237,7 +237,7 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// Returns the architectures that ptxas' `--help` lists, including those with `a` and `f`.
+    /// Returns the architectures in ptxas' `--help`, including those with `a` and `f`.
     pub fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
         let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // The names are in quotes.
@@ -250,7 +250,7 @@ impl<'a> Tools<'a> {
         names
     }
 
-    /// Returns the architectures that nvcc lists: machine code, and PTX.
+    /// Returns the architectures that nvcc lists, for machine code and PTX.
     pub fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
         let mut names = Vec::new();
         for list in ["--list-gpu-code", "--list-gpu-arch"] {
@@ -262,7 +262,7 @@ impl<'a> Tools<'a> {
         names
     }
 
-    /// Returns the clang, if this build needed one; it may be ROCm's clang.
+    /// Returns the clang that this build used, if any; it may be ROCm's clang.
     pub fn used_clang(&self) -> Option<&Clang> {
         let own = || self.hip_clang.get().and_then(Option::as_ref);
         self.clang.get().and_then(|it| it.as_ref().ok()).or_else(own)
@@ -278,7 +278,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// Returns the value of the cell, which `find` computes if the cell is empty.
+/// Returns the value of the cell; if it is empty, `find` computes it.
 fn once<T>(
     cell: &OnceCell<Found<T>>,
     find: impl FnOnce() -> Result<Found<T>, Error>,

@@ -26,19 +26,19 @@ pub struct Nvcc {
 /// The variables in which users name their CUDA installation.
 const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
-/// The value of a variable by which users say that there is no nvcc for this build, as with sppark.
+/// The value with which users disable nvcc for this build, as in sppark.
 const OFF: &str = "off";
 
-/// The folders of tools that our install commands make.
+/// The folders of tools that our install commands create.
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
 impl Nvcc {
-    /// The places where [`Nvcc::find`] looks, in words.
+    /// The places that [`Nvcc::find`] searches, in words.
     pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
-    /// Returns the first nvcc of these: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` of
-    /// the installation that a variable names; `PATH`; the usual places. If one of the first four
+    /// Returns the first nvcc found: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` in the
+    /// installation that a variable names; `PATH`; the usual places. If one of the first four
     /// variables is `off`, there is no nvcc.
     ///
     /// Returns an error if a named nvcc cannot be used, or if variables name different toolkits.
@@ -75,11 +75,11 @@ impl Nvcc {
         for (variable, path) in in_roots("nvcc", cargo, &mut log) {
             match start(&path) {
                 Ok(found) => by_variables.push((variable, found)),
-                Err(why) => log.note(format!("{variable} has one that cannot be used ({why})")),
+                Err(why) => log.note(format!("the nvcc in {variable} cannot be used ({why})")),
             }
         }
         if let Some((first, others)) = by_variables.split_first() {
-            // Headers and libraries of one toolkit with the compiler of another cause obscure
+            // Mixing one toolkit's compiler with another's headers and libraries causes obscure
             // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Ok(first.1.clone())),
@@ -103,14 +103,14 @@ impl Nvcc {
         let version = line
             .and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
         let version = version
-            .ok_or_else(|| format!("--version says '{}', which is not nvcc", text.trim()))?;
+            .ok_or_else(|| format!("--version prints '{}', which is not nvcc's", text.trim()))?;
         let root = root(path, probes);
         let identity = Identity::of_nvcc(path, &root, text);
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of nvcc's version, if it is `release <major>.<minor>,
-    /// …`.
+    /// Returns the major and the minor number of nvcc's version, if the version has the form
+    /// `release <major>.<minor>, …`.
     pub fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
         let (major, minor) = numbers.trim().split_once('.')?;
@@ -133,8 +133,7 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // `--dryrun` also prints commands, which start with these signs; the other lines are the
-        // message.
+        // `--dryrun` also prints commands, which start with `#$`; the other lines are the message.
         let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
@@ -155,8 +154,8 @@ impl Nvcc {
         program(&self.root.join("bin"), name).unwrap_or_else(|| name.into())
     }
 
-    /// Returns the folders with CUDA's runtime as a static library for the program's target: of the
-    /// toolkit, or else of one that a variable names, or else those of `-L` in nvcc's variables.
+    /// Returns the folders with CUDA's static runtime for the program's target: in the toolkit, or
+    /// else in one that a variable names, or else in `-L` of nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let has_runtime = |folder: &Path| {
@@ -189,8 +188,8 @@ impl Nvcc {
         found
     }
 
-    /// Returns the folder of the runtime's headers, if a variable names a folder that has them and
-    /// the toolkit has none.
+    /// Returns the folder of the runtime's headers, if a variable names a folder with these headers
+    /// and the toolkit lacks them.
     pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
         for root in self.roots(cargo) {
             let folder = root.join("include");
@@ -201,8 +200,8 @@ impl Nvcc {
         None
     }
 
-    /// Returns the toolkit's folder, and those that variables name: some distributions install
-    /// nvcc and CUDA's runtime in separate folders.
+    /// Returns the toolkit's folder and those that variables name: some distributions install nvcc
+    /// and CUDA's runtime in separate folders.
     fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let mut roots = vec![self.root.clone()];
         for name in ROOTS {
@@ -212,8 +211,8 @@ impl Nvcc {
     }
 }
 
-/// Returns the names of folders in a toolkit that may have static libraries for the program's
-/// target. Installed toolkits, those for another host, Python's packages and Windows use different
+/// Returns the names of toolkit folders that may contain static libraries for the program's target.
+/// Installed toolkits, toolkits for another host, Python's packages and Windows use different
 /// folders; `aarch64-linux` is for Jetson.
 #[inline]
 pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
@@ -226,8 +225,8 @@ pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
     }
 }
 
-/// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
-/// folder above nvcc's folder.
+/// Returns the toolkit that nvcc reports, since nvcc may be a script that starts another one;
+/// otherwise the parent of nvcc's folder.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -248,9 +247,8 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
 
 fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> Error {
     Error::config(format!(
-        "two different CUDA toolkits are named:\n  \
-           {first} is of {} ({})\n  {second} is of {} ({})\n\
-         unset one of the two variables, or let both name the same toolkit",
+        "two variables name different CUDA toolkits:\n  {first} belongs to {} ({})\n  {second} \
+         belongs to {} ({})\nUnset one of them, or let both name the same toolkit",
         one.root.display(),
         one.version,
         other.root.display(),
@@ -258,8 +256,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the executable programs of this name in `bin` of the toolkits that variables name, each
-/// with the variable and its value.
+/// Returns the executable programs with this name in `bin` of the toolkits that variables name,
+/// each with the variable and its value.
 pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for variable in ROOTS {
@@ -277,8 +275,8 @@ pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(S
     found
 }
 
-/// Returns the executable programs of this name where toolkits are if no variable names one: in the
-/// folders of `PATH`, then in those of installers, pip and conda.
+/// Returns the executable programs with this name where toolkits are by default: in the folders of
+/// `PATH`, then in those of installers, pip and conda.
 pub(super) fn in_folders(
     name: &str,
     cargo: &Cargo,
@@ -298,7 +296,7 @@ pub(super) fn in_folders(
     programs
 }
 
-/// Notes the folders of [`in_folders`], for the message when none of them contains the program.
+/// Notes the folders of [`in_folders`], for the message if the program is in none of them.
 pub(super) fn note_folders(log: &mut SearchLog) {
     log.note("none in PATH");
     let mut places = Vec::new();
@@ -316,7 +314,7 @@ pub(super) fn note_folders(log: &mut SearchLog) {
 /// The usual folders of toolkits, for messages.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Returns the toolkits of installers: first the current one, to which `/usr/local/cuda` is a link,
+/// Returns the toolkits from installers: first the current one, to which `/usr/local/cuda` links,
 /// then the others, newest first.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
@@ -329,7 +327,7 @@ fn installed() -> Vec<PathBuf> {
     roots
 }
 
-/// Returns the toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or
+/// Returns the toolkits that pip or conda installed: `nvidia/cu13` among Python's packages, or
 /// conda's environment itself.
 fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();

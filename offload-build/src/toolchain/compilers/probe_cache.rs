@@ -1,8 +1,8 @@
-//! The probe cache: it stores answers of tools. Because of the cache, a build script that runs
-//! again without changes starts no tools.
+//! The probe cache, which stores tools' answers, so that a build script that runs again without
+//! changes starts no tools.
 //!
-//! The cache is a [record](crate::toolchain::files::record) with a line for each answer. A line has
-//! the hash of the question, which includes the tool's identity, and the answer.
+//! The cache is a [record](crate::toolchain::files::record) with a line for each answer: the hash
+//! of the question, which includes the tool's identity, and the answer.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;
@@ -21,7 +21,7 @@ pub struct ProbeCache {
 }
 
 impl ProbeCache {
-    /// Opens the cache in this file, with the answers of earlier runs.
+    /// Opens the cache in this file, with the answers from earlier runs.
     pub fn open(path: PathBuf) -> Self {
         let lines = record::read(&path).unwrap_or_default();
         let cache = Self { path: Some(path), known: RefCell::default() };
@@ -37,18 +37,16 @@ impl ProbeCache {
         Self { path: None, known: RefCell::default() }
     }
 
-    /// Returns the standard output of a tool with these arguments, from the cache if possible.
-    /// Failures are not cached.
+    /// Returns a tool's standard output for these arguments, from the cache if possible. Failures
+    /// are not cached.
     pub fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // A wrapper may start another program than the last time, so its cached answers are not
-        // used.
+        // Ignore cached answers of a wrapper: it may now start another program.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
 
-    /// Runs a tool with these arguments, stores its standard output in the cache, and returns this
-    /// output.
+    /// Runs a tool with these arguments, caches its standard output, and returns it.
     pub fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let words: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         let answer = probe(tool, &words, &[]).map_err(|error| error.to_string())?;
@@ -77,7 +75,7 @@ impl ProbeCache {
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
         self.insert(question, answer.to_owned());
         let known = self.known.borrow();
-        // An error is ignored: without the file, the next run asks the tools again.
+        // Ignore an error: without the file, the next run asks the tools again.
         let _ = self.path.as_ref().map(|path| {
             record::write(path, known.iter().map(|(question, answer)| (question, answer)))
         });

@@ -1,4 +1,4 @@
-//! `ptxas`, NVIDIA's assembler: PTX to machine code.
+//! `ptxas`, NVIDIA's assembler from PTX to machine code.
 
 use super::identity::Identity;
 use super::install::{self, ByPip};
@@ -11,7 +11,7 @@ use crate::toolchain::exec::{self, NO_INPUT, probe, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The folders of tools that our install commands make.
+/// The folders of tools that our install commands create.
 const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
 #[derive(Debug, Clone)]
@@ -21,12 +21,12 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// The places where [`Ptxas::find`] looks, in words.
+    /// The places that [`Ptxas::find`] searches, in words.
     pub const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
-    /// Returns the first ptxas of these: `explicit`; `OFFLOAD_PTXAS`; `bin` of the installation
-    /// that a variable names; `PATH`; the places of the search for nvcc.
+    /// Returns the first ptxas found: `explicit`; `OFFLOAD_PTXAS`; `bin` in the installation that a
+    /// variable names; `PATH`; the places of the search for nvcc.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -53,14 +53,13 @@ impl Ptxas {
         Ok(Err(log))
     }
 
-    /// Returns the ptxas of CUDA 12 in the folder of our install commands, if it is installed.
+    /// Returns the ptxas of CUDA 12 in the folder of our install commands, if installed.
     pub fn find_old(cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let path = program(&install::OLD_PTXAS.programs(cargo)?, "ptxas")?;
         exec::is_executable(&path).then(|| Self::new(path, probes))
     }
 
-    /// Whether ptxas of CUDA 13 has dropped the architecture with this number, which is 80 for
-    /// `sm_80`.
+    /// Whether CUDA 13's ptxas has dropped the architecture with this number (80 for `sm_80`).
     pub fn has_dropped(number: u32) -> bool {
         number < 75
     }
@@ -70,8 +69,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Checks whether ptxas knows an architecture; returns ptxas's message if it does not. ptxas
-    /// checks the name before it reads its input.
+    /// Checks whether ptxas supports an architecture; if not, returns its message. ptxas checks the
+    /// name before reading its input.
     pub fn refusal(&self, arch: &str) -> Option<String> {
         let arch = format!("-arch={arch}");
         match probe(&self.path, &[&arch, NO_INPUT, "-o", NO_INPUT].map(OsStr::new), &[]) {

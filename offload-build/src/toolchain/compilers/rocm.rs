@@ -1,4 +1,4 @@
-//! ROCm: HIP's headers, AMD's libraries for devices, and perhaps ROCm's own clang.
+//! ROCm: HIP's headers, AMD's device libraries, and possibly ROCm's own clang.
 
 use super::search::{Found, SearchLog};
 use crate::toolchain::cargo::Cargo;
@@ -8,32 +8,31 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone)]
 pub struct Rocm {
-    /// The folder that has `include/hip`.
+    /// The folder that contains `include/hip`.
     pub root: PathBuf,
-    /// The folder of the libraries for devices, in LLVM bitcode.
+    /// The folder of the device libraries, in LLVM bitcode.
     pub device_libraries: PathBuf,
-    /// The clang that `hipcc` starts: ROCm's own clang, `amdclang++`, or else the system's of the
-    /// version that made the libraries for devices.
+    /// The clang that `hipcc` starts: ROCm's own clang, `amdclang++`, or else the system's clang of
+    /// the version that made the device libraries.
     pub clang: Option<PathBuf>,
-    /// The newest code object version that the device libraries support, if the libraries record
-    /// it.
+    /// The newest code object version that the device libraries support, if they record it.
     pub newest_code_object: Option<u32>,
 }
 
 /// The variables in which users name their ROCm.
 const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 
-/// The file that shows that HIP is installed.
+/// The file whose presence shows that HIP is installed.
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// The places where [`Rocm::find`] looks, in words.
+    /// The places that [`Rocm::find`] searches, in words.
     pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
-    /// Returns the first installation of these: that of `HIPCC`; the one that `ROCM_PATH`,
-    /// `HIP_PATH` or `ROCM_HOME` names; that of a `hipcc` in `PATH`; `/opt/rocm`; the newest
-    /// `/opt/rocm-*`; `/usr` (Debian's packages).
+    /// Returns the first installation found: from `HIPCC`; from `ROCM_PATH`, `HIP_PATH` or
+    /// `ROCM_HOME`; from a `hipcc` in `PATH`; `/opt/rocm`; the newest `/opt/rocm-*`; `/usr`
+    /// (Debian's packages).
     pub fn find(cargo: &Cargo) -> Found<Self> {
         let mut log = SearchLog::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();
@@ -63,9 +62,7 @@ impl Rocm {
             }
             match device_libraries(&root, cargo) {
                 Some(folder) => return Ok(Self::new(root, folder, cargo)),
-                None => {
-                    log.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
-                }
+                None => log.note(format!("no amdgcn/bitcode (device libraries) in {named}")),
             }
         }
         cargo.watch_search_path();
@@ -92,8 +89,8 @@ impl Rocm {
         Self { root, device_libraries, clang, newest_code_object }
     }
 
-    /// Returns the processors that have device libraries. ROCm 7 has one library for all
-    /// processors, so the list is then empty.
+    /// Returns the processors with device libraries. ROCm 7 has one library for all processors, so
+    /// the list is then empty.
     #[inline]
     pub fn processors(&self) -> Vec<String> {
         let mut processors = Vec::new();
@@ -108,7 +105,7 @@ impl Rocm {
         processors
     }
 
-    /// Returns the folder of the library of HIP's runtime, for linking.
+    /// Returns the folder of HIP's runtime library, for linking.
     #[inline]
     pub fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
         for folder in ["lib", "lib64", &format!("lib/{target_arch}-linux-gnu")] {
@@ -121,7 +118,7 @@ impl Rocm {
     }
 }
 
-/// Returns the system's clang of the version that made the libraries for devices.
+/// Returns the system's clang of the version that made the device libraries.
 fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let version = clang_version(&fs::read(device_libraries.join("ocml.bc")).ok()?)?;
     let mut found = None;
@@ -131,7 +128,7 @@ fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
     found.or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
 }
 
-/// Returns the major version of the clang that wrote this bitcode, which contains its name.
+/// Returns the major version of the clang that wrote this bitcode, from its name in the bitcode.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
     let text = String::from_utf8_lossy(bitcode);
     let (_, version) = text.split_once("clang version ")?;
@@ -146,8 +143,8 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
     let mut folders: Vec<PathBuf> =
         named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
-    // ROCm 6 and newer keep the device libraries in clang's folder; Debian keeps them in the folder
-    // of its other libraries.
+    // ROCm 6 and newer keep the device libraries in clang's folder; Debian keeps them with its
+    // other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
         for version in numbered(&root.join(clang), "").into_iter().rev() {
             folders.push(version.join("lib/amdgcn/bitcode"));

@@ -1,5 +1,5 @@
-//! The Rust compiler for GPUs, with the sources of `core`: another one than the compiler of the
-//! program, because the targets for GPUs need a nightly.
+//! The Rust compiler for GPUs, with the sources of `core`. It differs from the program's compiler,
+//! because targets for GPUs need a nightly.
 
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Rust {
     pub cargo: PathBuf,
     pub rustc: PathBuf,
-    /// The variables with which Cargo and rustc are started.
+    /// The environment variables for Cargo and rustc.
     pub env: Vec<(OsString, OsString)>,
     /// The first line of `rustc -vV`.
     pub version: String,
@@ -28,28 +28,29 @@ pub struct Rust {
 
 #[derive(Debug)]
 pub struct NoRust {
-    /// The reason in half a line.
+    /// The reason in a few words.
     pub short: String,
     /// The full reason.
     pub long: String,
-    /// The help, in lines. Lines that begin with two spaces are commands.
+    /// The help. Lines that begin with two spaces are commands.
     pub help: String,
 }
 
 /// The variable that names the rustc for kernels.
 const VARIABLE: &str = "OFFLOAD_RUSTC";
 
-/// The version of Rust with which this crate was tried.
+/// The version of Rust that this crate was tested with.
 const TRIED: &str = "1.96";
 
 impl Rust {
-    /// The toolchain of rustup for crates that name none.
+    /// rustup's toolchain for crates that name no toolchain.
     pub const CHANNEL: &'static str = "nightly";
 
-    /// The places that are searched, in order.
-    pub const PLACES: &'static str = "OFFLOAD_RUSTC; rustup's toolchain that rust-toolchain.toml of the crate, or of a folder around it, names; otherwise nightly";
+    /// The searched places, in order.
+    pub const PLACES: &'static str = "OFFLOAD_RUSTC; the toolchain in rust-toolchain.toml, in the \
+                                      crate or a parent folder; otherwise nightly";
 
-    /// Returns the toolchain of `OFFLOAD_RUSTC`, otherwise rustup's toolchain of this name.
+    /// Returns the toolchain from `OFFLOAD_RUSTC`, otherwise rustup's toolchain with this name.
     ///
     /// Returns an error if the variable names a program that cannot be used.
     pub fn find(
@@ -57,7 +58,7 @@ impl Rust {
         probes: &ProbeCache,
         channel: &str,
     ) -> Result<Result<Self, NoRust>, Error> {
-        // rustc and Cargo may be rustup's, which starts the toolchain that the variable names, and
+        // rustc and Cargo may be rustup's, which start the toolchain that the variable names. They
         // must not download one during a build.
         let mut env = vec![
             ("RUSTUP_TOOLCHAIN".into(), channel.into()),
@@ -65,7 +66,7 @@ impl Rust {
         ];
         let named = cargo.user_var(VARIABLE);
         let (program, rustc, answer) = if let Some(name) = &named {
-            // The user has chosen this compiler, so unstable features are what he wants.
+            // The user has chosen this compiler, so allow unstable features.
             env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
             let start = |rustc: &Path| Ok((rustc.to_owned(), ask(probes, rustc, &env, channel)?));
             let (rustc, answer) = search::named(VARIABLE, Path::new(name), cargo, start)?;
@@ -96,7 +97,7 @@ impl Rust {
         if named.is_none() && !release.ends_with("-nightly") && !release.ends_with("-dev") {
             cargo.watch(&rustc);
             let short = format!("rustc {release} is not a nightly");
-            let long = format!("{} is {version}, and kernels need a nightly", rustc.display());
+            let long = format!("{} is {version}, but kernels need a nightly", rustc.display());
             return Ok(Err(NoRust::install(short, long, channel)));
         }
         let rust = Self {
@@ -109,7 +110,7 @@ impl Rust {
             host,
         };
         if !rust.sources().join("core/src/lib.rs").is_file() {
-            // rustup writes there what it has installed, and the sources come there.
+            // rustup records installed components in this folder, and puts the sources there.
             let folder = rust.sysroot.join("lib/rustlib");
             if folder.is_dir() {
                 cargo.watch(&folder);
@@ -165,7 +166,7 @@ impl Rust {
         exec::program(&self.sysroot.join("lib/rustlib").join(&self.host).join("bin"), "rust-lld")
     }
 
-    /// Returns the processors that rustc knows for a target, or the reason why it lists none.
+    /// Returns the processors that rustc supports for a target, or the reason why it lists none.
     fn list(&self, triple: &str) -> Result<Vec<String>, String> {
         let args = ["--print", "target-cpus", "--target", triple].map(OsStr::new);
         let answer = probe(&self.rustc, &args, &self.env).map_err(|error| error.to_string())?;
@@ -175,7 +176,7 @@ impl Rust {
         Ok(answer.stdout.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Returns the processors of a target whose names have this prefix.
+    /// Returns a target's processors whose names have this prefix.
     #[inline]
     pub fn processors(&self, triple: &str, prefix: &str) -> Vec<String> {
         let mut names = self.list(triple).unwrap_or_default();
@@ -200,14 +201,14 @@ impl Rust {
         self.version.split(' ').nth(1).and_then(minor)
     }
 
-    /// Returns a line about the version of the compiler, if it is another than the one that was
-    /// tried. Empty otherwise.
+    /// Returns a line about the compiler's version if it differs from the tested one, otherwise an
+    /// empty string.
     pub fn age(&self) -> String {
         match (self.minor(), minor(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
                 format!(
-                    "kernels were tried with Rust {TRIED}, and this compiler is {age}: {}",
+                    "kernels were tested with Rust {TRIED}, but this compiler is {age}: {}",
                     self.version
                 )
             }
@@ -229,9 +230,9 @@ impl NoRust {
     }
 }
 
-/// Makes Cargo run the build script again when rustup has installed a toolchain. rustup then writes
-/// a file into the folder that is watched. Its folder of toolchains has many files, and Cargo would
-/// look at each of them.
+/// Makes Cargo run the build script again after rustup installs a toolchain: rustup then writes a
+/// file into the watched folder. Its folder of toolchains has many files, all of which Cargo would
+/// look at.
 fn watch_rustup(cargo: &Cargo) {
     let (named, home) = (cargo.user_var("RUSTUP_HOME"), cargo.user_var("HOME"));
     let folder = match (named, home) {
@@ -249,11 +250,11 @@ struct Answer {
     /// The output of `-vV`.
     version_text: String,
     sysroot: PathBuf,
-    /// The compiler itself: the program that was asked may only start it.
+    /// The compiler itself, since the program that was asked may only start it.
     real: PathBuf,
 }
 
-/// Returns the answers of a rustc, from the cache if the compiler is the same as then.
+/// Returns the answers of a rustc, from the cache if the compiler has not changed.
 fn ask(
     probes: &ProbeCache,
     rustc: &Path,

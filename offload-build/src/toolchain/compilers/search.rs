@@ -1,4 +1,4 @@
-//! The places where a search for a tool looked, and tools that users name.
+//! The places that a search for a tool tried, and tools that users name.
 
 use super::install;
 use crate::toolchain::cargo::Cargo;
@@ -7,10 +7,10 @@ use crate::toolchain::exec;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A tool, or the places of the search if it is missing.
+/// A tool, or the searched places if it is missing.
 pub type Found<T> = Result<T, SearchLog>;
 
-/// The places of the search for a tool, in order, for the message if the tool is missing.
+/// The places searched for a tool, in order, for the message if the tool is missing.
 #[derive(Debug, Clone, Default)]
 pub struct SearchLog {
     unset: Vec<&'static str>,
@@ -25,12 +25,12 @@ impl SearchLog {
         self.unset.push(variable);
     }
 
-    /// Notes a place where the tool is missing, in words.
+    /// Notes a place without the tool, in words.
     pub fn note(&mut self, place: impl Into<String>) {
         self.places.push(place.into());
     }
 
-    /// Returns whether a file with the tool's name is executable, and notes it if it is not.
+    /// Returns whether a file with the tool's name is executable. If not, notes it.
     pub fn is_executable(&mut self, program: &Path) -> bool {
         let is_executable = exec::is_executable(program);
         if !is_executable {
@@ -79,6 +79,9 @@ fn executable(name: &Path, cargo: &Cargo) -> Result<PathBuf, String> {
     match exec::named(name, cargo) {
         Some(path) if exec::is_executable(&path) => Ok(path),
         Some(path) => Err(format!("it is not executable; {}", install::make_executable(&path))),
-        None => Err("there is no such file; correct the path, or remove it: the build then searches for one".to_owned()),
+        None => {
+            Err("there is no such file; correct the path, or remove it to let the build search"
+                .to_owned())
+        }
     }
 }

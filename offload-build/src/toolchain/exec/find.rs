@@ -1,20 +1,20 @@
-//! Searches for programs by their names, and for numbered folders.
+//! Searches for programs by name, and for numbered folders.
 
 use crate::toolchain::cargo::Cargo;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The system's null device: an empty input, and an output that is discarded.
+/// The system's null device: an empty input, and an output that discards everything.
 pub const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// Returns the path of a program, if it is a file: `name`, or on Windows `name.exe`.
+/// Returns the path of a program if the file exists: `name`, or on Windows `name.exe`.
 pub fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
 }
 
-/// Whether some user may start a file. A program cannot be started if an unpacker wrote it without
-/// its file mode. Windows has no such mode, so every file counts as executable.
+/// Whether any user may start a file. Unpackers may lose a program's file mode, without which it
+/// cannot start. Windows has no such mode, so every file counts as executable.
 pub fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -24,7 +24,7 @@ pub fn is_executable(path: &Path) -> bool {
 }
 
 /// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`;
-/// other paths are relative to the package's folder. On Windows `.exe` may be left out.
+/// other paths are relative to the package's folder. On Windows, `.exe` is optional.
 pub fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let mut folders = if is_bare { cargo.search_path() } else { vec![PathBuf::new()] };
@@ -50,7 +50,7 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
 }
 
 /// Returns the paths in a folder whose names are this prefix and a number, such as `cuda-12.4` or
-/// `cu13`, lowest number first. Returns nothing if the folder cannot be read.
+/// `cu13`, lowest number first; empty if the folder cannot be read.
 pub fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

@@ -1,9 +1,9 @@
 //! The compiler launcher: a program that starts compilers, takes their output from a cache
 //! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
 //!
-//! The launcher has no effect on the output, so it is not part of the rebuild keys. Only steps that
-//! read one source and write one object run through the launcher, because no launcher splits larger
-//! steps. Links, and steps that generate code for all sources of an image, run directly.
+//! The launcher does not affect the output, so it is not part of the rebuild keys. Only steps that
+//! read one source and write one object run through it, because no launcher splits larger steps.
+//! Links, and steps that generate code for all sources of an image, run directly.
 
 use super::find::named;
 use super::step::{DepfileBy, Step, StepKind};
@@ -24,15 +24,15 @@ pub struct Launcher {
 const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
 
 impl Launcher {
-    /// The name of the variable that names the launcher.
+    /// The variable that names the launcher.
     pub const PLACES: &'static str = VARIABLE;
 
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Returns the launcher that `OFFLOAD_COMPILER_LAUNCHER` names: a program, then its arguments,
-    /// with `;` between them.
+    /// Returns the launcher in `OFFLOAD_COMPILER_LAUNCHER`: a program and its arguments, separated
+    /// by `;`.
     ///
     /// Returns an error if the program does not exist.
     pub fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
@@ -40,10 +40,14 @@ impl Launcher {
         let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
         let Some(name) = words.next() else { return Ok(None) };
         let program = named(Path::new(name), cargo).ok_or_else(|| {
-            let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
+            let place = if name.contains(['/', '\\']) {
+                "there is no such file"
+            } else {
+                "PATH has no such program"
+            };
             let message = format!(
-                "{VARIABLE} is '{text}', and {place}: {name}\n\
-                 Install it, give its full path, or unset {VARIABLE}: compilers are then started directly."
+                "{VARIABLE} is '{text}', but {place}: {name}\nInstall it, give its full path, or \
+                 unset {VARIABLE} to start compilers directly."
             );
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
@@ -51,8 +55,7 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether the launcher has this name. The first word of the command may be `env`, so the name
-    /// may be any of its words.
+    /// Whether the launcher has this name, in any word of the command: the first may be `env`.
     fn is(&self, name: &str) -> bool {
         let is_name = |word: &Path| word.file_stem().is_some_and(|stem| stem == name);
         is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
@@ -71,8 +74,8 @@ impl Launcher {
         Ok(())
     }
 
-    /// Returns the step with a command that runs through the launcher. If the launcher cannot help
-    /// with this kind of step, returns the step unchanged.
+    /// Returns the step with a command that runs through the launcher; unchanged if the launcher
+    /// cannot help with this kind of step.
     pub fn launch(&self, step: &Step) -> Step {
         let is_assembled = step.kind == StepKind::Assemble && self.is("sccache");
         if step.kind != StepKind::Compile && !is_assembled {
@@ -85,10 +88,9 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver | DepfileBy::Cargo => {}
-                // A launcher that uses another machine must know the dependency file, which it has
-                // to copy back. So the driver's options (`-MD`, `-MF`) name this file. Also, the
-                // folder of this file does not exist on the other machine, so the compiler proper
-                // could not write the file there.
+                // A launcher that uses another machine must know the dependency file to copy it
+                // back, so the driver's options (`-MD`, `-MF`) name the file. The compiler proper
+                // could not write the file, because its folder does not exist on the other machine.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
@@ -97,7 +99,7 @@ impl Launcher {
                     // nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
-                    // Otherwise the driver would warn that it ignores these options.
+                    // Otherwise the driver warns that it ignores these options.
                     args.push("-Wno-unused-command-line-argument".into());
                 }
             }

@@ -1,5 +1,5 @@
-//! Processes: which ones run, how many at a time, through which compiler launcher, and the meaning
-//! of their exit status.
+//! Runs processes: which ones, how many at a time, through which compiler launcher, and what their
+//! exit status means.
 
 mod find;
 mod jobserver;

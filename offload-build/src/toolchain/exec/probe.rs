@@ -1,4 +1,4 @@
-//! Probes: a tool is run to report something about itself or the machine.
+//! Probes: runs a tool to report something about itself or the machine.
 
 use super::variables::{NVCC_FLAGS, WITHHELD};
 use std::ffi::{OsStr, OsString};
@@ -14,8 +14,8 @@ pub struct Answer {
     pub stderr: String,
 }
 
-/// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no
-/// flags of the environment, which could make it refuse a target that it knows.
+/// Runs a tool with these arguments and an empty standard input, and waits for it. nvcc does not
+/// get flags from the environment, which could make it refuse a target that it supports.
 ///
 /// Returns an error if the tool does not start.
 pub fn probe(program: &Path, args: &[&OsStr], env: &[(OsString, OsString)]) -> io::Result<Answer> {

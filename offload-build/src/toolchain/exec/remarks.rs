@@ -1,8 +1,7 @@
-//! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
+//! Sorts the output of tools that succeeded: warnings for users, and the output requested with `-v`
 //! and similar options.
 
-/// The lines of a tool's output: warnings, and all other lines (`remarks`). Both are in the order
-/// of the output.
+/// The lines of a tool's output, in order: warnings, and all other lines (`remarks`).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sorted<'a> {
     /// The lines of each warning.
@@ -14,16 +13,16 @@ pub struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A message of another kind, in one line: a remark, or a command that nvcc prints.
+    /// Another one-line message: a remark, or a command that nvcc prints.
     Remark,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
-    /// A part of the preceding message: quoted source, a note.
+    /// A continuation of the preceding message: quoted source, a note.
     More,
 }
 
-/// Sorts the lines of a tool's output into warnings and other lines. Line ends and colours stay
-/// with the lines.
+/// Sorts the lines of a tool's output into warnings and other lines. Lines keep their line ends and
+/// colours.
 pub fn sort(text: &str) -> Sorted<'_> {
     let lines: Vec<&str> = text.lines().collect();
     let kinds: Vec<Line> =
@@ -46,7 +45,7 @@ pub fn sort(text: &str) -> Sorted<'_> {
         // belongs to the same message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
-        // clang also prints a line with the number of warnings for each target; omit it.
+        // Omit clang's line with the number of warnings for each target.
         if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
             continue;
         }
@@ -59,8 +58,8 @@ pub fn sort(text: &str) -> Sorted<'_> {
     sorted
 }
 
-/// Returns the text without the warnings that `hides` names. If there are such, lines of other
-/// kinds move to the end.
+/// Returns the text without the warnings for which `hides` is true. If there are any, all remaining
+/// warnings come before the other lines.
 pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
     let Sorted { mut warnings, remarks } = sort(&text);
     warnings.push(remarks);
@@ -78,8 +77,8 @@ pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
     if is_whole { text } else { left }
 }
 
-/// Returns the line of a warning that is the same for each inclusion of a header and each instance
-/// of a template; all lines if the compiler does not print in English.
+/// Returns the line of a warning that is the same in each inclusion of a header and each template
+/// instance; all lines if the compiler does not print in English.
 pub fn message(warning: &[&str]) -> String {
     let mut all = String::new();
     for line in warning {
@@ -103,13 +102,13 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
-    // Older clangs do not indent the source that they quote. An underline in the next line shows
-    // that a line is quoted.
+    // Older clangs do not indent the source that they quote; an underline in the next line shows
+    // that it is quoted.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;
     }
-    // Compilers that print in another language than English still print the position.
+    // Compilers that print in another language still print the position.
     if has_position(&plain) {
         return Line::Warning;
     }
@@ -121,7 +120,7 @@ fn says_severity(line: &str) -> bool {
     has_severity(line, "warning") || has_severity(line, "error")
 }
 
-/// Whether a line is a message of this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`,
+/// Whether a line is a message with this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`,
 /// `a.cu(1): warning #177-D: …`, `a.cu(1): warning C4996: …`.
 fn has_severity(line: &str, severity: &str) -> bool {
     line.match_indices(severity).any(|(at, _)| {
@@ -134,7 +133,7 @@ fn has_severity(line: &str, severity: &str) -> bool {
     })
 }
 
-/// Whether a line starts with a file and a place in it: `a.cu:1:2: `.
+/// Whether a line starts with a file and a position in it: `a.cu:1:2: `.
 fn has_position(line: &str) -> bool {
     let mut parts = line.splitn(4, ':').skip(1);
     let is_number = |part: Option<&str>| {
@@ -145,8 +144,8 @@ fn has_position(line: &str) -> bool {
         && parts.next().is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// Whether a line has only `^`, `~` and spaces, with which compilers mark a place in the line
-/// before it.
+/// Whether a line contains only `^`, `~` and spaces, by which compilers mark a place in the
+/// preceding line.
 fn is_underline(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
 }
@@ -169,7 +168,7 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Sorts the lines and checks the result: the lines that start with `!` here must belong to a
+    /// Sorts the lines and checks the result: lines that start with `!` here must belong to a
     /// warning.
     #[track_caller]
     fn check(marked: &str) {

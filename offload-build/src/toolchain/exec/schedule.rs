@@ -14,17 +14,17 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Settings for running steps, which have no effect on the output.
+/// Settings for running steps, without effect on the output.
 #[derive(Debug)]
 pub struct How {
     /// The maximum number of steps that run at a time; the jobserver may allow fewer.
     pub most: usize,
     /// The jobserver, as the environment describes it. Without a jobserver, the number of
-    /// processors limits the steps that run at a time.
+    /// processors is the limit.
     pub jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub colour: bool,
-    /// The program that starts compilers, if there is one.
+    /// The program that starts compilers, if any.
     pub launcher: Option<Launcher>,
 }
 
@@ -55,7 +55,7 @@ impl Events {
         self.came.notify_one();
     }
 
-    /// Waits for the next step that ends, at most for this time.
+    /// Waits for the next step to end, at most for this time.
     fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while waiting.is_empty() {
@@ -77,17 +77,17 @@ impl Events {
     }
 }
 
-/// The time between two checks for a token of the jobserver. This time is negligible compared to
-/// the run of a compiler.
+/// The time between two checks for a token of the jobserver, negligible compared to a compiler's
+/// run.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps that its `after` contains. If several steps can start, the
-/// first to start is the step with the longest chain of steps that wait for it. `work` is the
-/// amount of work of each step, in any unit. After a failure only steps of other modules start, and
-/// of these only those that go on. Returns the output of the tools that succeeded.
+/// Runs all steps, each after the steps in its `after`. If several steps can start, the one with
+/// the longest chain of waiting steps starts first. `work` is the amount of work of each step, in
+/// any unit. After a failure, only steps of other modules start, and only those with `goes_on`.
+/// Returns the output of the tools that succeeded.
 ///
-/// Returns an error with the command line and the complete text of each tool that failed, one for
-/// each module.
+/// Returns an error with the command line and the complete text of each failed tool, one for each
+/// module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps)?;
@@ -138,30 +138,30 @@ struct State<'a> {
     /// The maximum number of steps that run at a time.
     most: usize,
     jobserver: Option<Jobserver>,
-    /// The work of each step and of the longest chain of steps that wait for it.
+    /// The work of each step plus that of the longest chain of steps that wait for it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Tokens from the jobserver, for all running steps but one: a process under a jobserver owns
+    /// Tokens from the jobserver, for all running steps but one: a process under a jobserver has
     /// one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
     /// The numbers of the modules that failed.
     failed: Vec<usize>,
-    /// The first error of each of them.
+    /// The first error of each failed module.
     failure: Option<Error>,
 }
 
 impl State<'_> {
-    /// Returns a step as it is run: through the compiler launcher, if there is one.
+    /// Returns a step as it is run: through the compiler launcher, if any.
     fn step(&self, index: usize) -> Step {
         let step = &self.steps[index];
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
     }
 
-    /// Returns the step to start next: of those whose earlier steps have ended, the one with most
-    /// work ahead, and the first of those with as much.
+    /// Returns the step to start next: among the steps whose earlier steps have ended, the one with
+    /// the most work ahead; the first one in a tie.
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
@@ -213,7 +213,7 @@ impl State<'_> {
             let colour =
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
-                // Remove the output of an earlier run, which would look like this step's output.
+                // Remove an earlier run's output, which would look like this step's output.
                 if let Some(output) = &step.output {
                     let _ = fs::remove_file(output);
                     let _ = fs::remove_file(status::crash_report(output));
@@ -233,13 +233,13 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // By default, clang writes its files about a crash into the system's folder for
-                // temporary files. Choose the folder of the output instead.
+                // By default, clang writes crash reports to the system's folder for temporary
+                // files. Use the folder of the output instead.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
                 // The pipe is not a terminal, so the compiler needs an option for colours. The
-                // record of the command line omits it, so colours cause no new compilation.
+                // recorded command line omits it: colours cause no new compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 let mut output = command.output();
                 if let Some(option) = step.otherwise
@@ -250,7 +250,7 @@ impl State<'_> {
                 events.add((index, output));
             });
         }
-        // An unused token goes back at once: other build scripts wait for it.
+        // Return unused tokens at once: other build scripts wait for them.
         self.tokens.truncate(self.running.saturating_sub(1));
         Ok(needs_token)
     }
@@ -272,8 +272,8 @@ impl State<'_> {
     }
 }
 
-/// Returns the work of each step and of the longest chain of steps that wait for it. In `steps`,
-/// each step comes after the steps that it waits for.
+/// Returns the work of each step plus that of the longest chain of steps that wait for it. In
+/// `steps`, each step comes after the steps that it waits for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();
     for (index, step) in steps.iter().enumerate().rev() {

@@ -1,12 +1,12 @@
-//! Arguments of nvcc, which starts its compilers by a shell. nvcc quotes some of the characters
-//! that mean something to the shell, in some of its arguments.
+//! Arguments of nvcc, which starts its compilers through a shell. nvcc quotes only some of the
+//! shell's special characters, and only in some arguments.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Returns the argument by which `-Xcompiler` passes this option on to the host's compiler. nvcc
-/// and then the shell each remove a backslash before a character.
+/// Returns the argument by which `-Xcompiler` passes this option to the host compiler. nvcc and
+/// then the shell each remove a backslash before a character.
 pub fn through_nvcc(option: &str) -> OsString {
     let mut escaped = String::new();
     for c in option.chars() {
@@ -19,15 +19,15 @@ pub fn through_nvcc(option: &str) -> OsString {
 }
 
 /// Returns an argument with a path that nvcc, `fatbinary`, or clang after `-include` does not
-/// quote. If the working folder has special characters, too, the path becomes relative to it.
-/// Otherwise the argument is returned as it is.
+/// quote. If the working folder, too, contains special characters, the path becomes relative to it.
+/// Otherwise returns the argument unchanged.
 pub fn plain_path(arg: OsString) -> OsString {
     let folder = env::current_dir().ok();
     folder.and_then(|folder| relative(&arg, &folder)).unwrap_or(arg)
 }
 
-/// Returns a path, or an option `-I` with one, relative to the folder. Returns `None` if no special
-/// character is in a folder that contains both.
+/// Returns a path, or an option `-I` with a path, relative to the folder. Returns `None` unless the
+/// path of a common parent folder contains special characters.
 fn relative(arg: &OsStr, folder: &Path) -> Option<OsString> {
     let arg = arg.to_str()?;
     let (option, path) = arg.strip_prefix("-I").map_or(("", arg), |path| ("-I", path));

@@ -1,4 +1,4 @@
-//! The exit status of a tool, in words.
+//! Describes the exit status of a tool.
 
 use super::remarks;
 use super::step::Step;
@@ -11,7 +11,7 @@ use std::process::{ExitStatus, Output};
 /// Returns the output of a tool that succeeded, or the error.
 ///
 /// Returns an error if the tool did not start, failed, was killed, or did not write its output. The
-/// error has the tool's complete text and the command line.
+/// error contains the tool's complete text and the command line.
 pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
@@ -24,7 +24,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
         text = remarks::without(text, hides);
     }
     if let Some(folder) = &step.folder {
-        // rustc names files from there, and the program has a folder `src`, too.
+        // rustc names files relative to this folder, but the program also has a folder `src`.
         text = text.replace("--> src/", &format!("--> {}/src/", folder.display()));
     }
     let ending = if output.status.success() {
@@ -41,7 +41,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let text = text.trim_end();
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
     let mut message = String::new();
-    // The command is long, so it comes after what helps.
+    // The command is long, so the help comes before it.
     for part in [text, help(text).unwrap_or_default(), &step.help] {
         if !part.is_empty() {
             message += part;
@@ -58,13 +58,13 @@ fn help(text: &str) -> Option<&'static str> {
     Some(row.2)
 }
 
-/// Advice, after words of messages and words of the source lines that compilers print with them.
+/// Advice, by words of a message and words of the source lines that compilers print with it.
 const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
         &["identifier '__llvm_amdgcn_"],
-        "these headers of ROCm were written for an older clang: install the clang that its hipcc starts, clang-15 with lld-15 on \
-         Debian 12, or name its folder in HIP_CLANG_PATH",
+        "these ROCm headers need an older clang: install the clang that ROCm's hipcc starts \
+         (clang-15 with lld-15 on Debian 12), or name its folder in HIP_CLANG_PATH",
     ),
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
@@ -77,8 +77,9 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["conflicting declaration of C function", "conflicting types for", "has \"C\" linkage"],
         &["__global__ ", "__attribute__((global)) "],
-        "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of the C library: rename it, \
-         or leave out `extern \"C\"`; programs call it by the same name",
+        "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of \
+         the C library: rename the kernel, or remove `extern \"C\"`: programs still call it by \
+         the same name",
     ),
     (
         &["'cuda", "‘cuda", "'hip", "‘hip"],
@@ -93,40 +94,43 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["`#[panic_handler]` function required"],
         &[""],
-        "offload-kernel has it: let the crate of kernels depend on offload-kernel, and use that in its lib.rs, as in\n  \
-         use offload_kernel::kernel;",
+        "offload-kernel has one: add offload-kernel to the dependencies of the crate of kernels, \
+         and use it in lib.rs, as in\n  use offload_kernel::kernel;",
     ),
     (
         &["`panic_impl`"],
         &["offload_kernel"],
-        "a crate of kernels begins with #![no_std], and offload-kernel has its #[panic_handler]",
+        "start the crate of kernels with #![no_std]: offload-kernel has the #[panic_handler]",
     ),
     (
         &["file not found", "No such file or directory"],
         &["#include"],
-        "build.rs names the folder of a header, as in .include(\"kernels/include\"), relative to the package; headers of CUDA and ROCm \
-         that this kit lacks need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
+        "add the folder of the header in build.rs, relative to the package, as in \
+         .include(\"kernels/include\"); headers of CUDA and ROCm that offload-build does not have \
+         need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
     ),
 ];
 
-const HOST: &str = "a pack contains only kernels, and this source also has host code, which calls the vendor's library or launches \
-     kernels. Put that code between `#if !defined(OFFLOAD_KERNEL_H)` and `#endif`, or compile the source into a static library:\n  \
-     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
+const HOST: &str = "a pack contains only kernels, but this source also has host code, which calls \
+                    the vendor's library or launches kernels. Put that code between `#if \
+                    !defined(OFFLOAD_KERNEL_H)` and `#endif`, or compile the source into a static \
+                    library:\n  \
+                    Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
-/// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
-/// signal, the second for an error inside clang's compiler. clang also asks for a bug report
-/// when ptxas has refused a source, which is not a crash.
+/// Lines that LLVM's programs print with a crash report: the first for an assertion or a signal,
+/// the second for an error inside clang's compiler. clang also asks for a bug report when ptxas has
+/// refused a source, which is not a crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// LLVM's report for SPIR-V of a call of a function that is only declared, before the call:
+/// LLVM's report of a call in SPIR-V to a function that is only declared. The call follows:
 /// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
 const UNKNOWN_FUNCTION: &str = "Unknown function in:";
 
 /// Returns an error message of two lines about a crash of clang, or one line if the source lacks a
-/// function. Writes the report of a crash into a file in the folder of the expected output: it is
-/// long, and helps clang's developers, not users. Returns `None` if clang did not crash, if the
-/// step has no output, or if the report cannot be written.
+/// function. Writes the crash report to a file in the folder of the expected output: it is long,
+/// and helps clang's developers, not users. Returns `None` if clang did not crash, if the step has
+/// no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -146,14 +150,14 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
         format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
     });
     Some(format!(
-        "{program} crashed{reason}: this is a bug in clang, not in the source\n\
-         a different optimization level (--release, .opt_level(1)) or a different clang \
-         (OFFLOAD_CLANG) may work; its report is in {}",
+        "{program} crashed{reason}: this is a bug in clang, not in the source\na different \
+         optimization level (--release, .opt_level(1)) or a different clang (OFFLOAD_CLANG) may \
+         work; clang's report is in {}",
         log.display()
     ))
 }
 
-/// Returns the path of the file for the report of a crash, in the folder of the expected output.
+/// Returns the path for a crash report, in the folder of the expected output.
 pub(super) fn crash_report(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".crash.txt");
@@ -163,22 +167,22 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
 /// The start of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
-/// Returns the flags that nvcc gets from the environment, in words. nvcc's message may be about
-/// these flags.
+/// Describes the flags that nvcc gets from the environment, since nvcc's message may be about them.
 fn flags_of_variables(step: &Step) -> String {
     let mut text = String::new();
     for (name, value) in step.nvcc_flags() {
         if !value.is_empty() {
             let value = value.to_string_lossy();
             text += &format!(
-                " (its command line also has the flags of {name}, '{value}': unset it if they do not fit this build)"
+                " (nvcc also gets the flags in {name}, '{value}': unset the variable if they do \
+                 not fit this build)"
             );
         }
     }
     text
 }
 
-/// Returns a description of the fault if the step's output file is missing or empty.
+/// Describes the fault if the step's output file is missing or empty.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {
@@ -195,8 +199,8 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         return format!("{}: {}", by_signal(signal), what_to_do(signal));
     }
     let mut text = format!("ended with {status}");
-    // Shells and compiler drivers report a signal of a child process as the exit status 128 plus
-    // the signal's number.
+    // Shells and compiler drivers report a child's signal as the exit status 128 plus the signal's
+    // number.
     if let Some(signal) =
         status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
     {
@@ -208,7 +212,9 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         text.push_str(&what);
     }
     if silent {
-        text.push_str(" and printed nothing (there is no input that it could wait for: its standard input is empty)");
+        text.push_str(
+            " and printed nothing (it was not waiting for input: its standard input is empty)",
+        );
     }
     text
 }
@@ -241,10 +247,10 @@ fn is_kill(signal: i32) -> bool {
 fn what_to_do(signal: i32) -> &'static str {
     match signal {
         9 => {
-            "the system does that when memory runs out; OFFLOAD_JOBS=1, or .max_parallel(1) in build.rs, lets one compiler \
-             run at a time"
+            "the system does that when memory runs out; to run one compiler at a time, set \
+             OFFLOAD_JOBS=1, or call .max_parallel(1) in build.rs"
         }
-        _ if is_kill(signal) => "somebody stopped it",
+        _ if is_kill(signal) => "a user or the system stopped it",
         _ => "this is a bug in the compiler, not in the source; try a different version of it",
     }
 }

@@ -11,29 +11,29 @@ use std::sync::Arc;
 pub struct Step {
     pub kind: StepKind,
     pub program: PathBuf,
-    /// The arguments, without those of [`Step::depfile`].
+    /// The arguments, without those from [`Step::depfile`].
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
-    /// The folder in which the tool starts; `None` for that of the build script.
+    /// The folder in which the tool starts; `None` for the build script's folder.
     pub folder: Option<PathBuf>,
-    /// Variables of this process that the tool does not get, before those of `env`.
+    /// Variables of this process that the tool does not get. They are removed before `env` is set.
     pub removed_env: Vec<OsString>,
     /// The file that the step writes, in addition to a dependency file.
     pub output: Option<PathBuf>,
     pub depfile: Option<Depfile>,
     /// Positions, in the list of all steps, of the steps that must end before this one starts.
     pub after: Vec<usize>,
-    /// The help that is added to the tool's message if it fails; empty if there is none.
+    /// The help to add to the tool's message if it fails; empty if there is none.
     pub help: String,
-    /// The work of this process before the tool starts, such as files for the tool.
+    /// Work of this process before the tool starts, such as writing the tool's input.
     pub prepare: Option<Prepare>,
-    /// Whether users do not see a warning with these lines; `None` if they see all.
+    /// Whether to hide a warning with these lines from users; `None` if all are shown.
     pub hides: Option<fn(&str) -> bool>,
-    /// An option for a second run, if the tool refuses the first.
+    /// An option for a second run if the tool fails in the first.
     pub otherwise: Option<&'static str>,
     /// The number of the module that the step is for.
     pub module: usize,
-    /// Whether the step also starts if another module has failed, to report the errors of its own.
+    /// Whether the step also starts after another module has failed, to report its module's errors.
     pub goes_on: bool,
 }
 
@@ -52,33 +52,33 @@ impl fmt::Debug for Prepare {
     }
 }
 
-/// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
-/// a compiler launcher runs it.
+/// The kinds of steps, which determine whether a step gets the option for colours, and whether a
+/// compiler launcher runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
-    /// clang generates code for all sources of an image. Or clang compiles the host's part of a
-    /// source and includes images. Compiler launchers do not know that these images are inputs.
+    /// clang generates code for all sources of an image, or compiles the host part of a source and
+    /// includes images. Compiler launchers do not know that these images are inputs.
     Generate,
     /// A linker makes an image from objects, or `fatbinary` makes one file from images.
     Link,
     /// ptxas makes machine code from PTX.
     Assemble,
-    /// Cargo compiles a crate of kernels, with the crates that it depends on.
+    /// Cargo compiles a crate of kernels, with its dependencies.
     Cargo,
     /// nvcc makes an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
     Scan,
-    /// clang describes the declarations of a source. The compilation of the source reports the
-    /// errors in the source; this step prints none. If another compiler makes the image, clang may
-    /// refuse the source, which is not an error of the build.
+    /// clang describes the declarations of a source. This step prints no errors: the compilation of
+    /// the source reports them. If another compiler makes the image, clang may refuse the source;
+    /// this is not an error of the build.
     Describe { may_fail: bool },
 }
 
 impl StepKind {
-    /// Whether such a step reports errors in sources, or has to end before one that does.
+    /// Whether such a step reports errors in sources, or must end before a step that does.
     pub fn reads_sources(self) -> bool {
         matches!(self, Self::Compile | Self::Cargo | Self::Nvcc | Self::Describe { may_fail: true })
     }
@@ -96,10 +96,10 @@ pub struct Depfile {
 pub enum DepfileBy {
     /// The driver, with `-MD`.
     Driver,
-    /// Cargo, without an option: it writes one beside each library.
+    /// Cargo, without an option: it writes a dependency file beside each library.
     Cargo,
-    /// clang's compiler proper, with options that bypass its driver. In HIP language mode clang
-    /// 22's driver ignores `-MF` for device code.
+    /// clang's compiler proper, with options that bypass its driver. In HIP mode, clang 22's driver
+    /// ignores `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
         /// Whether the file also lists headers of system folders: `-isystem` and `C_INCLUDE_PATH`
@@ -160,7 +160,7 @@ impl Step {
         }
     }
 
-    /// Whether Cargo compiles a crate in this step: its dependency file is Cargo's.
+    /// Whether Cargo compiles a crate in this step: Cargo then writes the dependency file.
     pub fn is_of_crate(&self) -> bool {
         self.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo)
     }
@@ -170,7 +170,7 @@ impl Step {
         self
     }
 
-    /// Adds the file that the step writes, with `-o`: every tool accepts that.
+    /// Adds the file that the step writes, with `-o`, which every tool accepts.
     pub fn output(mut self, path: &Path) -> Self {
         self.args.extend(["-o".into(), path.into()]);
         self.output = Some(path.to_owned());
@@ -187,7 +187,7 @@ impl Step {
         self
     }
 
-    /// Returns the variables of the step that have flags for nvcc, with their values.
+    /// Returns the step's variables with flags for nvcc, with their values.
     pub fn nvcc_flags(&self) -> Vec<(&'static str, &OsStr)> {
         let mut flags = Vec::new();
         for name in NVCC_FLAGS {
@@ -198,7 +198,7 @@ impl Step {
         flags
     }
 
-    /// Returns all arguments; those for the dependency file come last.
+    /// Returns all arguments, those for the dependency file last.
     pub fn all_args(&self) -> Vec<OsString> {
         let mut args = self.args.clone();
         if let Some(depfile) = &self.depfile {
@@ -207,8 +207,7 @@ impl Step {
         args
     }
 
-    /// Returns the arguments that the program gets: all of them, for nvcc in a form that its shell
-    /// understands.
+    /// Returns the arguments passed to the program, for nvcc in a form that its shell understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {
         let mut args = self.all_args();
         if self.kind == StepKind::Nvcc {

@@ -1,23 +1,22 @@
-//! The environment variables that compilers read by themselves.
+//! Environment variables that compilers read directly.
 //!
-//! | variables | documented by | here |
+//! | variables | documented by | effect |
 //! |---|---|---|
-//! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH` | GCC, clang | count |
-//! | `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH` | GCC; clang reads them, too | count |
-//! | `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET` | clang | count |
-//! | `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS` | clang's sources | count |
-//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | nvcc | count, without the GPUs that they name ([`NvccFlags`]) |
-//! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | count |
+//! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH` | GCC, clang | inputs |
+//! | `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH` | GCC; clang reads them, too | inputs |
+//! | `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET` | clang | inputs |
+//! | `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS` | clang's sources | inputs |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | nvcc | inputs, without the GPUs that they name ([`NvccFlags`]) |
+//! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | inputs |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! When a variable that counts changes, Cargo runs the build script again, and images that were
-//! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
-//! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! When an input changes, Cargo runs the build script again, and images made with the earlier value
+//! are made again. Probes run without nvcc's variables. (GCC 12 manual, "Environment Variables
+//! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 use crate::toolchain::cargo::Cargo;
 
-/// The variables with lists of folders for headers, which are inputs of every compilation,
-/// whichever compiler runs.
+/// The variables that list folders for headers; inputs of every compilation, by any compiler.
 pub const HEADER_FOLDERS: [&str; 6] = [
     "CPATH",
     "C_INCLUDE_PATH",
@@ -49,8 +48,8 @@ pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLA
 /// The variables that are removed from the environment of every step.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
-/// Options of nvcc and clang whose value names GPUs, in the same word after `=` or, of nvcc, in the
-/// next word.
+/// Options of nvcc and clang whose value names GPUs, after `=` in the same word or, for nvcc, in
+/// the next word.
 const GPU_OPTIONS: [&str; 8] = [
     "-arch",
     "--gpu-architecture",
@@ -90,10 +89,10 @@ fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
 
 /// A variable of `NVCC_FLAGS` that is set.
 ///
-/// nvcc adds the flags of this variable to every command. If these flags name a GPU, nvcc refuses a
-/// command for a cubin, because it would have to make two images. With other commands, nvcc makes
-/// the image for a GPU that the build does not list. So nvcc gets the variable without the options
-/// that name GPUs.
+/// nvcc adds the flags in this variable to every command. If they name a GPU, nvcc refuses a
+/// command for a cubin, because it would have to make two images. In other commands, nvcc makes the
+/// image for a GPU that the build does not list. The build therefore removes options that name GPUs
+/// from the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NvccFlags {
     pub name: &'static str,
@@ -101,12 +100,12 @@ pub struct NvccFlags {
     pub value: String,
     /// The options that name GPUs.
     pub gpu_options: String,
-    /// All other flags, which nvcc gets.
+    /// All other flags, which are passed to nvcc.
     pub others: String,
 }
 
 impl NvccFlags {
-    /// Returns what sets `OFFLOAD_ARCH` to the targets that the options name.
+    /// Returns advice to set `OFFLOAD_ARCH` to the targets that the options name.
     pub fn advice(&self) -> String {
         let targets = self.targets();
         match &targets[..] {
@@ -124,18 +123,18 @@ impl NvccFlags {
         set
     }
 
-    /// Splits a value as nvcc does: at spaces, without regard to quotes.
+    /// Splits a value as nvcc does: at spaces, ignoring quotes.
     fn of(name: &'static str, value: String) -> Self {
         let words = value.split(' ').filter(|word| !word.is_empty()).collect();
         let (gpu_options, others) = split(words);
         Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
     }
 
-    /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them. nvcc has no dot in
-    /// its names, as in `sm_9.0`.
+    /// Returns the targets that the options name, in the form of `OFFLOAD_ARCH`. nvcc allows no dot
+    /// in its names, as in `sm_9.0`.
     fn targets(&self) -> Vec<String> {
         // If an option has a `code` list, only this list names images; the virtual architecture
-        // before it does not.
+        // does not.
         let mut lists = Vec::new();
         for option in self.gpu_options.split(" -") {
             if let Some((_, code)) =

@@ -1,6 +1,6 @@
-//! Files that a build writes, and the names of those in a folder. Each file is written completely
-//! or not at all, whatever error or signal ends the build; a power cut may leave an empty file.
-//! Files whose contents do not change are left alone.
+//! Writes a build's files, and lists folders. Each file is written completely or not at all,
+//! whatever error or signal ends the build; a power cut may leave an empty file. Files whose
+//! contents do not change are left alone.
 
 pub mod record;
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a small file, unless it has these bytes already.
+/// Writes a small file, unless it already has these bytes.
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn hash(path: &Path) -> Result<ContentHash, Error> {
     ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))
 }
 
-/// Makes a folder, and those around it.
+/// Creates a folder and its parents.
 pub fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
 }
@@ -45,9 +45,9 @@ pub fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Writes a file under a temporary name, and gives it its own name only when all of it is written.
-/// Several threads of one build script, and the script of a build that was ended, may write the
-/// same file. Each therefore uses a separate temporary name.
+/// Writes a file under a temporary name, and renames it when it is complete. Several threads of one
+/// build script, and the script of an interrupted build, may write the same file, so each uses a
+/// separate temporary name.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -57,8 +57,7 @@ pub fn write_whole(
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // If a file with this temporary name exists, an ended process with the same process ID wrote
-    // it.
+    // An existing file with this name is from an interrupted process with the same process ID.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =
@@ -69,16 +68,16 @@ pub fn write_whole(
     })
 }
 
-/// Whether a tree lacks an entry: its path from the tree's folder, and its path.
+/// Whether to leave an entry out of a tree, by its path from the tree's folder and its full path.
 pub type IsLeftOut = fn(&str, &Path) -> bool;
 
-/// Whether a folder is marked as one for files that programs can make again. Cargo marks the
-/// folder in which it builds.
+/// Whether a folder is marked as a cache of files that programs can make again. Cargo marks its
+/// build folder this way.
 pub fn is_cache(folder: &Path) -> bool {
     folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// Returns the names in a folder, sorted; none if the folder cannot be read. The empty path is the
+/// Returns the sorted names in a folder; empty if the folder cannot be read. The empty path is the
 /// working folder.
 pub fn entries(folder: &Path) -> Vec<String> {
     let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -92,9 +91,9 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the paths of the files in a folder and in those below it, from the folder. Links to
-/// folders are followed, except to a folder around them, which is listed as a file. Returns `None`
-/// if there are more than `most` files and folders.
+/// Returns the paths of the files in a folder and its subfolders, relative to the folder. Follows
+/// links to folders, but lists a link to a parent folder as a file. Returns `None` if there are
+/// more than `most` files and folders.
 pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<String>> {
     let mut tree = Tree { is_left_out, left: most, files: Vec::new(), around: Vec::new() };
     tree.add(folder, "")?;
@@ -103,10 +102,10 @@ pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<St
 
 struct Tree {
     is_left_out: IsLeftOut,
-    /// The number of files and folders that may follow.
+    /// The number of further files and folders that are allowed.
     left: usize,
     files: Vec<String>,
-    /// The folder that is being listed and those around it, without links in their paths.
+    /// The current folder and its parents, with links resolved.
     around: Vec<PathBuf>,
 }
 
@@ -187,7 +186,7 @@ mod tests {
         fs::write(path("beside/x.txt"), "").unwrap();
         symlink("../beside", path("in/b")).unwrap();
         symlink("../nowhere", path("in/.#lock")).unwrap();
-        // Each of these would lead around forever.
+        // Each of these links leads in an endless circle.
         symlink("../a", path("in/a/again")).unwrap();
         symlink("..", path("in/a/up")).unwrap();
         symlink("../in", path("beside/back")).unwrap();

@@ -1,7 +1,7 @@
 //! Records: text files in `OUT_DIR` that a build script writes for its later runs.
 //!
-//! The first line has the version of this crate, since another version may work differently. Every
-//! other line is a word, a space and a text whose line ends are escaped.
+//! The first line contains this crate's version, since another version may work differently. Every
+//! other line is a word, a space, and a text with escaped line ends.
 
 use super::write_if_changed;
 use crate::toolchain::error::Error;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const FIRST_LINE: &str = concat!("offload-record ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the lines of a record, in order; `None` if this version has written no such record.
+/// Returns the lines of a record, in order; `None` if this version wrote no such record.
 pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();
@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     Some(read)
 }
 
-/// Writes a record, unless it has these lines already. A word has no space and no line end.
+/// Writes a record, unless it already has these lines. A word contains no space or line end.
 pub fn write<W: Display, T: AsRef<str>>(
     path: &Path,
     lines: impl IntoIterator<Item = (W, T)>,

@@ -1,12 +1,12 @@
-//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for
-//! a dollar sign. A TAB belongs to a file's name: clang writes it as it is, gcc with a backslash
+//! Dependency files, as written by `-MD`: `target: file file \` with `\ ` for a space and `$$` for
+//! a dollar sign. A TAB is part of a file name: clang writes it unchanged, gcc with a backslash
 //! before it. Neither puts a TAB between files.
 
 use std::path::PathBuf;
 
 /// Returns the files that the first rule depends on.
 pub fn parse(text: &str) -> Vec<PathBuf> {
-    // The target is the fixed word that `exec::step` gives with -MT.
+    // The target is the fixed word in the `-MT` from `exec::step`.
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
     let mut files = Vec::new();
     let mut file = String::new();

@@ -1,22 +1,20 @@
 //! The folders in which compilers searched for files, and the names of these files. If a file
-//! appears in one of these folders later, a compiler may read it, in place of another file or for
-//! the first time.
+//! appears there later, a compiler may read it, instead of another file or for the first time.
 
 use super::seen::Seen;
 use crate::toolchain::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
-/// The greatest number of names that are searched for one by one; for more names, the files of the
-/// folder are listed.
+/// The most names that are looked up one by one; for more names, the folder is listed.
 const FEW: usize = 8;
 
-/// Names, and the folders in which each of them may be. Only the set of existing files counts, not
-/// the order in which compilers look.
+/// Names, and the folders to search for each of them. Only the set of existing files matters, not
+/// the order in which compilers search.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
     pub names: Vec<PathBuf>,
-    /// Whether the sources may refer to any file of these folders, or of the folders in them.
+    /// Whether the sources may refer to any file in these folders or their subfolders.
     pub any: bool,
     /// The paths of the files that were found, for a prebuilt set.
     pub there: Vec<String>,
@@ -35,7 +33,7 @@ impl Lookup {
         }
     }
 
-    /// Returns a hash of which names exist in which folders.
+    /// Returns a hash that shows which names exist in which folders.
     pub fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
@@ -50,8 +48,7 @@ impl Lookup {
 
     /// Returns the names that exist in a folder.
     pub fn found(&self, folder: &Path, seen: &Seen) -> Vec<PathBuf> {
-        // For many names, list the folder's files first: the list shows that the folder lacks most
-        // of the names.
+        // For many names, list the folder first: it usually lacks most of them.
         let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
         let may_be_there = |name: &Path| match (&entries, name.components().next()) {
             (Some(entries), Some(Component::Normal(first))) => {
@@ -76,7 +73,7 @@ impl Lookup {
 }
 
 /// Returns the name by which a source includes a file of this folder. The empty folder is the
-/// working folder, which has no files with absolute paths.
+/// working folder, which does not contain absolute paths.
 pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     let name = file.strip_prefix(folder).ok()?;
     (!name.has_root() && !name.as_os_str().is_empty()).then_some(name)

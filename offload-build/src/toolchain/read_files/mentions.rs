@@ -1,19 +1,19 @@
-//! References of a source to other files: those that no dependency file lists, and those whose form
-//! decides where a compiler looks for the file.
+//! References in a source to other files: those that no dependency file lists, and those whose form
+//! determines where a compiler searches.
 //!
-//! | text | means |
+//! | text | meaning |
 //! |---|---|
-//! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | whether there is such a file decides; one that appears changes the image |
-//! | `#include "x"` | a file beside the one with this line is read before all others |
+//! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | depends on whether the file exists: a new file changes the image |
+//! | `#include "x"` | a file in the same folder as this one is read before all others |
 //! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
-    /// The names of files for which the file tests with `__has_include` or `__has_embed`.
+    /// The names of files that are tested for with `__has_include` or `__has_embed`.
     pub asked: Vec<String>,
-    /// Whether the file tests for a header whose name is a macro.
+    /// Whether a test is for a header whose name is a macro.
     pub asks_for_any: bool,
-    /// The names in quotes of `#include` and `__has_include`.
+    /// The names in quotes in `#include` and `__has_include`.
     pub quoted: Vec<String>,
     /// Whether the file includes a header whose name is a macro.
     pub quotes_any: bool,
@@ -70,7 +70,7 @@ impl Mentions {
     }
 }
 
-/// Returns the name after the first byte, up to this mark.
+/// Returns the name after the first byte, up to this end mark.
 fn name(argument: &[u8], end: u8) -> String {
     let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next();
     String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
@@ -79,8 +79,8 @@ fn name(argument: &[u8], end: u8) -> String {
 fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     let word = word.as_bytes();
     let mut found = Vec::new();
-    // Without optimization, each step of an iterator would be a call, and so would a comparison of
-    // the whole word.
+    // Without optimization, each step of an iterator, and a comparison of the whole word, would be
+    // a call.
     let mut at = 0;
     while at < text.len() {
         if text[at] == word[0] {
@@ -91,8 +91,8 @@ fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     found
 }
 
-/// Returns the string in quotes after white space. In inline assembly, which is a string in C, each
-/// quote has a backslash before it.
+/// Returns the quoted string after white space. In inline assembly, which is a C string, a
+/// backslash precedes each quote.
 fn quoted(rest: &[u8]) -> Option<String> {
     let argument = rest.trim_ascii_start();
     (argument.len() < rest.len()).then_some(())?;

@@ -1,5 +1,5 @@
-//! The files that a compiler reads besides its source: as dependency files, flags and texts name
-//! them, and where it looked for them.
+//! The files that a compiler reads besides its source, according to dependency files, flags and
+//! texts, and the places where it searched for them.
 
 pub mod depfile;
 pub mod lookup;

@@ -1,19 +1,19 @@
-//! Files and folders that are named in the flags of build.rs.
+//! Files and folders named in the flags of build.rs.
 
 use crate::toolchain::exec::words;
 use std::fs;
 use std::path::PathBuf;
 
-/// The files, and the folders for headers, that compiler flags name.
+/// The files and header folders that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Existing files, which count as inputs whatever the flag means.
+    /// Existing files, which are inputs whatever the flag means.
     pub files: Vec<PathBuf>,
-    /// Folders that are searched for headers, including missing ones.
+    /// Folders to search for headers, including missing ones.
     pub include_folders: Vec<PathBuf>,
 }
 
-/// Options that name a folder for headers, in the same word (`-Ifolder`) or in the next word.
+/// Options that name a header folder, in the same word (`-Ifolder`) or in the next.
 const INCLUDE_OPTIONS: [&str; 9] = [
     "-I",
     "-isystem",
@@ -37,13 +37,13 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The maximum depth of nested response files: a file of options (`@file`) may name another one.
-/// Deeper nesting occurs only if files name each other in a circle.
+/// The maximum depth of nested response files: an options file (`@file`) may name another one. Only
+/// files that name each other in a cycle are nested more deeply.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Returns the files and folders that these flags name, in order. Relative paths start at the
-    /// working folder, as for compilers.
+    /// Returns the files and folders that these flags name, in order. As for compilers, relative
+    /// paths start at the working folder.
     pub fn of(flags: &[&str]) -> Self {
         let mut named = Self::default();
         named.add(flags, DEPTH);
@@ -68,7 +68,7 @@ impl NamedFiles {
                 let folder = word[option.len()..].trim_start_matches('=');
                 self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
             }
-            // A path may be the whole word, or a part of it after `=`, `,` or `@`.
+            // A path may be the whole word, or a part after `=`, `,` or `@`.
             let mut parts: Vec<&str> = Vec::new();
             parts.extend(word.split(['=', ',']));
             parts.push(word);
@@ -102,8 +102,7 @@ mod tests {
     #[test]
     fn files_in_every_form_of_a_flag() {
         let scratch = tempfile::tempdir().unwrap();
-        // In a response file, a backslash is an escape character, so the paths of this test have
-        // slashes.
+        // A backslash is an escape character in response files, so this test's paths use slashes.
         let path = |name: &str| scratch.path().join(name).display().to_string().replace('\\', "/");
         for name in ["lib.bc", "map", "o.txt", "inner.txt"] {
             fs::write(path(name), "").unwrap();

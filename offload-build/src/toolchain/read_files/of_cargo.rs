@@ -1,10 +1,10 @@
-//! Records about the environment of a crate in the folder in which Cargo built it, beside the
-//! dependency file that Cargo writes.
+//! Records about a crate's environment in the folder in which Cargo built it, beside Cargo's
+//! dependency file.
 //!
-//! | file | has |
+//! | file | contents |
 //! |---|---|
 //! | `*.d` | rustc's own dependency file, with the variables that `env!` and `option_env!` read |
-//! | `output`, `stdout` | what a build script printed; a folder above has the name of the package |
+//! | `output`, `stdout` | the output of a build script; a parent folder has the package's name |
 
 use crate::toolchain::files;
 use std::fs;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct OfCargo {
     /// The names of the environment variables that the crates and their build scripts depend on.
     pub variables: Vec<String>,
-    /// The outputs of the build scripts with an instruction about rebuilds, and the other outputs.
+    /// The outputs of build scripts with an instruction about rebuilds, then the other outputs.
     scripts: [Vec<String>; 2],
 }
 
@@ -44,7 +44,7 @@ impl OfCargo {
                 line.strip_prefix("rerun-if-env-changed=")
             };
             let Some(name) = name else { continue };
-            // A variable that is not set has no `=`.
+            // The entry for an unset variable has no `=`.
             let name = name.split_once('=').map_or(name, |(name, _)| name).trim_end();
             if !self.variables.iter().any(|known| known == name) {
                 self.variables.push(name.to_owned());
@@ -55,11 +55,11 @@ impl OfCargo {
         }
     }
 
-    /// Whether the build script of a package tells Cargo what it depends on. Otherwise, Cargo runs
-    /// the script again when any file of the package changes. Cargo keeps outputs of earlier
-    /// versions of a script, so that all outputs must have instructions.
+    /// Whether a package's build script tells Cargo its inputs. Otherwise, Cargo runs the script
+    /// again when any file of the package changes. Cargo keeps the outputs of earlier script
+    /// versions, so all outputs must have instructions.
     pub fn has_rules_of(&self, package: &str) -> bool {
-        // `build/<package>-<hash>`; newer versions of Cargo have a folder for each package.
+        // `build/<package>-<hash>`; newer versions of Cargo use a folder for each package.
         let is_of_package = |folder: &str| match folder.strip_prefix(package) {
             Some(rest) => rest.is_empty() || rest.rfind('-') == Some(0),
             None => false,
@@ -94,7 +94,7 @@ mod tests {
         write("x/release/build/b/4/run/stdout", "cargo::rerun-if-changed=b.txt\n");
         write("x/release/build/silent-but-5/output", "cargo::rerun-if-changed=x\n");
         write("x/release/build/silent-5/output", "cargo::warning=rerun-if-env-changed=NO\n");
-        // Another version of the script made the first output.
+        // The first output is from another version of the script.
         write("x/release/build/was-6/output", "cargo::rerun-if-changed=x\n");
         write("x/release/build/was-7/output", "cargo::rustc-cfg=x\n");
         let records = OfCargo::read(folder.path());

@@ -1,4 +1,4 @@
-//! A cache of examined files: each file is examined once, even if many images are made from it.
+//! A cache of examined files: each file is examined once, even if it is an input of many images.
 
 use super::mentions::Mentions;
 use crate::toolchain::files;
@@ -11,15 +11,15 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-/// The largest size in bytes of a file that is read as source text; larger files are data.
+/// The largest size in bytes of a source text; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// The most files and folders below a folder that are listed. Folders for headers of toolkits have
-/// a tenth of this number.
+/// The most files and folders below a folder that are listed. Header folders of toolkits contain a
+/// tenth of this number.
 const MOST_LISTED: usize = 1 << 16;
 
-/// The results of examining files. The keys are plain strings: comparing paths part by part would
-/// take longer than examining a file.
+/// The results for all examined files. The keys are plain strings: comparing paths part by part
+/// would take longer than examining a file.
 #[derive(Debug, Default)]
 pub struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 
@@ -50,13 +50,13 @@ impl Seen {
         *self.file(path).hash.get_or_init(|| ContentHash::of_file(path).ok())
     }
 
-    /// Returns the hash of a file, if [`Seen::hash`] has read the file before.
+    /// Returns the hash of a file if [`Seen::hash`] has read it before.
     pub fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         *self.file(path).hash.get()?
     }
 
-    /// Returns the references to other files in a file's text; none if the file is too large for a
-    /// source, or unreadable.
+    /// Returns the references to other files in a file's text; none if the file is unreadable, or
+    /// too large to be a source.
     pub fn mentions(&self, path: &Path) -> Rc<Mentions> {
         let file = self.file(path);
         let mentions = file.mentions.get_or_init(|| {
@@ -67,7 +67,7 @@ impl Seen {
         Rc::clone(mentions)
     }
 
-    /// Whether a file contains a word. All calls for one file have the same word.
+    /// Whether a file contains a word. All calls for one file must use the same word.
     pub fn has_word(&self, path: &Path, word: &str) -> bool {
         *self.file(path).has_word.get_or_init(|| {
             let bytes = fs::read(path).unwrap_or_default();
@@ -84,8 +84,9 @@ impl Seen {
         listed(&self.file(folder).entries, files::entries, folder)
     }
 
-    /// Returns the paths of the files in a folder and in those below it, from the folder, without
-    /// git's and those of caches. For too many files, the result is another one in each build.
+    /// Returns the paths of the files in a folder and its subfolders, relative to the folder,
+    /// without git's files and caches. If there are too many files, the result differs in each
+    /// build.
     pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
         listed(&self.file(folder).tree, tree, folder)
     }

@@ -72,7 +72,7 @@ impl fmt::Display for CallError {
                     "could not call the kernel `{kernel}` ({place}): parameter {number}, `{parameter}`, is `"
                 )?;
                 write_type(f, expected)?;
-                f.write_str("`, and the argument is `")?;
+                f.write_str("`, but the argument is `")?;
                 write_type(f, passed)?;
                 f.write_str("`")?;
                 match help(expected, passed) {
@@ -91,12 +91,12 @@ impl fmt::Display for CallError {
                     write!(f, " ({})", joined(&names, ", "))?;
                 }
                 let (s, were) = if *passed == 1 { ("", "was") } else { ("s", "were") };
-                write!(f, ", and {passed} argument{s} {were} passed")
+                write!(f, ", but {passed} argument{s} {were} passed")
             }
             Self::Offsets { kernel, place } => write!(
                 f,
-                "could not make one buffer for the arguments of the kernel `{kernel}` ({place}): images have them in \
-                 different places; `pointers()` is right for all of them"
+                "could not make one buffer for the arguments of the kernel `{kernel}` ({place}): images have them at \
+                 different offsets; use `pointers()` instead"
             ),
         }
     }
@@ -128,7 +128,7 @@ fn help(expected: &str, passed: &str) -> Option<String> {
     }
     let is_shared = passed.starts_with('&') && !passed.starts_with("&mut ");
     (expected.starts_with("*mut ") && (is_shared || passed.starts_with("*const ")))
-        .then(|| "the kernel writes there: pass `&mut` or a `*mut`".into())
+        .then(|| "the kernel writes to this memory: pass `&mut` or a `*mut`".into())
 }
 
 /// Writes the name of a type without the paths of its parts.

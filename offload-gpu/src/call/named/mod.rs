@@ -327,7 +327,7 @@ fn is_address(value: &dyn Any) -> bool {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to any kernel",
     label = "not a number, a pointer, a buffer or a struct of the kernels",
-    note = "the table of `offload_gpu::Argument` shows what may be passed"
+    note = "the table of `offload_gpu::Argument` lists what may be passed"
 )]
 pub trait AnyArgument: Passed<Value: 'static> {}
 
@@ -338,7 +338,7 @@ impl<A: Passed<Value: 'static>> AnyArgument for A {}
 /// [`NamedKernel::arg`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of arguments",
-    label = "a tuple of arguments is needed here",
+    label = "expected a tuple of arguments",
     note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 32 one by one, with `arg`"
 )]
 pub trait Arguments {

@@ -287,16 +287,16 @@ impl Table {
         }
         if module.find(name).is_some() {
             return format!(
-                "its parameters are not known; declare it with them, as in include_kernels!(\"{}\", extern {{ fn \
+                "its parameters are not known; declare them, as in include_kernels!(\"{}\", extern {{ fn \
                  {name}(n: i32, x: *mut f32); }})",
                 module.pack_name()
             );
         }
         if self.entries.is_empty() && module.images().len() == 0 {
-            return "it has no images in this build".to_string();
+            return "the module has no images in this build".to_string();
         }
         if let Some(other) = module.other_with(name) {
-            return format!("the module \"{other}\" of the pack has it");
+            return format!("it is in the pack's module \"{other}\"");
         }
         let mut instances = Vec::new();
         for entry in &self.entries {
@@ -305,7 +305,7 @@ impl Table {
             }
         }
         if !instances.is_empty() {
-            return format!("it is a template with {}", some(&instances));
+            return format!("it is a template with the instances {}", some(&instances));
         }
         let names = 0..3 * self.entries.len();
         let near = suggest::nearest(name, names.map(|number| self.name(number)), MOST);
@@ -313,10 +313,10 @@ impl Table {
             return format!("did you mean {}?", quoted(&near));
         }
         if self.entries.is_empty() {
-            return "it has no kernels".to_string();
+            return "the module has no kernels".to_string();
         }
         let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
-        format!("it has {}", some(&names))
+        format!("the module has {}", some(&names))
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) fn choose(image: &[u8]) -> Result<(Option<CheckedImage>, &[u8]), Stri
     let hints: String = all.iter().map(|(checked, _)| hint(checked)).collect();
     match all.into_iter().find(|(checked, _)| is_loadable(checked.check)) {
         Some((checked, image)) => Ok((Some(checked), image)),
-        None => Err(format!("the sanitizer that it was built with is not in this program.{hints}")),
+        None => {
+            Err(format!("the image was built with a sanitizer that is not in this program.{hints}"))
+        }
     }
 }
 
@@ -42,8 +44,8 @@ pub(super) fn hint(CheckedImage { check, libraries, symbolizer }: &CheckedImage)
     let (variable, options) = check.sanitizer_options();
     let before = if symbolizer.is_empty() { "" } else { ":external_symbolizer_path=" };
     format!(
-        "\nIt was built with {}={}: start the program with LD_PRELOAD={libraries} \
-         {variable}={options}{before}{symbolizer}, or build it without the variable.",
+        "\nThe image was built with {}={}: start the program with LD_PRELOAD={libraries} \
+         {variable}={options}{before}{symbolizer}, or build it without that variable.",
         variables::CHECK,
         check.name()
     )
@@ -83,7 +85,7 @@ pub(super) fn order() -> Result<Option<Order>, String> {
     let text = text.to_string_lossy();
     Order::parse(&text).map(Some).ok_or_else(|| {
         format!(
-            "{} is '{text}'; it can be forward, reverse, or random:SEED with a number, as in random:7",
+            "{} is '{text}'; it can be forward, reverse, or random:SEED with a number, such as random:7",
             variables::ORDER
         )
     })
@@ -177,7 +179,7 @@ impl Settings {
 /// Returns the error text for a launch with this number of findings of a sanitizer.
 pub(super) fn found(findings: u32) -> String {
     match findings {
-        1 => "the checked build reports a finding, which is printed above".into(),
-        _ => format!("the checked build reports {findings} findings, which are printed above"),
+        1 => "the checked build reported a finding; see above".into(),
+        _ => format!("the checked build reported {findings} findings; see above"),
     }
 }

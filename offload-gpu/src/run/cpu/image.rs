@@ -152,7 +152,7 @@ impl LoadedImage {
             return Err(if has_kernel {
                 "the image for the CPU has no entry for it: build it with this version of offload-build"
             } else {
-                "the image for the CPU has none of this name"
+                "the image for the CPU has no such kernel"
             });
         };
         // SAFETY: `offload/entry.h` and offload-kernel define entries with this type.
@@ -226,5 +226,5 @@ impl Drop for LoadedImage {
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
 /// The message for a program without a loader: why it cannot load images for the CPU, and advice.
-const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
+const STATIC: &str = "this program is static, but musl loads code only into dynamic programs: build it with \
      RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";

@@ -96,7 +96,7 @@ fn write(what: &str, words: &[&str]) {
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
         eprintln!(
-            "offload: could not write to {}, which {} names: {error}",
+            "offload: could not write to {}, set by {}: {error}",
             path.display(),
             variables::LOG
         );
@@ -130,7 +130,7 @@ pub(super) fn within(
                 write("endless", &[&number.to_string(), &place]);
             }
             eprintln!(
-                "offload: the kernel {kernel} has run for {} s on the CPU ({}) and is ended, in {place}",
+                "offload: the kernel {kernel} ran for {} s on the CPU, the limit in {}, and was ended in {place}",
                 limit.as_secs(),
                 variables::TIME_LIMIT
             );

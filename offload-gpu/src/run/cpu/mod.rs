@@ -97,10 +97,10 @@ impl Backend for Cpu {
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         image.variable(name).ok_or_else(|| {
             if cfg!(any(windows, target_vendor = "apple")) {
-                let why = "images for the CPU list their variables on ELF systems only";
+                let why = "images for the CPU list their variables only on ELF systems";
                 RunError::refused(attempted(), why)
             } else {
-                let why = "the image for the CPU lists none of this name";
+                let why = "the image for the CPU lists no such variable";
                 RunError::refused(attempted(), why).advice(NO_VARIABLE)
             }
         })
@@ -173,6 +173,6 @@ fn positive(variable: &str, things: &str) -> core::result::Result<Option<NonZero
     let number = text.to_str().and_then(|text| text.parse().ok());
     number.map(Some).ok_or_else(|| {
         let text = text.to_string_lossy();
-        format!("{variable} is '{text}'; it can be a number of {things}, from 1")
+        format!("{variable} is '{text}'; it can be a number of {things}, at least 1")
     })
 }

@@ -54,7 +54,7 @@ fn note(long: Duration) -> String {
         {
             return format!(
                 "offload: the kernel {kernel} has run for {} s on the CPU. It may be faster with --release, and much faster without \
-                 .debug(true) in build.rs. If it does not end: {}=60 ends it after 60 s, and prints where it is",
+                 .debug(true) in build.rs. If it does not end, set {}=60 to end it after 60 s and print where it is",
                 start.elapsed().as_secs(),
                 variables::TIME_LIMIT
             );

@@ -78,7 +78,7 @@ fn check<T>(
     arguments: &Arguments<'_>,
 ) -> Result<T> {
     result.map_err(|DriverError(code)| {
-        let attempted = format!("order the launch of {} by events of cudarc", arguments.kernel);
+        let attempted = format!("order the launch of {} with cudarc's events", arguments.kernel);
         driver.error(function, code as c_int, attempted)
     })
 }

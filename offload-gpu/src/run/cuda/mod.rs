@@ -392,7 +392,7 @@ impl Backend for Cuda {
         let _current = self.current()?;
         let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
         let value = c_int::try_from(bytes)
-            .map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
+            .map_err(|_| RunError::refused(attempted(), "no device has that much"))?;
         // SAFETY: the function is of a module that is loaded.
         let code = unsafe {
             (self.driver.cuFuncSetAttribute)(

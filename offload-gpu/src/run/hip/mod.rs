@@ -35,7 +35,10 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     let places = properties.places;
     let target = properties.text(places.gcn_arch_name);
     let info = DeviceInfo::hip(&target).map_err(|error| {
-        RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}"))
+        RunError::refused(
+            format!("use hip:{ordinal}"),
+            format!("its driver reports an invalid target: {error}"),
+        )
     })?;
     // All shared memory can be used without a request.
     let shared_memory = properties.u64(places.shared_mem_per_block);

@@ -42,12 +42,13 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
     for (ordinal, id) in (0..).zip(found) {
         match only {
             Some(only) if only != ordinal => {
-                others.push(format!("there is opencl:{ordinal}"));
+                others.push(format!("this machine has opencl:{ordinal}"));
                 continue;
             }
             None if id.is_cpu => {
-                others
-                    .push(format!("opencl:{ordinal} is a CPU, which is used only if it is named"));
+                others.push(format!(
+                    "opencl:{ordinal} is a CPU, which is used only if selected by name"
+                ));
                 continue;
             }
             _ => {}
@@ -76,7 +77,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         .split_whitespace()
         .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
         .max()
-        .ok_or_else(|| refused("compiles no SPIR-V"))?;
+        .ok_or_else(|| refused("does not compile SPIR-V"))?;
     // A device that does not report its sizes may have this one.
     let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
     if sizes[0] != 0 && !sizes.contains(&32) {
@@ -234,8 +235,10 @@ impl Backend for Gpu {
         let attempted = || format!("launch {}", arguments.kernel);
         let count = (kernel.parameters.len(), arguments.pointers.len());
         if count.0 != count.1 {
-            let why =
-                format!("the image's kernel has {} parameters, the call {}", count.0, count.1);
+            let why = format!(
+                "the image's kernel has {} parameters, but the call has {}",
+                count.0, count.1
+            );
             return Err(RunError::refused(attempted(), why));
         }
         // The kernel header expects a block in this form: `offload/spirv.h`.
@@ -244,7 +247,7 @@ impl Backend for Gpu {
         if block[0] > kernel.threads {
             let (threads, most) = (block[0], kernel.threads);
             let why = format!(
-                "a block of {threads} threads; the driver allows at most {most} for this kernel"
+                "the block has {threads} threads, but the driver allows at most {most} for this kernel"
             );
             return Err(RunError::refused(attempted(), why).advice(
                 "The driver allows more if each thread needs less memory and fewer registers.",
@@ -301,7 +304,8 @@ impl Backend for Gpu {
             let [most] = self.opencl.limits(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
             if size as u64 > most {
                 let name = runtime::name(code);
-                let text = format!("{name}: a single allocation has at most {most} bytes there");
+                let text =
+                    format!("{name}: the device allows at most {most} bytes in one allocation");
                 let cause = Cause::Driver { function: "clDeviceMemAllocINTEL", code, text };
                 return Err(RunError::new(attempted(), cause).advice(TOO_LARGE));
             }

@@ -164,7 +164,7 @@ impl OpenCl {
             // On other systems the functions have another calling convention, and `size_t` another
             // size.
             if cfg!(not(target_pointer_width = "64")) {
-                return Err("no OpenCL: only programs for 64-bit systems use it".to_string());
+                return Err("no OpenCL: only 64-bit programs can use it".to_string());
             }
             // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
             // those of its header.
@@ -348,7 +348,7 @@ impl OpenCl {
     }
 
     pub(super) fn nothing_here(&self) -> String {
-        format!("OpenCL ({}) has no GPU, except those of CUDA and HIP", self.library.name)
+        format!("OpenCL ({}) has no GPU except those that CUDA or HIP serves", self.library.name)
     }
 
     /// Asks for the number of handles, and then for the handles. The code `none` stands for an
@@ -369,7 +369,7 @@ impl OpenCl {
         if code == none {
             return Ok(Vec::new());
         }
-        self.check(function, code, || format!("list the {what} of OpenCL")).map(|()| all)
+        self.check(function, code, || format!("list OpenCL's {what}")).map(|()| all)
     }
 }
 

@@ -133,9 +133,9 @@ fn failure(line: &str) -> Option<String> {
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
-            "{message}\nThe kernel puts programs where this ThreadSanitizer has its own memory. \
-             Lower the randomness, until the \
-             next start of the machine, with `sudo sysctl vm.mmap_rnd_bits=28`, or start tests with `setarch -R cargo offload test`."
+            "{message}\nThe system loads programs at addresses that this ThreadSanitizer uses itself. \
+             Start tests with `setarch -R cargo offload test` or, until the next start of the machine, \
+             make addresses less random with `sudo sysctl vm.mmap_rnd_bits=28`."
         )
     } else {
         message.to_owned()

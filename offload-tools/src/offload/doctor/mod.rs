@@ -16,8 +16,8 @@ use std::process::{Command, ExitCode};
 /// Arguments of `cargo offload doctor`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The compilers are those that a build script finds which names none. The exit status is 1 if one of the \
-    TARGETs cannot be built; without any, if none for a GPU can be."
+    after_help = "The compilers are those that a build script finds if it names none. The exit status is 1 if one of the \
+    TARGETs cannot be built or, without TARGETs, if no target for a GPU can be."
 )]
 pub struct Args {
     /// Targets to try: gfx1100, sm_90a, compute_90, cpu, native
@@ -74,7 +74,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     for tool in &report.tools {
         print_tool(out, tool)?;
     }
-    writeln!(out, "\n{}", styled(HEADING, "Runtimes, where programs are started"))?;
+    writeln!(out, "\n{}", styled(HEADING, "Runtimes, needed to run programs"))?;
     for runtime in runtimes {
         match &runtime.path {
             Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(path)))?,
@@ -83,7 +83,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
         paragraph(out, "is", &runtime.what)?;
         paragraph(out, "looked for", &runtime.looked)?;
         if let Some(install) = &runtime.install {
-            paragraph(out, "to have it", install)?;
+            paragraph(out, "to install", install)?;
         }
     }
     writeln!(out, "\n{}", styled(HEADING, "GPUs of this machine (the target 'native')"))?;
@@ -147,7 +147,7 @@ fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
         paragraph(out, "but", problem)?;
     }
     if let Some(install) = &tool.install {
-        paragraph(out, "to have it", install)?;
+        paragraph(out, "to install", install)?;
     }
     if !tool.targets.is_empty() {
         paragraph(out, "builds for", &tool.targets.join(" "))?;

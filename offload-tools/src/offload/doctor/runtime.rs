@@ -42,7 +42,7 @@ pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     [
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
         loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
-        loader.find("HSA runtime", "what the HIP runtime needs", hsa),
+        loader.find("HSA runtime", "needed by the HIP runtime", hsa),
     ]
 }
 
@@ -109,7 +109,7 @@ impl Loader {
             None => folders().iter().find_map(|folder| in_folder(folder)),
         });
         let places = if self.listed.is_some() {
-            "the list of ldconfig".to_owned()
+            "ldconfig's list".to_owned()
         } else {
             let folders = folders();
             folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" ")
@@ -119,7 +119,7 @@ impl Loader {
             (&path, UNKNOWN_TO_LOADER.iter().find_map(|folder| in_folder(Path::new(folder))))
         {
             looked += &format!(
-                "\n{} is there, but the loader does not look there: add its folder to {VARIABLE}",
+                "\n{} exists, but the loader does not search its folder: add that folder to {VARIABLE}",
                 hidden.display()
             );
         }

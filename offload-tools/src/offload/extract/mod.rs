@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A target is gfx90a:xnack-, gfx11-generic, sm_90, compute_80, cpu, a target triple, or a bundle \
-    entry ID. Without one, everything is written. Names inside of FILE never lead out of DIR, and links in DIR are \
+    entry ID. Without one, everything is written. Names inside FILE never lead out of DIR, and links in DIR are \
     replaced, not followed."
 )]
 pub struct Args {
@@ -181,7 +181,7 @@ fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Err
             format!("{file} has no device code that can be read"),
         );
     }
-    let mut list = String::from("there is:");
+    let mut list = String::from("it has:");
     for (label, count) in there {
         let times =
             if *count > 1 { styled(FAINT, &format!("  {count} images")) } else { String::new() };

@@ -82,10 +82,10 @@ impl<'a> Request<'a> {
         let parse = |text: &'a String| {
             match RequestedTarget::parse(text) {
             Some(target) => Ok((text.as_str(), target)),
-            None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
+            None => Err(Error::text(format!("--target {}: unknown target", text::escaped_str(text)))
                 .advice(
                     "expected gfx90a:xnack-, sm_90, compute_80, cpu, a target triple or a bundle entry ID; \
-                 --exact takes any name that 'cargo offload ls' shows",
+                 --exact accepts any name that 'cargo offload ls' shows",
                 )),
         }
         };

@@ -131,7 +131,7 @@ impl<'c> Found<'c> {
         if self.reports && !known.not_loaded.is_empty() {
             let images = text::some(known.not_loaded.iter());
             out::warn(&format!(
-                "{file}: no known driver loads this, so it serves no GPU: {images}"
+                "{file}: no known driver loads these images, so they serve no GPU: {images}"
             ));
         }
         if let Some((_, package)) = &mut self.package {

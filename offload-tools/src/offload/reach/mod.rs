@@ -38,9 +38,9 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload reach`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A GPU runs machine code for it, or for another one of its family. A driver compiles PTX and SPIR-V when the program \
-    loads them; the oldest CUDA driver that reads the PTX is named. The exit status is 1 if a GPU of --require is not served, ptxas \
-    refuses PTX, or something cannot be read."
+    after_help = "A GPU runs machine code for itself, or for another GPU of its family. A driver compiles PTX and SPIR-V when the program \
+    loads them; for PTX, the oldest CUDA driver that reads it is shown. The exit status is 1 if a GPU in --require is not served, \
+    ptxas refuses PTX, or something cannot be read."
 )]
 pub struct Args {
     /// Programs, libraries, objects, bundles, fatbins, wheels ...
@@ -49,7 +49,7 @@ pub struct Args {
     /// GPUs that must be served: gfx90a,sm_90@driver12.4
     #[arg(long, value_name = "GPU,...", value_delimiter = ',')]
     require: Vec<String>,
-    /// Compile the PTX for each GPU that gets it, by ptxas
+    /// Compile the PTX with ptxas for each GPU that gets it
     #[arg(long)]
     compile: bool,
     /// Print a package's metadata: which GPUs its files serve
@@ -95,7 +95,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         const LINES: usize = 10;
         let more = missing.len().saturating_sub(LINES);
         missing.truncate(LINES);
-        missing.extend((more > 0).then(|| format!("and {more} more of such errors")));
+        missing.extend((more > 0).then(|| format!("and {more} more errors")));
         return Err(Error::text(missing.join("\n")));
     }
     if !args.require.is_empty() {
@@ -114,7 +114,7 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
     let files = unread.join(", ");
     Err(Error::text(format!("{what}, because these files cannot be read: {files}"))
         .advice(
-            "the messages before this one have the reasons; a file without code for GPUs can be left out (unpack its archive, and name the others)",
+            "see the messages above for the reasons; leave out files without code for GPUs (unpack their archive, and pass the others)",
         ))
 }
 
@@ -192,8 +192,8 @@ impl Reach {
             text::some(counts.iter().map(|(count, device)| format!("{count} for {device}")));
         self.alternatives.then(|| {
             format!(
-                "{file}: taken as alternatives, of which a program loads those for its GPU: {counts}; \
-                 whether it needs others is not known"
+                "{file}: modules are taken as alternatives, of which a program loads those for its GPU: {counts}; \
+                 whether it needs others is unknown"
             )
         })
     }

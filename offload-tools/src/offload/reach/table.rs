@@ -77,7 +77,7 @@ fn add_compiled(lines: &mut Vec<String>, compiled: &Compiled) {
     }
     if !unknown.is_empty() {
         lines.push(format!(
-            "  the PTX for {}: not compiled, as this ptxas does not know them",
+            "  the PTX for {}: not compiled, because this ptxas does not know them",
             unknown.join(", ")
         ));
     }
@@ -123,9 +123,9 @@ fn description(row: &Row, gets: &Gets) -> String {
         {
             "machine code".to_owned()
         }
-        (How::MachineCode | How::Compatible, _) => format!("machine code of {image}"),
-        (How::Compiled, Some(driver)) => format!("{image}, compiled by a driver of CUDA {driver}"),
-        (How::Linked, Some(driver)) => format!("{image}, linked by a driver of CUDA {driver}"),
+        (How::MachineCode | How::Compatible, _) => format!("machine code for {image}"),
+        (How::Compiled, Some(driver)) => format!("{image}, compiled by a CUDA {driver} driver"),
+        (How::Linked, Some(driver)) => format!("{image}, linked by a CUDA {driver} driver"),
         (How::Linked, None) => format!("{image}, linked by the driver"),
         (How::Compiled, None) => format!("{image}, compiled by the driver"),
         (How::Nothing, _) => "nothing".to_owned(),

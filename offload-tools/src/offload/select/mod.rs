@@ -28,10 +28,9 @@ use verdicts::judge_all;
 /// Arguments of `cargo offload select`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image's own header decides, otherwise its name. Give all features that an \
-        AMD GPU reports \
+    after_help = "An image's own header decides or, without one, its name. Give all features that an AMD GPU reports \
     (gfx90a:sramecc+:xnack-): the answer may depend on them. No vendor's driver loads LLVM bitcode.\n\n\
-    A program loads one image of each module: of a bundle, a fatbin, or the offload binaries of one module's name. JSON has \
+    A program loads one image of each module: of a bundle, a fatbin, or the offload binaries with one module's name. JSON has \
     'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."
 )]
 pub struct Args {
@@ -44,7 +43,7 @@ pub struct Args {
     /// Print JSON: the chosen images
     #[arg(long)]
     json: bool,
-    /// Write the chosen image to a file, too
+    /// Also write the chosen image to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -126,10 +125,10 @@ fn judged<'i, 'a>(
     let modules = modules(inventory, judge_all(inventory, images, device, &mut failed));
     match modules.iter().find_map(Module::open_feature) {
         Some(feature) => Err(Error::text(format!(
-            "--device {device}: {file} has images for one state of {feature}, and the name does not give it"
+            "--device {device}: {file} has images for one state of {feature}, which the name does not give"
         ))
         .advice(format!(
-            "give the whole name that the runtime reports, with {feature}- or {feature}+: gfx90a:sramecc+:xnack-"
+            "give the full name that the runtime reports, with {feature}- or {feature}+, such as gfx90a:sramecc+:xnack-"
         ))),
         None => Ok(modules),
     }
@@ -150,7 +149,7 @@ fn write_chosen<'a>(
             let file = text::escaped_path(&args.file);
             let parts = text::plural(module.parts.len(), "image");
             return Err(Error::text(format!(
-                "--output writes one image, and for {} the driver links {parts} of {file}",
+                "--output writes one image, but for {} the driver links {parts} of {file}",
                 args.device
             ))
             .advice(format!("cargo offload extract --target {} writes them", args.device)));
@@ -158,7 +157,7 @@ fn write_chosen<'a>(
         [module] => module.chosen,
         [] => None,
         modules => {
-            let what = format!("has {} modules with one each", modules.len());
+            let what = format!("has {} modules with one image each", modules.len());
             return Err(too_many(args, &what, "those of all modules"));
         }
     };
@@ -178,7 +177,7 @@ fn write_chosen<'a>(
 fn too_many(args: &Args, what: &str, all: &str) -> Error {
     let file = text::escaped_path(&args.file);
     let advice = format!("cargo offload extract --target {} writes {all}", args.device);
-    Error::text(format!("--output writes one image, and {file} {what}")).advice(advice)
+    Error::text(format!("--output writes one image, but {file} {what}")).advice(advice)
 }
 
 /// The JSON record of a file with several modules, or of a file in an archive.

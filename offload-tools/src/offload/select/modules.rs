@@ -214,8 +214,10 @@ impl<'a> Module<'_, 'a> {
     pub(in crate::offload) fn fit(&self, fit: &Fit) -> String {
         match self.parts.len() {
             0 => fit.to_string(),
-            1 => format!("{fit}, linked at load"),
-            parts => format!("{fit}, linked at load with {}", plural(parts - 1, "other image")),
+            1 => format!("{fit}, linked at load time"),
+            parts => {
+                format!("{fit}, linked at load time with {}", plural(parts - 1, "other image"))
+            }
         }
     }
 
@@ -235,10 +237,10 @@ impl<'a> Module<'_, 'a> {
                 (Verdict::Fits(..), Some(_))
                     if self.parts.is_empty() && needed(inventory, image).is_part =>
                 {
-                    "for a link at load, which this device does not need".to_owned()
+                    "for linking at load time, which this device does not need".to_owned()
                 }
                 (Verdict::Fits(..), None) => {
-                    "fits, but the link at load lacks an image of another part".to_owned()
+                    "fits, but linking at load time lacks an image of another part".to_owned()
                 }
                 (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
                     format!("fits less well: {fit}")

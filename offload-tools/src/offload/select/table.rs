@@ -57,7 +57,7 @@ fn print_module(
             writeln!(out, "  {}  {fit}", styled(GOOD, &padded(image.label(), width)))?;
             writeln!(out, "  {:width$}  {}", "", styled(FAINT, &place(inventory, image)))?;
             if !groups.is_empty() {
-                writeln!(out, "{}", styled(HEADING, "and not"))?;
+                writeln!(out, "{}", styled(HEADING, "not chosen"))?;
             }
         }
         None => writeln!(out, "{file}: {}", styled(BAD, &format!("no image for {device}")))?,
@@ -115,7 +115,7 @@ fn print_modules(
         writeln!(
             out,
             "{}",
-            styled(BAD, &format!("and none in {}", plural(without.len(), "module")))
+            styled(BAD, &format!("no image in {}", plural(without.len(), "module")))
         )?;
     }
     for (reasons, group) in

@@ -33,7 +33,7 @@ pub(in crate::offload) fn named<'i, 'a>(
             if image.is_host() {
                 continue;
             }
-            Err("there is nothing in it")
+            Err("it is empty")
         } else {
             let is_other_offload_binary = |bytes: &[u8]| {
                 ContainerKind::of(bytes) == Some(ContainerKind::OffloadBinary)

@@ -29,10 +29,10 @@ use tree::{By, Node, RowKind};
 /// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every byte is counted once. Compressed content counts with its stored size, also in archives; this size is \
+    after_help = "Every byte is counted once. Compressed content, also in archives, is counted with its stored size, which is \
     divided in proportion to the decompressed parts. Bytes that images share belong to the first of them. Only headers and \
-    tables are read, and images are decompressed only with --kernels or --html. The exit status is 1 if something cannot be \
-    read; its bytes are counted anyway."
+    tables are read; images are decompressed only with --kernels or --html. The exit status is 1 if something cannot be \
+    read; its bytes are still counted."
 )]
 pub struct Args {
     /// A file of any kind
@@ -169,7 +169,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     }
     if account.unread > 0 {
         let what = text::plural(account.unread, "compressed image");
-        let hint = format!("The kernels of {what} are not looked for without --kernels.");
+        let hint = format!("Kernels in {what} are shown only with --kernels.");
         writeln!(out, "\n{}", styled(FAINT, &hint))?;
     }
     Ok(())

@@ -43,22 +43,22 @@ pub(super) fn names<'e>(
         };
         name(report, subject.entry(entry.id), &id);
         if entry.size == 0 && !id.is_host() {
-            // With -fgpu-rdc, clang writes empty entries into objects without device code.
-            report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
+            // With -fgpu-rdc, clang writes empty entries into objects that contain no device code.
+            report.note(Check::Image, subject.entry(entry.id), "it is empty");
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
         if !seen.insert(format!("{}-{}-{target}", id.kind(), id.triple())) {
             report.finding(
                 Check::Duplicate,
                 subject.entry(entry.id),
-                "an entry before it is for the same target",
+                "an earlier entry is for the same target",
             );
         }
         ids.push(entry.id);
     }
     if let Some((a, b)) = Composition::find_conflict(ids) {
         let text = format!(
-            "it cannot be together with {}: some devices fit both",
+            "it cannot be combined with {}: some devices fit both",
             crate::text::escaped_str(&a)
         );
         report.finding(Check::Composition, subject.entry(&b), text);
@@ -110,7 +110,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
             is_for_runtime,
             Check::HipHost,
             subject,
-            "its first entry is not an empty one for the host",
+            "its first entry is not an empty entry for the host",
         );
     }
     if is_compressed {
@@ -131,8 +131,9 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     }
     let table = bundle.table().size();
     if table > HIP_TABLE_LIMIT && !is_compressed {
-        let text =
-            format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
+        let text = format!(
+            "the entry table has {table} bytes, but the runtime reads only {HIP_TABLE_LIMIT}"
+        );
         report.finding(Check::HipTable, subject, text);
     }
     for entry in bundle.entries() {
@@ -143,8 +144,10 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         let subject = subject.entry(entry.id_str);
         if !is_spelled_for_hip(&id, entry.id_str) {
             let is_finding = id.kind() == "hipv4";
-            let text =
-                format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
+            let text = format!(
+                "the runtime expects the name {HIP_ENTRY_PREFIX}{}",
+                canonical(id.target())
+            );
             report.add_if(is_finding, Check::HipEntry, subject, text);
         }
         if !entry.offset.is_multiple_of(HIP_ALIGN) && !is_compressed {

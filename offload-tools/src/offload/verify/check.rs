@@ -20,33 +20,33 @@ macro_rules! checks {
 }
 
 checks! {
-    Archive, "archive", "a wheel or other archive is damaged, or has files with equal names, or with names that lead out of it";
-    Unreadable, "unreadable", "a container, archive or section table is malformed, or something lies outside of it";
-    Decompress, "decompress", "a compressed container does not decompress";
-    Hash, "hash", "the hash that a compressed bundle stores is not that of its content";
-    Size, "size", "a stored size is not the real one";
+    Archive, "archive", "a wheel or other archive is damaged, or has files with the same name, or with names that lead out of it";
+    Unreadable, "unreadable", "a container, archive or section table is malformed, or refers to bytes outside it";
+    Decompress, "decompress", "a compressed container cannot be decompressed";
+    Hash, "hash", "the hash in a compressed bundle does not match its content";
+    Size, "size", "a stored size does not match the real size";
     Overlap, "overlap", "images share bytes with each other or with the entry table";
     Padding, "padding", "bytes between the images of a bundle, or after them, are not zero";
     EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
     Duplicate, "duplicate", "two entries of a bundle are for the same target";
-    Composition, "composition", "target IDs of a bundle cannot be together: some devices fit both";
-    HipEntry, "hip-entry", "an entry is not called hipv4-amdgcn-amd-amdhsa--<target ID>, the way HIP's runtime compares it";
+    Composition, "composition", "target IDs of a bundle cannot be combined: some devices fit both";
+    HipEntry, "hip-entry", "an entry's name is not hipv4-amdgcn-amd-amdhsa--<target ID>, the name that HIP's runtime compares";
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
-    HipTable, "hip-table", "the entry table of a HIP bundle goes past the 4096 bytes that the runtime reads";
+    HipTable, "hip-table", "the entry table of a HIP bundle extends past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
-    Loader, "loader", "no loader reads the form of a container, or a code object lacks a part that ROCm's loaders read; a note names the oldest loader of a form";
+    Loader, "loader", "no loader reads the form of a container, or a code object lacks a part that ROCm's loaders need; a note names the oldest loader that reads a form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of a different kind than its container records";
-    Target, "target", "an image's own header says that it does not run on all that its name promises";
-    Generic, "generic", "code for a generic target is not of code object version 6, which loaders need";
-    Kernels, "kernels", "what an image records of its kernels cannot be read";
+    Target, "target", "an image's own header contradicts its name: the image does not run on all devices of that name";
+    Generic, "generic", "code for a generic target does not have code object version 6, which loaders need";
+    Kernels, "kernels", "what an image records about its kernels cannot be read";
     Parameters, "parameters", "images of a module have a kernel with the same name and \
         different parameters, for example because of an #ifdef";
-    PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
-    KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack, and that is missing or malformed";
+    PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, but drivers read up to a NUL";
+    KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack that is missing or malformed";
     Device, "device", "with --for: a module has no image for the device";
-    Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
+    Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime does not point to device code";
 }
 
 impl Check {

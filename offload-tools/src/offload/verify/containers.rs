@@ -106,10 +106,10 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
             report.finding(
                 Check::Overlap,
                 subject.entry(id),
-                format!("bytes {start} to {last} are also those of {before}"),
+                format!("bytes {start} to {last} are shared with {before}"),
             );
         } else if !is_zero(bytes, at, start) {
-            let text = format!("bytes {at} to {} lie between images and are not zero", start - 1);
+            let text = format!("bytes {at} to {} are between images, but are not zero", start - 1);
             report.finding(Check::Padding, subject.entry(id), text);
         }
         if end > at {
@@ -120,7 +120,7 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
         report.finding(
             Check::Padding,
             subject,
-            format!("bytes from {at} on belong to no image and are not zero"),
+            format!("bytes from {at} on belong to no image, but are not zero"),
         );
     }
 }
@@ -141,7 +141,7 @@ fn compressed_bundle(
     limit: u64,
 ) {
     if bundle.total_size.is_none() && bundle.version > 1 {
-        report.note(Check::Size, subject, "the header does not say how long it is");
+        report.note(Check::Size, subject, "the header does not record the bundle's size");
     }
     let whole = match bundle.decompress(limit) {
         Ok(whole) => whole,
@@ -159,7 +159,7 @@ fn compressed_bundle(
         report.finding(
             Check::Size,
             subject,
-            format!("{is} bytes come out, the header says {says}"),
+            format!("it decompresses to {is} bytes, but the header says {says}"),
         );
     }
     let hash = compressed::hash(&whole);
@@ -168,7 +168,7 @@ fn compressed_bundle(
         report.finding(
             Check::Hash,
             subject,
-            format!("the content has the hash {hash:016x}, the header {stored:016x}"),
+            format!("the content has the hash {hash:016x}, but the header says {stored:016x}"),
         );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
@@ -180,7 +180,7 @@ fn compressed_bundle(
             report.finding(
                 Check::Unreadable,
                 subject,
-                format!("in what it decompresses to: {error}"),
+                format!("in its decompressed content: {error}"),
             );
         }
         return;
@@ -236,7 +236,7 @@ fn offload_binary(
             report.note(
                 Check::PtxEnd,
                 subject,
-                "no NUL follows the text, and a driver would read on",
+                "no NUL follows the text, so a driver would read on",
             );
         }
     }
@@ -247,7 +247,7 @@ fn offload_binary(
             report.finding(
                 Check::Overlap,
                 subject.entry(name),
-                format!("its first bytes are also those of {before}"),
+                format!("its first bytes are shared with {before}"),
             );
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn check(
         // Only a note: the format may be known only to its producer, or may no longer exist. A
         // separate check covers the images of fatbins.
         Err(_) if !image.is_host() => {
-            report.note(Check::Image, subject, "offload does not know its kind");
+            report.note(Check::Image, subject, "its kind is unknown");
         }
         _ => {}
     }
@@ -65,7 +65,7 @@ fn code_object(
         && amdgpu::is_generic(id.processor())
         && version < amdgpu::FIRST_GENERIC_VERSION
     {
-        let text = format!("it is for a generic target, and of code object version {version}");
+        let text = format!("it is for a generic target, but has code object version {version}");
         report.finding(Check::Generic, subject, text);
     }
     match (image.offload_kind.as_deref(), version) {
@@ -103,7 +103,7 @@ fn recorded_kind(
     };
     if recorded.name() != kind.name() {
         let text = format!(
-            "the container says that it is {}, its bytes are {}",
+            "the container says that this image is {}, but its bytes are {}",
             recorded.name(),
             kind.name()
         );
@@ -133,7 +133,8 @@ pub(super) fn stated_kind(
         _ => stated == found,
     };
     if !is_so {
-        let text = format!("the container says that it is {stated}, its bytes are {found}");
+        let text =
+            format!("the container says that this image is {stated}, but its bytes are {found}");
         report.finding(Check::ImageKind, subject, text);
     }
 }

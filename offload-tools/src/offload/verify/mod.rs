@@ -34,8 +34,8 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload verify`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Each finding is a line that ends with the name of the check in brackets, and the exit status is then \
-    1. Notes are about questionable things that tools in use write."
+    after_help = "Each finding is a line that ends with the check's name in brackets; the exit status is then 1. \
+    Notes are about questionable contents that tools in use write."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
@@ -124,7 +124,7 @@ fn print_findings(
     }
     for member in &file.inventory.elsewhere {
         out::note(&format!(
-            "{name}: {}: not checked, as it is in a file of its own",
+            "{name}: {}: not checked, because it is in a separate file",
             text::escaped(member)
         ));
     }

@@ -111,7 +111,7 @@ impl Layout {
     fn unlike(&self, first: &Self) -> String {
         let name = escaped_str(&self.kernel.name);
         format!(
-            "the kernel {} has the parameters {}, and {} in the image for {}",
+            "the kernel {} has the parameters {}, but {} in the image for {}",
             shortened(&name, LONGEST_NAME),
             self.kernel.sizes(),
             first.kernel.sizes(),

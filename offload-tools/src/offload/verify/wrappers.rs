@@ -33,9 +33,7 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
     let is_hip = matches!(wrapper.kind, WrapperKind::Hip | WrapperKind::HipKpack);
     if is_hip && wrapper.version != 1 {
         let version = wrapper.version;
-        return Some(format!(
-            "its version is {version}, and the runtime registers version 1 alone"
-        ));
+        return Some(format!("its version is {version}, but the runtime registers only version 1"));
     }
     // The wrapper may point to an image in an object that is linked later. This file then lacks the
     // image, so check nothing.
@@ -48,7 +46,7 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         }
         WrapperKind::HipKpack => KpackReference::parse(image).is_ok(),
         WrapperKind::Cuda => starts(image, &[&nv_fatbin::MAGIC]),
-        _ => return Some("no runtime has its magic".to_owned()),
+        _ => return Some("no runtime knows its magic".to_owned()),
     };
     let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let text =

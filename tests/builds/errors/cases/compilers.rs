@@ -15,7 +15,7 @@ cases! {
         => "kernels/add.cu:7:2: error: ";
     "name-of-c-cpu" [.file("kernels/log.cu").archs(["cpu"])]
         => "error: conflicting types for 'log'",
-           "rename it, or leave out `extern \"C\"`; programs call it by the same name";
+           "rename the kernel, or remove `extern \"C\"`: programs still call it by the same name";
     // A function that no file defines.
     "undefined-amd" [.file("kernels/open.cu").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: twice";
@@ -42,11 +42,11 @@ cases! {
     /// With ptxas.
     PTXAS_CASES:
     "unknown-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_999"])]
-        => "no image for sm_999: {clang} refuses it",
+        => "no image for sm_999: {clang} rejects this target",
            "clang: error: unsupported CUDA gpu architecture: sm_999";
     // clang 22 still supports sm_70; ptxas 13 does not.
     "forgotten-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_70"])]
-        => "no image for sm_70: {ptxas} refuses it",
+        => "no image for sm_70: {ptxas} rejects this target",
            "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'";
     "undefined-cubin" [.file("kernels/open.cu").archs(["sm_80"])] tool
         => "ptxas fatal   : Unresolved extern function '_Z5twicef'";

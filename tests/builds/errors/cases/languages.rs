@@ -3,9 +3,9 @@
 cases! {
     CASES:
     "language-of-others" [.modules(["kernels/open.cl"]).archs(["gfx90a", "cpu"])]
-        => "kernels/open.cl is OpenCL C, which is not built for cpu. If it is for other targets \
-            only, declare them: \
-             Source::new(\"kernels/open.cl\").supports([\"amd\", \"nvidia\"])";
+        => "kernels/open.cl is OpenCL C, which cannot be built for cpu. If it is only for other \
+             targets, declare them: Source::new(\"kernels/open.cl\").supports([\"amd\", \
+             \"nvidia\"])";
     "opencl-library" [.file("kernels/open.cl").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: sin(float)";
     "ready-made-linked" [.files(["kernels/add.cu", "kernels/text.ptx"]).archs(["compute_80"])]
@@ -14,31 +14,31 @@ cases! {
     "assembly-linked" [.files(["kernels/add.cu", "kernels/add.s"]).archs(["gfx90a"])]
         => "kernels/add.s, which is AMD assembly with kernels and cannot be linked with kernels/add.cu";
     "ready-made-for-others" [.modules(["kernels/text.ptx"]).archs(["compute_90", "sm_75", "gfx90a"])]
-        => "no target is left for the module \"text\": kernels/text.ptx is PTX for compute_80, which can become machine \
-             code from sm_80 on; the list is compute_90, sm_75, gfx90a.";
+        => "no target is left for the module \"text\": kernels/text.ptx is PTX for compute_80, \
+             which can become machine code for sm_80 and later; the targets are compute_90, \
+             sm_75, gfx90a.";
     "no-image" [.file("kernels/noise.hsaco").archs(["gfx90a"])]
-        => "kernels/noise.hsaco has no image that can be used unchanged; it has: something that \
-            cannot be read (";
+        => "kernels/noise.hsaco has no image that can be used unchanged; it contains something \
+             that cannot be read (";
     "shader" [.file("kernels/shader.spv").archs(["spirv64"])]
-        => "kernels/shader.spv has no image that can be used unchanged; it has: a file that is \
-            SPIR-V without the \
-             capability Kernel, such as a shader for Vulkan";
+        => "kernels/shader.spv has no image that can be used unchanged; it contains a file that \
+             is SPIR-V without the capability Kernel, such as a shader for Vulkan";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
-        => "it has: a file that is big-endian SPIR-V, and drivers take little-endian SPIR-V";
+        => "it contains a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
-        => "it has: a file that is SPIR-V whose kernel k was not compiled with this kit's header: it requires no \
-             sub-groups of 32 lanes";
+        => "it contains a file that is SPIR-V whose kernel k does not require sub-groups of 32 \
+             lanes: compile it with this kit's header";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be split into images: bundle entry count: 8 bytes needed";
     "compressed-bundle-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
-        => "the source kernels/compressed.hipfb cannot be split into images: \
-             offload-build reads what it has (compressed bundle) with its feature `containers`:\n",
+        => "the source kernels/compressed.hipfb cannot be split into images: to read what it \
+             contains (compressed bundle), enable the feature `containers` of offload-build:\n",
            "  offload-build = { version = \"0.1\", features = [\"containers\"] }";
     "no-ptx" [.file("kernels/noise.ptx").archs(["compute_80"])]
         => "the source kernels/noise.ptx is not PTX: ";
     "ir-of-a-cpu" [.file("kernels/host.ll").archs(["gfx90a"])]
-        => "the source kernels/host.ll is for x86_64-unknown-linux-gnu, according to its target \
-            triple, which is not a GPU's";
+        => "the source kernels/host.ll has the target triple x86_64-unknown-linux-gnu, but GPUs \
+             have ";
 }
 
 cases! {
@@ -46,5 +46,5 @@ cases! {
     CONTAINER_CASES:
     "compressed-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
         => "the source kernels/compressed.hipfb cannot be split into images: ",
-           "offload-build reads compressed files with its feature `compression`";
+           "to read it, enable the feature `compression` of offload-build";
 }

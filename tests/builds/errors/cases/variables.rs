@@ -4,7 +4,7 @@ cases! {
     CASES:
     "skip-value" {OFFLOAD_SKIP: "yes"} => "OFFLOAD_SKIP is 'yes'; it can be 1 or 0";
     "jobs-value" {OFFLOAD_JOBS: "0"}
-        => "OFFLOAD_JOBS is '0'; it is how many compilers may run at a time";
+        => "OFFLOAD_JOBS is '0'; set it to the number of compilers that may run at a time";
     "prebuilt-value" {OFFLOAD_PREBUILT: "yes"}
         => "OFFLOAD_PREBUILT is 'yes'; it can be update, signatures, only or never";
     "prebuilt-update-of-some" {OFFLOAD_PREBUILT: "update", OFFLOAD_ARCH: "gfx90a"}
@@ -25,6 +25,7 @@ cases! {
            "the package has no prebuilt set in prebuilt/";
 }
 
-const PREBUILT_OF_THIS: &str = "OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets that build.rs names, as in \
-     .archs([\"gfx90a\", \"sm_80\"]): 'native', and variables such as CUDAARCHS, mean different \
-         targets on different machines";
+const PREBUILT_OF_THIS: &str = "OFFLOAD_PREBUILT is 'update'; a prebuilt set needs targets that \
+                                build.rs lists, as in .archs([\"gfx90a\", \"sm_80\"]): 'native' \
+                                and variables such as CUDAARCHS mean different targets on \
+                                different machines";

@@ -1,9 +1,8 @@
-//! Commands that install missing tools on this system. Errors of builds and `cargo offload doctor`
-//! print complete commands to paste.
+//! Commands that install missing tools on this system. Build errors and `cargo offload doctor`
+//! print them for pasting.
 //!
-//! The packages of each system are in one table, `PACKAGES`; those of vendors and of Python
-//! are beside the command that installs them. The guide has these commands, too; a test compares
-//! them.
+//! The packages of each system are in one table, `PACKAGES`. Packages of vendors and of Python are
+//! beside the command that installs them. The guide repeats these commands; a test compares them.
 
 mod system;
 
@@ -16,21 +15,21 @@ pub use system::{Installer, System};
 pub enum Installable {
     /// A clang of at least this major version, with lld.
     Clang(u32),
-    /// The lld of a clang of this major version; systems with several versions have the version in
+    /// The lld for a clang of this major version; systems with several versions have the version in
     /// the package's name.
     Lld(Option<u32>),
     /// A clang whose `gpuintrin.h` has everything that kernels need.
     NewClang,
     /// A clang that links device code.
     LinkingClang,
-    /// The C++ compiler, and the variables that can name another.
+    /// The C++ compiler, with the variables that can name another one.
     Cxx(&'static str),
     /// The C++ compiler for another host: its target triple.
     CrossCxx(String),
     /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
     Ptxas {
         old: bool,
-        /// Whether a build could list PTX in its place.
+        /// Whether a build could list PTX instead.
         or_ptx: bool,
     },
     Nvcc,
@@ -45,9 +44,9 @@ struct Packages {
     clang: &'static str,
     lld: &'static str,
     cxx: &'static str,
-    /// The package of `pip3`; `None` on systems where NVIDIA's packages for Python cannot be used.
+    /// The package for `pip3`; `None` on systems where NVIDIA's Python packages cannot be used.
     pip: Option<&'static str>,
-    /// OpenCL's loader and Intel's driver; empty on systems that have no packages of these.
+    /// OpenCL's loader and Intel's driver; empty on systems without packages for these.
     opencl: &'static str,
 }
 
@@ -84,7 +83,7 @@ const PACKAGES: [Packages; 7] = [
         pip: Some("python3-pip"),
         opencl: "libOpenCL1 intel-opencl",
     },
-    // NVIDIA's programs need glibc, which Alpine does not have, so `pip` is `None`.
+    // NVIDIA's programs need glibc, which Alpine lacks, so `pip` is `None`.
     Packages {
         installer: Installer::Apk,
         clang: "clang lld",
@@ -114,18 +113,18 @@ const PACKAGES: [Packages; 7] = [
 /// The first clang whose `gpuintrin.h` has everything that kernels need.
 const NEW_CLANG: u32 = 21;
 
-/// The first clang that links device code as offload-build needs it.
+/// The first clang that links device code as offload-build requires.
 const LINKING_CLANG: u32 = 19;
 
-/// The folder for NVIDIA's packages for Python, in the user's home folder. The commands of
-/// [`Installable`] write to it, and builds search it. Each purpose has its own folder in it, since
+/// The folder for NVIDIA's Python packages, in the user's home folder. The commands of
+/// [`Installable`] write to it, and builds search it. Each purpose has a separate subfolder, since
 /// pip replaces the contents of a folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
-/// NVIDIA's tools as the commands of [`Installable`] install them.
+/// NVIDIA's tools, as the commands of [`Installable`] install them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByPip {
-    /// The folder in [`PYTHON_FOLDER`].
+    /// The subfolder of [`PYTHON_FOLDER`].
     folder: &'static str,
     packages: &'static str,
     /// The folder of the programs, within `folder`.
@@ -136,11 +135,11 @@ pub struct ByPip {
 pub const PTXAS: ByPip =
     ByPip { folder: "ptxas", packages: "nvidia-cuda-nvcc", bin: "nvidia/cu13/bin" };
 
-/// The ptxas of CUDA 12, which knows architectures that the current one has dropped.
+/// The ptxas of CUDA 12, for architectures that the current one has dropped.
 pub const OLD_PTXAS: ByPip =
     ByPip { folder: "ptxas-12", packages: "nvidia-cuda-nvcc-cu12", bin: "nvidia/cuda_nvcc/bin" };
 
-/// nvcc with all that it needs.
+/// nvcc with everything it needs.
 pub const NVCC: ByPip = ByPip {
     folder: "cuda",
     packages: "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl",
@@ -153,15 +152,15 @@ pub fn place() -> String {
 }
 
 impl ByPip {
-    /// Returns the folder where these tools' programs are, if they are installed.
+    /// Returns the folder of these tools' programs, if they are installed.
     pub fn programs(self, cargo: &Cargo) -> Option<PathBuf> {
         let home = PathBuf::from(cargo.user_var("HOME")?);
         Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
     }
 
-    /// Returns the commands that install these tools. pip keeps the mode of programs, which other
-    /// unpackers of wheels lose. pip accepts a separate folder even if the system manages Python's
-    /// packages itself.
+    /// Returns the commands that install these tools. pip preserves the executable bit, which other
+    /// unpackers of wheels lose, and accepts a separate folder even where the system manages
+    /// Python's packages.
     fn commands(self, system: &System, known: &Packages) -> Vec<String> {
         let Some(pip) = known.pip else { return Vec::new() };
         let install_pip = if system.has_pip { None } else { system.install(pip) };
@@ -173,10 +172,10 @@ impl ByPip {
     }
 }
 
-/// Returns the start of the names of GNU's compilers for this triple, if it is one of Linux.
+/// Returns the prefix of GNU's compilers for this triple, if it is a Linux triple.
 fn gnu_name(triple: &str) -> Option<String> {
     let (arch, system) = triple.split_once('-')?;
-    // Cargo's name of this architecture has the extensions.
+    // Cargo's name for this architecture includes the extensions.
     let arch = if arch == "riscv64gc" { "riscv64" } else { arch };
     (system == "unknown-linux-gnu").then(|| format!("{arch}-linux-gnu"))
 }
@@ -196,17 +195,18 @@ impl Installable {
         }
     }
 
-    /// Returns the name of the wanted tool, and the alternatives.
+    /// Returns the name of the missing tool, and the alternatives.
     fn description(&self, system: &System) -> (Cow<'static, str>, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
         let (what, instead) = match self {
             Self::Clang(version) => {
-                let what = format!("clang and lld, {version} or newer (new GPUs need new ones)");
+                let what =
+                    format!("clang and lld, {version} or newer (new GPUs need new versions)");
                 return (what.into(), named(NAME_CLANG));
             }
             Self::Lld(_) => {
-                ("lld of clang's version", named("or name a different clang in OFFLOAD_CLANG"))
+                ("the lld that matches clang", named("or name a different clang in OFFLOAD_CLANG"))
             }
             Self::NewClang => {
                 let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
@@ -223,7 +223,8 @@ impl Installable {
                 let variable = triple.replace('-', "_");
                 let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
                 let instead = format!(
-                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; Cargo's linker is CARGO_TARGET_{}_LINKER{}",
+                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; set \
+                     Cargo's linker in CARGO_TARGET_{}_LINKER{}",
                     variable.to_uppercase(),
                     linker.unwrap_or_default()
                 );
@@ -239,19 +240,19 @@ impl Installable {
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
                         return (
-                            "no ptxas: NVIDIA has none for macOS".into(),
-                            or_ptx(format!("but list PTX: {ptx}")),
+                            "ptxas on a different system: NVIDIA has none for macOS".into(),
+                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
                     (Installer::Apk, _) => {
-                        let glibc =
-                            "no ptxas here: NVIDIA's needs glibc, which this system does not have";
+                        let glibc = "ptxas on a different system: NVIDIA's needs glibc, which \
+                                     this system does not have";
                         return (
                             glibc.into(),
-                            or_ptx(format!("but list PTX, which needs no ptxas: {ptx}")),
+                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
-                    (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
+                    (_, true) => "ptxas from CUDA 12 (the one from CUDA 13 needs sm_75 or newer)",
                     (_, false) => "ptxas, NVIDIA's assembler",
                 };
                 let toolkit =
@@ -260,11 +261,11 @@ impl Installable {
                 (what, format!("{toolkit}{or_ptx}"))
             }
             Self::Nvcc => (
-                "nvcc with its parts",
+                "nvcc and the parts that it needs",
                 named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC"),
             ),
             Self::Rocm => (
-                "HIP's headers and the libraries for devices",
+                "HIP's headers and device libraries",
                 named("or ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
             ),
             Self::OpenCl => (
@@ -275,7 +276,7 @@ impl Installable {
         (what.into(), instead)
     }
 
-    /// Returns the commands, one a line. The list is empty if no package of the system is known.
+    /// Returns the commands, one per line; empty if no package is known for the system.
     fn commands(&self, system: &System) -> Vec<String> {
         let installer = system.installer;
         let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {
@@ -287,7 +288,7 @@ impl Installable {
             names => install(&names.join(" ")),
         };
         let with_path = |commands: Vec<String>| match installer {
-            // Neither installer adds its clang to PATH, and the clang in macOS's PATH does not
+            // These installers do not add clang to PATH, and the clang in macOS's PATH does not
             // support GPUs.
             Installer::Brew => [commands, vec![OWN_CLANG_OF_BREW.to_owned()]].concat(),
             Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
@@ -330,7 +331,7 @@ impl Installable {
                 Installer::Dnf => install("rocm-hip-devel rocm-device-libs"),
                 _ => Vec::new(),
             },
-            // Debian 13 has no package of Intel's driver.
+            // Debian 13 has no package for Intel's driver.
             Self::OpenCl if system.release.as_deref() == Some("trixie") => Vec::new(),
             Self::OpenCl if packages.opencl.is_empty() => Vec::new(),
             Self::OpenCl => install(packages.opencl),
@@ -344,7 +345,7 @@ const OWN_CLANG_OF_WINGET: &str =
 
 /// Returns the help for a program that cannot be started because its file is not executable.
 pub fn make_executable(program: &Path) -> String {
-    format!("make it executable:\n  chmod +x '{}'", program.display())
+    format!("make the program executable:\n  chmod +x '{}'", program.display())
 }
 
 fn indented(commands: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! The system that the commands are for: its installer, and its release.
+//! The system that the commands are for: its installer and its release.
 
 use offload_format::target::OLDEST_CLANG;
 use std::fs;
@@ -57,16 +57,16 @@ const CLANGS: [Clangs; 6] = [
     Clangs { release: "focal", default: 10, newest: 12 },
 ];
 
-/// The clangs of a release that is not in the table; most of these releases have newer ones.
+/// The clangs assumed for a release that is not in the table; most such releases have newer ones.
 const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
 
 /// A system that tools are installed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct System {
     pub(super) installer: Installer,
-    /// The code name of a release of Debian or Ubuntu.
+    /// The code name of a Debian or Ubuntu release.
     pub(super) release: Option<String>,
-    /// Whether commands of the installer need `sudo`.
+    /// Whether the installer's commands need `sudo`.
     pub(super) needs_sudo: bool,
     /// Whether `pip3` is installed.
     pub(super) has_pip: bool,
@@ -82,7 +82,7 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// Returns the system that `os`, as Rust names it, and the text of `/etc/os-release` describe,
+    /// Returns the system described by `os`, in Rust's terms, and the text of `/etc/os-release`,
     /// for root and without pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
@@ -90,7 +90,7 @@ impl System {
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // `ID` comes first. `ID_LIKE` lists related systems, the closest first.
+        // `ID_LIKE` lists related systems, the closest first.
         let [id, like] = ["ID", "ID_LIKE"].map(|name| value(name).unwrap_or_default());
         let mut installer = match os {
             "macos" => Installer::Brew,
@@ -104,16 +104,16 @@ impl System {
                 installer = *by_id;
             }
         }
-        // A derivative uses the packages of the Ubuntu or Debian release that it is based on, which
-        // the first two variables name.
+        // A derivative uses the packages of its Ubuntu or Debian release, which the first two
+        // variables name.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
-    /// Returns the packages of Debian or Ubuntu with these parts of a clang that is at least this
-    /// version. Returns no names if the release has no such clang.
+    /// Returns the Debian or Ubuntu packages with these parts of a clang of at least this version;
+    /// empty if the release has no such clang.
     pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
         let release = self.release.as_deref().unwrap_or_default();
         let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
@@ -139,8 +139,8 @@ impl System {
                 )
             }
             Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
-            // Arch supports no partial upgrades: an update of the list has to update all packages,
-            // too.
+            // Arch does not support partial upgrades: updating the list requires updating all
+            // packages.
             Installer::Pacman => format!("{sudo}pacman -Syu --noconfirm {packages}"),
             Installer::Zypper => format!("{sudo}zypper --non-interactive install {packages}"),
             Installer::Apk => format!("{sudo}apk add -U {packages}"),
@@ -151,10 +151,10 @@ impl System {
     }
 }
 
-/// Whether this process may install packages, as far as the system reports.
+/// Whether this process may install packages, as far as can be detected.
 #[cfg(target_os = "linux")]
 fn is_root() -> bool {
-    // The folder `/proc/self` belongs to the user who runs this process.
+    // `/proc/self` belongs to the user who runs this process.
     fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
 }
 

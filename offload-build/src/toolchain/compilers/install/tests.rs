@@ -1,4 +1,4 @@
-//! Tests of the commands for other systems, and of the guide's copy of the commands.
+//! Tests the commands for other systems, and the guide's copy of the commands.
 
 use super::*;
 use std::fs;
@@ -12,7 +12,7 @@ const ARCH: &str = "ID=arch\n";
 const LEAP: &str = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
 const ALPINE: &str = "ID=alpine\n";
 
-/// Returns the commands, in one line, for root on a system without pip.
+/// Returns the commands in one line, for root on a system without pip.
 fn commands(wanted: &Installable, os: &str, os_release: &str) -> String {
     wanted.commands(&System::of(os, os_release)).join(" ; ")
 }
@@ -25,7 +25,7 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
     assert_eq!(clang(NOBLE), format!("{apt} clang lld"));
     assert_eq!(clang(JAMMY), format!("{apt} clang-15 lld-15"));
-    // Linux Mint is derived from Ubuntu; its own code name names no packages.
+    // Linux Mint is derived from Ubuntu; its own code name has no packages.
     let mint = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=virginia\nUBUNTU_CODENAME=jammy\n";
     assert_eq!(clang(mint), format!("{apt} clang-15 lld-15"));
     assert_eq!(clang(FEDORA), "dnf install -y clang lld");
@@ -50,8 +50,8 @@ fn a_user_who_is_not_root_asks_sudo() {
     let system = System { needs_sudo: true, ..System::of("linux", TRIXIE) };
     assert_eq!(
         Installable::Lld(Some(19)).help_on(&system),
-        "install lld of clang's version:\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends lld-19\n\
-         or name a different clang in OFFLOAD_CLANG"
+        "install the lld that matches clang:\n  sudo apt-get update && sudo apt-get install -y \
+         --no-install-recommends lld-19\nor name a different clang in OFFLOAD_CLANG"
     );
 }
 
@@ -146,7 +146,7 @@ fn opencl_where_there_are_packages() {
     }
 }
 
-/// Returns the Markdown that the guide's page must have between its marks.
+/// Returns the Markdown for the guide's page between its marks.
 fn page_of_the_guide() -> String {
     let systems = [
         ("Debian 12", "linux", BOOKWORM),
@@ -182,7 +182,7 @@ fn page_of_the_guide() -> String {
 #[test]
 fn the_guide_has_the_same_commands() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/src/build.md");
-    // The published package comes without the guide.
+    // The published package does not contain the guide.
     let Ok(text) = fs::read_to_string(&path) else { return };
     let (start, end) = ("<!-- commands -->\n\n", "\n<!-- end of commands -->");
     let from = text.find(start).expect("the page has the first mark") + start.len();

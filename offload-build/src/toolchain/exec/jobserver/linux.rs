@@ -1,5 +1,5 @@
-//! A jobserver with GNU make's protocol: each byte in a pipe is a token, which is read from the
-//! pipe and later written back.
+//! A jobserver with GNU make's protocol: each byte in a pipe is a token, which is read and later
+//! written back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A token, which is returned when it is dropped.
+/// A token, which is returned when dropped.
 #[derive(Debug)]
 pub struct Token {
     byte: u8,
@@ -18,13 +18,13 @@ pub struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The byte came from this pipe, so the pipe has room for it. If the write fails because the
-        // pipe is closed, no process needs the token.
+        // The pipe has space for the byte, which came from it. If the write fails because the pipe
+        // is closed, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
 
-/// The pipe that has the tokens.
+/// The pipe that contains the tokens.
 #[derive(Debug)]
 pub struct Jobserver {
     read: File,
@@ -32,14 +32,14 @@ pub struct Jobserver {
 }
 
 impl Jobserver {
-    /// Opens the jobserver that `auth` names. `auth` is the value of `--jobserver-auth=` in the
-    /// environment: `fifo:PATH`, or the numbers of the two ends of a pipe.
+    /// Opens the jobserver given by `auth`, the value of `--jobserver-auth=` in the environment:
+    /// `fifo:PATH`, or the numbers of the two ends of a pipe.
     ///
-    /// Returns `None` if there is no jobserver: it is switched off, or not inherited.
+    /// Returns `None` if there is no jobserver: it is disabled, or not inherited.
     pub fn open(auth: &str) -> Option<Self> {
         let (read, write) = match auth.strip_prefix("fifo:") {
             Some(path) => (PathBuf::from(path), PathBuf::from(path)),
-            // A negative number switches the jobserver off.
+            // A negative number disables the jobserver.
             None => {
                 let (read, write) = auth.split_once(',')?;
                 let path = |number: &str| {
@@ -48,11 +48,11 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // The pipe is opened again to make its end non-blocking: this setting of the inherited pipe
+        // Open the pipe again to make its end non-blocking: on the inherited pipe, this setting
         // would affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // If make did not pass the pipe on, its number in the environment may be the number of
-            // another file.
+            // If make did not pass on the pipe, its number in the environment may belong to another
+            // file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };
@@ -61,7 +61,7 @@ impl Jobserver {
         Some(Self { read: without_waiting(read).ok()?, write: Arc::new(write) })
     }
 
-    /// Returns a token, if there is one now.
+    /// Returns a token if one is available now.
     pub fn take(&self) -> io::Result<Option<Token>> {
         let mut byte = [0];
         loop {
@@ -76,8 +76,8 @@ impl Jobserver {
     }
 }
 
-/// Makes a read return at once if there are no bytes. The system call works for every kind of file,
-/// but the standard library has it only for sockets. So the file is treated as a socket.
+/// Makes reads return at once if there are no bytes. The system call works for every kind of file,
+/// but the standard library only has it for sockets, so the file is treated as a socket.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

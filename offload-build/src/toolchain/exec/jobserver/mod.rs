@@ -1,9 +1,8 @@
-//! Tokens of the jobserver that Cargo, or the `make` around it, passes on. A process that holds
-//! tokens may run one job more than it has tokens.
+//! Tokens of the jobserver from Cargo or a surrounding `make`. A process may run one more job than
+//! it has tokens.
 //!
-//! On Linux, the standard library is enough to take tokens. On other systems, the crate `jobserver`
-//! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it takes 1.15 s of
-//! processor time to compile.
+//! On Linux, the standard library suffices. Other systems need the crate `jobserver`, which is
+//! avoided on Linux because it takes, with `libc`, 1.15 s of processor time to compile.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -1,14 +1,14 @@
 //! The jobserver through the crate `jobserver`, for systems other than Linux: a semaphore on
-//! Windows, on other systems pipes that cannot be opened again.
+//! Windows; elsewhere, pipes that cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A token, which is returned when it is dropped.
+/// A token, which is returned when dropped.
 pub type Token = Acquired;
 
-/// A jobserver with a thread that waits for tokens, since not every system can check for a token
+/// A jobserver with a thread that waits for tokens, since some systems cannot check for a token
 /// without waiting.
 #[derive(Debug)]
 pub struct Jobserver {
@@ -24,8 +24,8 @@ struct Inbox {
 }
 
 impl Jobserver {
-    /// Opens the jobserver. The crate `jobserver` reads the environment itself, so `_auth` is not
-    /// used.
+    /// Opens the jobserver. The crate `jobserver` reads the environment itself, so `_auth` is
+    /// unused.
     ///
     /// Returns `None` if there is no jobserver.
     pub fn open(_auth: &str) -> Option<Self> {
@@ -41,7 +41,7 @@ impl Jobserver {
         Some(Self { thread: client?.into_helper_thread(answer).ok()?, inbox })
     }
 
-    /// Returns a token, if there is one now. Otherwise requests a token, which a later call can
+    /// Returns a token if one is available now. Otherwise requests a token, which a later call may
     /// return.
     pub fn take(&self) -> io::Result<Option<Token>> {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);

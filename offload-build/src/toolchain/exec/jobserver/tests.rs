@@ -1,4 +1,4 @@
-//! Tests in which a pipe takes the place of Cargo's jobserver.
+//! Tests with a pipe in place of Cargo's jobserver.
 
 use super::{linux, other_hosts};
 use std::fs::File;

@@ -16,7 +16,7 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     if !capabilities.is_empty() {
         writeln!(
             out,
-            "# For NVIDIA's GPUs. CEP 46: __cuda_arch is the least compute capability of a machine."
+            "# For NVIDIA's GPUs. CEP 46: __cuda_arch is the lowest compute capability of a machine."
         )?;
         match package.least_driver() {
             Some(driver) => writeln!(out, "- __cuda >={}", version_text(driver))?,
@@ -27,7 +27,10 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let versions: Vec<String> = amd.served().map(|(gpu, _)| format!("=={}", gpu.version)).collect();
     if !versions.is_empty() {
         if !capabilities.is_empty() {
-            writeln!(out, "# A package cannot require GPUs of either vendor: make one for each.")?;
+            writeln!(
+                out,
+                "# A package cannot require a GPU of either vendor: make a package for each."
+            )?;
         }
         writeln!(out, "# For AMD's GPUs. Draft: https://github.com/conda/ceps/pull/189")?;
         writeln!(out, "- __amdgpu")?;

@@ -95,7 +95,7 @@ impl Gpus {
         for (states, processors) in in_modes {
             let processors = processors.join(", ");
             out::warn(&format!(
-                "{file}: no image for machines with {states}, so left out: {processors}; \
+                "{file}: no image for machines with {states}, so these are left out: {processors}; \
                  compile for the processor without a mode, or for both modes"
             ));
         }
@@ -104,13 +104,13 @@ impl Gpus {
                 self.all.iter().flat_map(|gpu| gpu.asked.modes(&features)).collect();
             let without = known.without(&all);
             self.reasons.push(if is_any_in_modes {
-                format!("no GPU of {} has an image in {file} in each of its modes", self.vendor)
+                format!("no {} GPU has an image in {file} in each of its modes", self.vendor)
             } else if without.is_empty() {
                 let modules = text::plural(known.modules(), "module");
-                format!("no GPU of {} has an image in each of the {modules} of {file}", self.vendor)
+                format!("no {} GPU has an image in each of the {modules} of {file}", self.vendor)
             } else {
                 format!(
-                    "no GPU of {} has an image in {file}: {}",
+                    "no {} GPU has an image in {file}: {}",
                     self.vendor,
                     text::some(without.into_iter())
                 )
@@ -133,7 +133,7 @@ impl Gpus {
         }
         Some(if self.reasons.is_empty() {
             let files = text::some(self.files.iter());
-            format!("no GPU of {} has an image in each module of each file: {files}", self.vendor)
+            format!("no {} GPU has an image in each module of each file: {files}", self.vendor)
         } else {
             text::some(self.reasons.iter())
         })
@@ -173,7 +173,7 @@ impl Package {
                 ([], []) => nothing_follows("there are no images for GPUs"),
                 ([], others) => {
                     let others = text::some(others.iter());
-                    nothing_follows(&format!("no image is for GPUs of AMD or NVIDIA: {others}"))
+                    nothing_follows(&format!("no image is for an AMD or NVIDIA GPU: {others}"))
                 }
                 (problems, _) => nothing_follows(&problems.join("; "))
                     .advice("cargo offload reach FILE lists the images of each module"),
@@ -209,7 +209,7 @@ impl Package {
 
 /// Returns the error for files that determine no metadata.
 fn nothing_follows(reason: &str) -> Error {
-    Error::text(format!("nothing follows for a package: {reason}"))
+    Error::text(format!("no metadata for a package: {reason}"))
 }
 
 /// Returns a processor's ISA version as AMD's tools print it: `9.0.10` for `gfx90a`; `None` for

@@ -59,7 +59,9 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
             "nvidia-variant-provider 0.0.2 knows none of the GPUs that have images",
         ));
     }
-    out::note("a draft: PEP 825 of August 2026, with the properties of provider plugins 0.0.2");
+    out::note(
+        "this format is a draft: PEP 825 as of August 2026, with the properties of provider plugins 0.0.2",
+    );
     if namespaces.len() > 1 {
         out::note(
             "a wheel is one variant: make a wheel for each vendor, with that vendor's part of this file",
@@ -123,7 +125,7 @@ fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
     let gpus: Vec<&str> = gpus.map(|gpu| gpu.version.as_str()).collect();
     if !gpus.is_empty() {
         out::warn(&format!(
-            "compute capabilities have no image, and nvidia-variant-provider takes the wheel for them: {}",
+            "these compute capabilities have no image, but nvidia-variant-provider accepts the wheel for them: {}",
             gpus.join(", ")
         ));
     }
