@@ -1,5 +1,5 @@
-//! Measures builds that use offload-build, as a user of Cargo sees them: whole runs of `cargo
-//! build` for packages in scratch folders.
+//! Measures builds with offload-build, as a user of Cargo sees them: whole runs of `cargo build`
+//! for packages in scratch folders.
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
@@ -7,7 +7,7 @@ use crate::package::Package;
 use std::fs;
 use std::path::Path;
 
-/// Runs the builds of this module, and prints their times.
+/// Runs this module's builds, and prints their times.
 pub fn bench() {
     println!("build: build scripts");
     let Some(clang) = llvm_program("clang") else {
@@ -19,8 +19,7 @@ pub fn bench() {
     again(&folder, &clang);
 }
 
-/// Measures a run of a build script that finds nothing to compile, and compares it with a build
-/// script that does nothing.
+/// Compares a build script that finds nothing to compile with one that does nothing.
 fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
     let full = package(folder, "again");
@@ -37,7 +36,7 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    // The number of headers that each kernel includes. The build reads each header once, however
+    // The number of headers that each kernel includes. The build reads each header once, even if
     // many images depend on it.
     const HEADERS: usize = 200;
     let headers = package(folder, "headers");
@@ -53,7 +52,7 @@ fn again(folder: &Path, clang: &Path) {
     for round in 0..12 {
         for (package, times) in [&empty, &full, &headers].into_iter().zip(&mut times) {
             let time = build(package, round);
-            // The first round compiles the images, so its time does not count.
+            // The first round compiles the images, so do not count it.
             times.extend((round > 0).then_some(time));
         }
     }
@@ -71,7 +70,7 @@ fn again(folder: &Path, clang: &Path) {
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Makes a package whose build script depends on offload-build.
+/// Creates a package whose build script depends on offload-build.
 fn package(folder: &Path, name: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -91,8 +90,8 @@ fn script(targets: &str) -> String {
     )
 }
 
-/// Returns the source of a kernel whose compilation takes about as long as that of a real project's
-/// kernel: unrolled loops of a template.
+/// Returns the source of a kernel that takes about as long to compile as one in a real project: a
+/// template with unrolled loops.
 fn kernel(name: &str) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \

@@ -14,7 +14,7 @@ pub const BUNDLES: usize = 95;
 /// The approximate number of bytes in all bundles together.
 pub const SECTION_SIZE: usize = 490_000_000;
 
-/// Returns the folder for the files of the benches, inside Cargo's target folder.
+/// Returns the folder for the benches' files, inside Cargo's target folder.
 pub fn folder() -> PathBuf {
     let exe = std::env::current_exe().expect("a program knows its path");
     let folder =
@@ -26,8 +26,8 @@ pub fn folder() -> PathBuf {
 /// The processors of the code objects in each bundle.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
-/// A generator of numbers that are equal in every run (linear congruential, upper half of its
-/// state).
+/// A pseudo-random generator with the same numbers in every run (upper half of a linear
+/// congruential generator's state).
 pub struct Generator(pub u64);
 
 impl Generator {
@@ -37,7 +37,7 @@ impl Generator {
         self.0 >> 32
     }
 
-    /// Returns `size` bytes. About `fresh` in 100 of them are new, and the others repeat earlier
+    /// Returns `size` bytes. About `fresh` percent of them are new, and the others repeat earlier
     /// parts.
     pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
         const STRETCH: usize = 512;
@@ -55,8 +55,8 @@ impl Generator {
     }
 }
 
-/// Writes a bundle with a code object for each of [`PROCESSORS`]: the element of `code` at the
-/// processor's position.
+/// Writes a bundle with a code object for each of [`PROCESSORS`]: the element of `code` with the
+/// same index.
 pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     let mut builder = BundleBuilder::hip();
     for (processor, code) in PROCESSORS.iter().zip(code) {
@@ -78,7 +78,7 @@ pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the section to a file, and returns the file's path. The section has bundles in a row,
+/// Writes the section to a file, and returns the path. The section consists of consecutive bundles,
 /// each at a multiple of 4096.
 pub fn section() -> Result<PathBuf> {
     let path = folder().join("section");
@@ -98,7 +98,7 @@ pub fn section() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Passes on the bundles of a sound file that are not compressed.
+/// Passes each uncompressed bundle of a well-formed file to `each`.
 pub fn bundles<'a>(file: &'a [u8], mut each: impl FnMut(Bundle<'a>)) {
     find(file, |_, container| {
         let Ok(Content::Container(_, section)) = container else { return };

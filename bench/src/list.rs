@@ -1,4 +1,4 @@
-//! Compares the time to list a large section of uncompressed bundles with LLVM's tool.
+//! Compares our time to list a large section of uncompressed bundles with LLVM's.
 
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
@@ -20,7 +20,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // `llvm-readobj` reads no section alone, so this object contains the section.
+    // `llvm-readobj` cannot read a section alone, so this object contains it.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();
@@ -40,12 +40,12 @@ pub fn bench() {
     });
 }
 
-/// Lists the file's entries and checks their number, in a separate process, whose time is measured.
+/// Lists the file's entries and checks their number, in a separate process whose time is measured.
 pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }
 
-/// Returns the number of entries, in all bundles of the file, whose ID is valid.
+/// Returns the number of entries with a valid ID in all bundles of the file.
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
     data::bundles(file, |bundle| {

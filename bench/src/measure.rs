@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Prints a row: the name, and the least, median and greatest time of `runs` runs. One run before
-/// them is not counted, since it fills the caches.
+/// Prints a row: the name, and the minimum, median and maximum time of `runs` runs. An additional
+/// run first fills the caches.
 pub fn row(name: &str, runs: usize, mut run: impl FnMut()) {
     run();
     let times = (0..runs).map(|_| time(&mut run)).collect();
@@ -23,12 +23,13 @@ pub fn time(run: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Returns the least of these times in seconds. Other work of the machine can only increase a time.
+/// Returns the minimum of these times in seconds: other work on the machine can only increase a
+/// time.
 pub fn least(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
 
-/// Prints a row of times, of which there must be at least one, and returns their median.
+/// Prints a row for at least one time, and returns the median.
 pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     let median = times[times.len() / 2];
@@ -36,8 +37,8 @@ pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     median
 }
 
-/// Prints a row like [`row`], for work that is shorter than a clock's step. Each of the `runs`
-/// repeats the work `times` times; the row has the time of one repetition.
+/// Prints a row like [`row`], for work that is shorter than a clock tick. Each run repeats the work
+/// `times` times; the row shows the time of one repetition.
 pub fn row_of_many(name: &str, runs: usize, times: u32, mut run: impl FnMut()) {
     let mut each: Vec<Duration> = (0..runs)
         .map(|_| {
@@ -63,7 +64,7 @@ fn text(time: Duration) -> String {
     }
 }
 
-/// Returns a command that starts this program again, for one task on one file.
+/// Returns a command that starts this program again, for one task with one file.
 pub fn child(task: &str, file: &OsStr) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a program knows its path"));
     command.args(["child", task]).arg(file);
@@ -92,9 +93,9 @@ pub fn map(file: &Path) -> Mmap {
 /// The times and the memory of a process that has ended.
 pub struct Run {
     pub time: Duration,
-    /// The processor time of the process and of the child processes that it has waited for.
+    /// The processor time of the process and of the child processes that it awaited.
     pub processor: Duration,
-    /// The most memory that the process used, in bytes.
+    /// The maximum memory that the process used, in bytes.
     peak: u64,
 }
 
@@ -122,7 +123,7 @@ pub fn process(command: &mut Command) -> Run {
 /// Waits for a process; returns its raw exit status, and the time and memory that it used.
 fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
-    // SAFETY: the struct has only numbers, for which every bit pattern is valid.
+    // SAFETY: the struct contains only numbers, for which every bit pattern is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the process is a child of this one, nothing else waits for it, and both places live
     // until the call returns.
@@ -131,18 +132,18 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     (status, usage)
 }
 
-/// The times of several runs, and the most memory that any of them used.
+/// The times of several runs, and the maximum memory that any of them used.
 pub struct Summary {
     least: Duration,
     /// The median time: half of the runs took less.
     pub median: Duration,
     greatest: Duration,
-    /// The most memory that any run used, in bytes.
+    /// The maximum memory that any run used, in bytes.
     pub peak: u64,
 }
 
 impl Summary {
-    /// Returns the summary of runs; there must be at least one.
+    /// Summarizes runs; there must be at least one.
     pub fn of(mut runs: Vec<Run>) -> Self {
         runs.sort_unstable_by_key(|run| run.time);
         let peak = runs.iter().map(|run| run.peak).max().unwrap_or_default();

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Variables for Cargo. It compiles crates of a registry without incremental data and lints; with
-/// these variables, it compiles those of a folder in the same way.
+/// Cargo compiles a registry's crates without incremental data and lints; these variables make it
+/// compile a folder's crates the same way.
 pub const AS_FROM_REGISTRY: [(&str, &str); 2] =
     [("CARGO_INCREMENTAL", "0"), ("RUSTFLAGS", "--cap-lints=allow")];
 
-/// A folder with a package or a workspace, and its own target folder.
+/// A folder with a package or a workspace, and a separate target folder.
 pub struct Package {
     pub folder: PathBuf,
 }
@@ -20,7 +20,7 @@ impl Package {
         Self { folder }
     }
 
-    /// Writes a file, and creates its folders.
+    /// Writes a file, creating its folders.
     pub fn write(&self, path: impl AsRef<Path>, text: &str) {
         let path = self.folder.join(path);
         fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -28,8 +28,8 @@ impl Package {
         fs::write(path, text).expect("the target folder can be written");
     }
 
-    /// Returns a Cargo command for the package's folder. It does not inherit the environment
-    /// variables of the Cargo that runs this program.
+    /// Returns a Cargo command for the package's folder, without the environment variables of the
+    /// Cargo that runs this program.
     pub fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {

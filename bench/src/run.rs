@@ -1,5 +1,5 @@
-//! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct
-//! calls of the driver, and kernels on the CPU beside OpenCL's runtimes.
+//! Measures offload's run time (`offload_gpu::run`): its compilation, its launches compared with
+//! direct calls of the driver, and kernels on the CPU compared with OpenCL's runtimes.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Prints all times, or the times of one part.
+/// Prints all times, or those of one part.
 pub fn bench(part: Option<&str>) {
     println!("run: the run time");
     let folder = data::folder().join("run");
@@ -40,10 +40,10 @@ pub fn bench(part: Option<&str>) {
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Measures release builds of packages that depend on one crate, in empty target folders: offload,
-/// offload without `run`, and cudarc.
+/// Measures release builds, in empty target folders, of packages that depend on one crate: offload,
+/// offload without `run`, or cudarc.
 fn cold(folder: &Path) {
-    // cudarc's versions are in the lock file of the examples.
+    // cudarc's versions are in the examples' lock file.
     let crates = [
         ("offload", format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\" }}"), "Cargo.lock"),
         (
@@ -73,8 +73,7 @@ fn cold(folder: &Path) {
     let of = |what: fn(&Run) -> Duration| {
         runs.each_ref().map(|runs| runs.iter().map(what).collect::<Vec<_>>())
     };
-    // Other programs may run on this machine; they affect the processor time less than the elapsed
-    // time.
+    // Other programs on this machine affect the processor time less than the elapsed time.
     for (what, times) in [("", of(|run| run.time)), (", processor time", of(|run| run.processor))] {
         let [with, without, cudarc] = times.each_ref().map(|times| least(times));
         for (name, times) in names.iter().zip(times) {
@@ -99,8 +98,8 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// Makes a package with these dependencies, and with the versions of a lock file of this
-/// repository, which are available without a network.
+/// Creates a package with these dependencies, and with the versions in one of this repository's
+/// lock files, which are available without a network.
 fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -135,7 +134,8 @@ fn program(folder: &Path, clang: &Path) -> Package {
     package
 }
 
-/// Runs a task of the program with these environment variables; returns the lines that it prints.
+/// Runs one of the program's tasks with these environment variables; returns the lines that it
+/// prints.
 fn lines(program: &Package, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
     lines_of(&program.folder.join("target/release/bench-program"), task, variables)
 }
@@ -159,7 +159,7 @@ fn nanoseconds(text: &str) -> Duration {
     Duration::from_secs_f64(time / 1e9)
 }
 
-/// Compiles a library of C.
+/// Compiles a C library.
 fn library(folder: &Path, clang: &Path, name: &str, source: &str) {
     let file = folder.join(name).with_extension("c");
     fs::write(&file, source).expect("the target folder can be written");
@@ -168,7 +168,7 @@ fn library(folder: &Path, clang: &Path, name: &str, source: &str) {
     succeed(compile.arg("-o").arg(folder.join(name)));
 }
 
-/// Measures calls of the run time over a driver whose functions do almost nothing.
+/// Measures run time calls with a driver whose functions do almost nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
     library(folder, clang, "libcuda.so.1", include_str!("run/driver.c"));
     let libraries = folder.to_str().expect("the target folder's name is UTF-8");
@@ -206,16 +206,15 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
 }
 
-/// The folders of Intel's OpenCL runtime and of the libraries that it needs, among the published
-/// files of set-up.
+/// The folders of Intel's OpenCL runtime and its libraries, in set-up's folder of published files.
 const INTEL: [&str; 3] = [
     "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib",
     "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib",
     "tbb/tbb-2023.2.0.data/data/lib",
 ];
 
-/// The greatest ratios of processor time that are allowed with clang: to Intel's runtime, to PoCL,
-/// and to plain Rust.
+/// The maximum allowed ratios of processor time with clang: to Intel's runtime, to PoCL, and to
+/// plain Rust.
 const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("saxpy", [Some(1.0), Some(1.2), Some(2.0)]),
     ("gelu", [None, Some(4.0), None]),
@@ -226,8 +225,8 @@ const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("nbody", [None, Some(1.0), None]),
 ];
 
-/// Measures kernels on the CPU: by the kit with each C++ compiler or with that of `CXX`, by
-/// OpenCL's runtimes, and as plain Rust. The program compares the results.
+/// Measures kernels on the CPU: with the kit and each C++ compiler or that in `CXX`, with OpenCL's
+/// runtimes, and as plain Rust. The program compares the results.
 fn cpu(folder: &Path, clang: &Path, program: &Package) {
     let clangxx = clang.with_file_name("clang++").to_string_lossy().into_owned();
     let compilers = env::var("CXX").map_or_else(|_| vec![clangxx, "g++".into()], |one| vec![one]);
@@ -256,13 +255,13 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
     ] {
         let mut printed = Vec::new();
         if let Some(icd) = icd {
-            // The loader starts all runtimes of a folder, so each has one of its own.
+            // The loader loads all runtimes in a folder, so each gets a separate one.
             let vendors = folder.join(task);
             fs::create_dir_all(&vendors).expect("the target folder can be written");
             fs::write(vendors.join("one.icd"), icd).expect("the target folder can be written");
             let vendors = vendors.to_str().expect("the target folder's name is UTF-8");
-            // Intel's folder has the loader, too, of which `pocl.c` calls functions. PoCL keeps
-            // what it compiles.
+            // Intel's folder also contains the loader, which `pocl.c` calls. PoCL caches what it
+            // compiles.
             let variables = [
                 ("OCL_ICD_VENDORS", vendors),
                 ("LD_LIBRARY_PATH", &format!("{libraries}:{}", intel.join(":"))),
@@ -279,7 +278,7 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
     print_columns(&columns, kits);
 }
 
-/// Prints a table of the lines that the program printed for each name, and the ratios of processor
+/// Prints a table of the lines that the program printed for each name, with the ratios of processor
 /// time of the first `kits` columns to the others.
 fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
     let parsed = columns.iter().map(|(_, lines)| -> BTreeMap<&str, [f64; 2]> {
@@ -298,7 +297,7 @@ fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
     print("", columns.iter().map(|(name, _)| name.clone()).collect());
     for name in names.clone() {
         let cell = |column: &BTreeMap<&str, [f64; 2]>| match column.get(name) {
-            // A launch of one thread is far shorter than a millisecond.
+            // A launch of one thread takes far less than a millisecond.
             Some([processor, time]) if *time < 0.1 => format!("{processor:.5} {time:>10.5}"),
             Some([processor, time]) => format!("{processor:.1} {time:>10.1}"),
             None => "-".to_owned(),

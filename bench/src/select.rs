@@ -1,4 +1,4 @@
-//! The time to select one of sixteen images for a device, and to read one image of a compressed
+//! Measures selecting one of sixteen images for a device, and reading one image of a compressed
 //! pack.
 
 use crate::data::Generator;
@@ -36,7 +36,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
     image(target, PackImageKind::Cubin)
 }
 
-/// A pack of sixteen images, as the macro would make it.
+/// A pack of sixteen images, as the macro would create it.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
@@ -75,7 +75,7 @@ pub fn bench() {
         let device = DeviceInfo::parse(text).expect("a device");
         match PACK.select(&device) {
             Ok(choice) => assert_eq!(choice.target(), target),
-            // The pack's image is for x86-64 Linux, and this machine may have another CPU.
+            // The pack's image is for x86-64 Linux; this machine may have a different CPU.
             Err(_) => assert_eq!(text, "cpu"),
         }
         row_of_many(text, 301, 1000, || {
@@ -85,12 +85,12 @@ pub fn bench() {
     compressed();
 }
 
-/// The maximum size in bytes of decompressed data, and of the decoder's window, which long-distance
-/// matching makes large.
+/// The maximum size in bytes of decompressed data, and of the decoder's window, which is large
+/// because of long-distance matching.
 const LIMIT: u64 = 1 << 30;
 
 fn compressed() {
-    // Nine code objects of 54 MB each, which together compress to 149 MB.
+    // Nine code objects of 54 MB each, 149 MB when compressed together.
     let targets: Vec<String> =
         (0..9).map(|number| format!("{HIP_ENTRY_PREFIX}gfx110{number}")).collect();
     let images: Vec<Vec<u8>> = (1..=9).map(|seed| Generator(seed).code(54_200_000, 29)).collect();

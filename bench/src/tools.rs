@@ -11,7 +11,7 @@ use std::process::Command;
 /// The published library whose code objects fill the images.
 const LIBRARY: &str = "onnxruntime-rocm/onnxruntime/capi/libonnxruntime_providers_rocm.so";
 
-/// The bytes in each image; all images together make a bundle of 149 MB.
+/// The size of each image in bytes; together they make a bundle of 149 MB.
 const IMAGE_SIZE: u64 = 16_600_000;
 
 /// The processors of the images. The library has code for eight of them.
@@ -20,21 +20,20 @@ const PROCESSORS: [&str; 9] =
 
 const TOOL: &str = "clang-offload-bundler";
 
-/// A command line that both tools run, and the most time and memory that ours may use, as fractions
-/// of LLVM's.
+/// A command line for both tools, and the maximum time and memory of ours, as fractions of LLVM's.
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
-    /// The output files of the command. Both tools must write the same bytes, unless the output is
+    /// The command's output files. Both tools must write the same bytes, unless the output is
     /// compressed.
     outputs: Vec<String>,
     time: f64,
     memory: Option<f64>,
 }
 
-/// Runs each command line with both tools, and prints the times. On Linux, the measured memory of a
-/// process is at least that of the process that started it. This process must stay small, so large
-/// work runs in separate processes.
+/// Runs each command line with both tools, and prints the times. On Linux, a process's measured
+/// memory is at least that of its parent. So this process must stay small, and large work runs in
+/// separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -58,15 +57,14 @@ pub fn bench() {
     );
     for work in works() {
         let mut runs = [Vec::new(), Vec::new()];
-        // The runs take turns, so that other work of the machine affects both.
+        // The tools take turns, so that other work on the machine affects both.
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
-                // The output of the previous run is written to the disk now, and not during the
-                // timed run.
+                // Write the previous run's output to the disk now, not during the timed run.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
-                // The first run fills the system's caches, so its time does not count.
+                // The first run fills the system's caches, so do not count it.
                 if count > 0 {
                     runs.push(run);
                 }
@@ -165,7 +163,7 @@ fn works() -> Vec<Work> {
 }
 
 /// Checks that both tools wrote the same bytes. If the output is compressed, checks that ours is
-/// not larger, and that LLVM's tool finds the same content in it.
+/// not larger and that LLVM's tool finds the same content in it.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));
@@ -199,7 +197,7 @@ fn compare(work: &Work) {
     }
 }
 
-/// Returns whether two files are equal, and reads little of them at a time.
+/// Whether two files are equal. Reads only a little of them at a time.
 fn same(a: &str, b: &str) -> bool {
     let open = |path: &str| File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut a, mut b) = (open(a), open(b));
@@ -215,10 +213,9 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Writes the images to the current folder. Each image has the code objects of one processor, one
-/// after another, up to the size of an image. The library has no code for one of the processors.
-/// The image of this processor has the first processor's code, from the place where the first
-/// processor's image ends.
+/// Writes the images to the current folder. Each image consists of one processor's code objects,
+/// one after another, up to the size of an image. The library has no code for one of the
+/// processors: its image continues the first processor's code where the first image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

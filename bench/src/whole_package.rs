@@ -1,5 +1,5 @@
-//! Measures README's package whole, from an empty target folder to a program: beside the same
-//! program with bindgen_cuda or cudaforge, which compile by nvcc, and cudarc, which launches.
+//! Measures building README's whole package in an empty target folder, compared with the same
+//! program using bindgen_cuda or cudaforge, which compile with nvcc, and cudarc, which launches.
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
@@ -15,10 +15,10 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// The targets in README's build script.
 const TARGETS: &str = r#"["gfx90a", "gfx1100", "compute_80", "cpu"]"#;
 
-/// The target that the rival compiles for.
+/// The target that the rivals compile for.
 const ONE_TARGET: &str = r#"["compute_80"]"#;
 
-/// The kernel's path, which both packages have.
+/// The kernel's path in both packages.
 const KERNEL: &str = "kernels/saxpy.cu";
 
 /// Builds the packages in the profiles dev and release, and prints the times.
@@ -59,8 +59,8 @@ pub fn bench() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Returns the variables with which bindgen_cuda finds nvcc and a GPU's architecture. It does not
-/// read `CUDA_HOME`, and without the first variable it asks a GPU.
+/// Returns the variables that tell bindgen_cuda where nvcc is and the GPU's architecture. It does
+/// not read `CUDA_HOME`, and without the first variable it queries a GPU.
 fn variables() -> Vec<(&'static str, OsString)> {
     let mut variables = vec![("CUDA_COMPUTE_CAP", "80".into())];
     if let Some(home) = std::env::var_os("CUDA_HOME") {
@@ -73,7 +73,7 @@ fn variables() -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Prints the rows of a profile, and README's package as a part of each rival: the packages after
+/// Prints a profile's rows, and README's package as a fraction of each rival: the packages after
 /// the second.
 fn print(profile: &str, names: &[&str], runs: &[Vec<Run>]) {
     for what in ["", ", processor time"] {
@@ -107,8 +107,8 @@ fn ours(folder: &Path, targets: &str) -> Package {
     package
 }
 
-/// Crates that compile kernels by nvcc: the name of their row, the crate, and how a build script
-/// makes bindings with it.
+/// Crates that compile kernels with nvcc: the row's name, the crate, and how a build script makes
+/// bindings with it.
 const RIVALS: [(&str, &str, &str); 2] = [
     (
         "the same with bindgen_cuda and cudarc",
@@ -122,8 +122,8 @@ const RIVALS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Writes the program as users of such a crate and of cudarc write it. Returns the reason if these
-/// crates cannot be had.
+/// Writes the program as users of such a crate and of cudarc would. Returns the reason if these
+/// crates are not available.
 fn rival(
     folder: &Path,
     dependency: &str,

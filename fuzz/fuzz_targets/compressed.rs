@@ -1,4 +1,4 @@
-//! Reads compressed bundles, one alone and several in sequence.
+//! Reads a compressed bundle, and several consecutive ones.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| offload_tests::visit::compressed(data));

@@ -1,4 +1,4 @@
-//! Reads the header of an image, its kernels, and the forms of SPIR-V that drivers compile.
+//! Reads an image's header, its kernels, and the variants of SPIR-V that drivers compile.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
     let stored: Vec<&[u8]> = fatbin.entries().map(|entry| entry.stored).collect();
     assert_eq!(stored.len(), expected.len());
     for (stored, image) in stored.iter().zip(&expected) {
-        // The fatbin may store zeros after the image, up to a size that is a multiple of eight.
+        // The fatbin may store zeros after the image, up to a multiple of eight bytes.
         assert!(stored.starts_with(image));
         assert!(stored[image.len()..].iter().all(|byte| *byte == 0));
     }

@@ -1,5 +1,5 @@
-//! Puts a bundle into a host object, and reads the bundle again. Also checks that a host object is
-//! the same again after a bundle is put into it and removed.
+//! Puts a bundle into a host object, and reads it again. Also checks that adding and removing
+//! another bundle leaves a host object unchanged.
 #![no_main]
 
 use offload_format::bundle::BundleBuilder;

@@ -7,8 +7,7 @@ use offload_format::offload_binary::{
 };
 use std::collections::BTreeMap;
 
-/// One image: the kind of the image, the kind of the offloading, the flags, the strings, and the
-/// bytes.
+/// An image: its kind, the offload kind, the flags, the strings, and the bytes.
 type Image = (u16, u16, u32, Vec<(String, Vec<u8>)>, Vec<u8>);
 
 libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
@@ -18,8 +17,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
         let image = builder
             .image(StatedKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
             .flags(*flags);
-        // If an image has two strings with the same key, the builder joins their values with a
-        // comma.
+        // The builder joins the values of equal keys with a comma.
         let mut map: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (key, value) in strings {
             let key = key.replace('\0', "");

@@ -8,8 +8,7 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let (leader, entries) = input;
     let leader = CommentLeader::ALL[usize::from(leader) % CommentLeader::ALL.len()];
     let mut builder = TextBundleBuilder::new(leader);
-    // A payload that contains `____END__` would end there when the bundle is read, so such payloads
-    // are left out.
+    // When the bundle is read, a payload would end at `____END__`, so leave such payloads out.
     let whole =
         entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
     let expected = taken(whole, |id, size| builder.entry(id, size).is_ok());

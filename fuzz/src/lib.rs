@@ -1,6 +1,6 @@
 //! Functions that the fuzz targets share.
 
-/// Returns one of 19 entry IDs in canonical form; `number` chooses it.
+/// Returns one of 19 entry IDs in canonical form, chosen by `number`.
 fn entry_id(number: u8) -> String {
     const KINDS: [&str; 3] = ["hip", "hipv4", "openmp"];
     const PROCESSORS: [&str; 6] = [
@@ -18,8 +18,8 @@ fn entry_id(number: u8) -> String {
     }
 }
 
-/// Passes entries to `take`, which adds each to a builder, and returns those that the builder
-/// accepted. Some entries cannot be in the same bundle.
+/// Passes each entry to `take`, which adds it to a builder. Returns the entries that the builder
+/// accepted, because some entries cannot be in the same bundle.
 pub fn taken<'a>(
     entries: impl IntoIterator<Item = &'a (u8, Vec<u8>)>,
     mut take: impl FnMut(&str, u64) -> bool,

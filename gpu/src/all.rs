@@ -1,4 +1,5 @@
-//! `gpu-checks all`: each check on each device, in a process of its own; a table, and a JSON file.
+//! `gpu-checks all`: runs each check on each device, in a separate process, and writes a table and
+//! a JSON file.
 
 use crate::checks::this;
 use crate::child::{self, Ended, How};
@@ -19,7 +20,7 @@ pub struct Options {
     seconds: u64,
     devices: Vec<String>,
     only: Vec<String>,
-    /// At most so many seconds for each check.
+    /// The maximum number of seconds for each check.
     limit: u64,
 }
 
@@ -62,11 +63,11 @@ impl Options {
     }
 }
 
-/// A result, with what the parent knows of it.
+/// A result, with the facts that only the parent knows.
 struct Done {
     device: String,
     outcome: Outcome,
-    /// What the JSON file has of it.
+    /// Its record for the JSON file.
     record: Value,
 }
 
@@ -79,7 +80,7 @@ struct All<'a> {
     done: Vec<Done>,
 }
 
-/// The seconds in which devices are listed; the first call of a driver may take long.
+/// The time limit for listing devices; a driver's first call may be slow.
 const DEVICES: Duration = Duration::from_secs(60);
 
 pub fn run(options: &Options) -> ExitCode {
@@ -96,8 +97,8 @@ pub fn run(options: &Options) -> ExitCode {
     let wanted = |check: &&Check| {
         options.only.is_empty() || options.only.iter().any(|name| name == check.name)
     };
-    // One check on all devices, and then the next one: what tells most comes first. GPUs that are
-    // like an earlier one come last.
+    // Run one check on all devices, then the next, the most informative first. GPUs that are like
+    // an earlier one come last.
     let is_first = |at: &usize| {
         let product = |found: &Found| found.record["product"].clone();
         let found = &all.found[*at];
@@ -163,7 +164,7 @@ impl All<'_> {
         if !check.vendors.iter().any(|vendor| device.starts_with(vendor.driver())) {
             return;
         }
-        // If the machine stops, this line tells where.
+        // If the machine stops, this line shows where.
         print!("{:<16} {device:<8} ", check.name);
         let _ = io::stdout().flush();
         let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
@@ -184,7 +185,7 @@ impl All<'_> {
             .find(|outcome| ended.how == How::Status(outcome.status().into()));
         let done = match (outcome, record) {
             (Some(outcome), Some(record)) => Done { device, outcome, record },
-            // The check had a result before a driver ended the process or kept it.
+            // The check had finished before a driver ended the process or kept it running.
             (_, Some(mut record)) => {
                 let how = ended.how.words();
                 let text = record["text"].as_str().unwrap_or_default();
@@ -192,7 +193,7 @@ impl All<'_> {
                 record["result"] = Outcome::Finding.word().into();
                 Done { device, outcome: Outcome::Finding, record }
             }
-            // The time of all checks was over, not the check's own.
+            // The time for all checks had run out, not the check's own.
             _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
                 new(check.name, &device, Outcome::NotRun, over)
             }
@@ -204,7 +205,7 @@ impl All<'_> {
         self.add(done, ended.time);
     }
 
-    /// Adds a result: the rest of a line of the table, and an object of the JSON file.
+    /// Adds a result: the rest of a table line, and an object for the JSON file.
     fn add(&mut self, mut done: Done, time: Duration) {
         let seconds = time.as_secs_f64();
         let text = |field| done.record[field].as_str().unwrap_or_default();
@@ -213,13 +214,13 @@ impl All<'_> {
             done.outcome.word(),
             text("text").replace('\n', "\n                                              ")
         );
-        // The time is known to the parent alone.
+        // Only the parent knows the time.
         done.record["seconds"] = rounded(seconds).into();
         self.done.push(done);
         self.write();
     }
 
-    /// Writes the JSON file anew. What was there stays, if the process ends meanwhile.
+    /// Rewrites the JSON file. If the process ends meanwhile, the old file stays.
     fn write(&self) {
         let Some(path) = &self.options.json else { return };
         let count = |outcome| self.done.iter().filter(|done| done.outcome == outcome).count();
@@ -277,7 +278,7 @@ fn new(check: &str, device: &str, outcome: Outcome, text: String) -> Done {
     Done { device: device.to_owned(), outcome, record }
 }
 
-/// Returns what a process printed before it ended, for a message.
+/// Returns what a process printed, for a message.
 fn printed(ended: &Ended) -> String {
     let text = if ended.stderr.trim().is_empty() { &ended.stdout } else { &ended.stderr };
     match child::tail(text) {

@@ -35,7 +35,7 @@ impl How {
         }
     }
 
-    /// Returns the end in words.
+    /// Describes how the process ended.
     pub fn words(self) -> String {
         match self {
             Self::Status(code) => format!("ended with status {code}"),
@@ -60,15 +60,15 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// Runs a process, and ends it after `limit`, with its group. Processes of this program that it has
-/// started end with it: [`system::end_with_parent`].
+/// Runs a process, and ends it with its group after `limit`. Processes that it started from this
+/// program end with it: see [`system::end_with_parent`].
 pub fn run(command: &mut Command, limit: Duration) -> Ended {
     let start = Instant::now();
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, which is ended as a whole.
+        // A separate group, which can be ended as a whole.
         .process_group(0)
         .spawn();
     let mut child = match child {
@@ -87,7 +87,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
             _ if start.elapsed() >= limit => {
                 let group = i32::try_from(child.id()).map_or(0, |id| -id);
                 system::kill(group, system::KILL);
-                // A process that a driver holds in the kernel stays; it is not waited for.
+                // A process that a driver holds in the kernel cannot be ended: do not wait for it.
                 for _ in 0..200 {
                     if !matches!(child.try_wait(), Ok(None)) {
                         break;
@@ -100,7 +100,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
         }
     };
     let time = start.elapsed();
-    // A process that the child has left behind may keep a pipe open.
+    // A process that the child left behind may keep a pipe open.
     let text = |from: mpsc::Receiver<String>| {
         from.recv_timeout(Duration::from_secs(2)).unwrap_or_default()
     };

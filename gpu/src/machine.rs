@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::ExitCode;
 
-/// A device, as far as the parent knows it.
+/// The parent's facts about a device.
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
-    /// What [`print`] has printed of it.
+    /// The record that [`print`] printed.
     pub record: Value,
 }
 
@@ -58,13 +58,13 @@ fn system_line(text: &str) -> Option<String> {
     Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Reads what [`print`] has printed: the devices, and why others are absent.
+/// Parses the output of [`print`]: the devices, and why others are absent.
 pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     for (name, rest) in text.lines().filter_map(|line| line.split_once('\t')) {
         match name {
             "" => absent.push(rest.to_owned()),
-            // A library may print lines of its own.
+            // A library may print its own lines.
             name if !["cuda:", "hip:", "opencl:", "cpu"]
                 .iter()
                 .any(|kind| name.starts_with(kind)) => {}

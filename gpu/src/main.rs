@@ -1,15 +1,16 @@
-//! `gpu-checks`: what the project asks a machine with a GPU, by numbers that Rust computes, too.
+//! `gpu-checks`: checks on a machine with a GPU. They compare its results with numbers that Rust
+//! computes.
 //!
 //! | command | does |
 //! |---|---|
-//! | `gpu-checks list` | prints the name, the seconds and a sentence of each check |
+//! | `gpu-checks list` | prints each check's name, time limit in seconds, and a description |
 //! | `gpu-checks run NAME --device cuda:0` | runs one check in this process; the last line is JSON |
-//! | `gpu-checks all` | runs each check on each device, in processes of their own |
+//! | `gpu-checks all` | runs each check on each device, in separate processes |
 //! | `gpu-checks devices` | prints the devices, for `all`: a driver may end the process that loads it |
 //!
 //! Exit statuses of `run`: 0 right, 1 a finding, 2 does not apply. Those of `all`: 0 a GPU ran every
-//! check that fits it, 1 a finding, 2 wrong arguments, 3 no GPU ran, 4 checks are missing because
-//! the time was over.
+//! check that applies to it, 1 a finding, 2 wrong arguments, 3 no GPU ran, 4 checks are missing
+//! because the time ran out.
 
 mod all;
 mod checks;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            // A tool may end the thread that has started this process.
+            // A tool may end the thread that started this process.
             if !rest.contains(&checks::pairs::IN_TOOL) {
                 system::end_with_parent();
             }

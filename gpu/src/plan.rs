@@ -1,4 +1,4 @@
-//! The list of checks, in the order of running: the most telling first.
+//! The list of checks in running order: the most informative first.
 
 use crate::checks::{
     arguments, contexts, examples, faults, halves, header, limits, math, pairs, processes, readme,
@@ -11,7 +11,7 @@ use offload_gpu::run::Vendor;
 #[derive(Debug)]
 pub struct Check {
     pub name: &'static str,
-    /// The seconds after which a process with this check is ended.
+    /// The time limit in seconds for a process with this check.
     pub seconds: u64,
     pub sentence: &'static str,
     /// The vendors whose devices the check fits.
@@ -21,7 +21,7 @@ pub struct Check {
 
 const ALL: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Cpu];
 
-/// Those whose images and drivers the checks know by name.
+/// The vendors whose images and drivers the checks can name.
 const WITH_DRIVER: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Cpu];
 
 const GPUS: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd];
@@ -133,7 +133,7 @@ pub const CHECKS: &[Check] = &[
         "launches beside the driver's and cudarc's, first loads, selection: figures only",
         speed::run,
     ),
-    // What a GPU may not survive comes last.
+    // A GPU may not survive this check, so it comes last.
     of(
         WITH_DRIVER,
         "faults",

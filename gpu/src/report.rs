@@ -1,4 +1,4 @@
-//! What a check found: figures, findings, and the line of JSON that a parent process reads.
+//! The results of a check: figures, findings, and the line of JSON for a parent process.
 
 use offload_gpu::run::Device;
 use serde_json::{Map, Value, json};
@@ -40,7 +40,7 @@ impl Outcome {
 pub enum Stop {
     /// The check found an error.
     Finding(String),
-    /// The check does not apply here, for this reason.
+    /// The check does not apply, for this reason.
     Skip(String),
 }
 
@@ -50,7 +50,7 @@ impl<E: Error> From<E> for Stop {
     }
 }
 
-/// Ends a check that does not apply here.
+/// Ends a check that does not apply.
 pub fn skip<T>(why: impl Into<String>) -> Result<T> {
     Err(Stop::Skip(why.into()))
 }
@@ -62,7 +62,7 @@ pub fn finding<T>(what: impl Into<String>) -> Result<T> {
 
 pub type Result<T = ()> = std::result::Result<T, Stop>;
 
-/// A check that runs: its device, and what it has found so far.
+/// A running check: its device, and what it has found so far.
 #[derive(Debug)]
 pub struct Run {
     pub device: Device,
@@ -70,7 +70,7 @@ pub struct Run {
     findings: Vec<String>,
 }
 
-/// So many findings of one check are shown; the others are counted.
+/// The maximum number of findings shown per check; the others are counted.
 const MOST_FINDINGS: usize = 12;
 
 impl Run {
@@ -83,21 +83,21 @@ impl Run {
         self.figures.insert(name.into(), value.into());
     }
 
-    /// Records a finding; the check goes on. Like [`step`], it is printed, because the process may
-    /// not come to its end.
+    /// Records a finding; the check continues. Like [`step`], prints it at once, because the
+    /// process may be ended early.
     pub fn finding(&mut self, what: impl Into<String>) {
         let what = short(&what.into());
         eprintln!("finding: {what}");
         self.findings.push(what);
     }
 
-    /// Runs one part of a check, and records its error; the check goes on.
+    /// Runs one part of a check, and records its error; the check continues.
     pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
         step(name);
         self.part(name, part());
     }
 
-    /// Records the error of one part of a check; the check goes on.
+    /// Records the error of one part of a check; the check continues.
     pub fn part(&mut self, name: &str, result: Result) {
         match result {
             Ok(()) => {}
@@ -130,17 +130,17 @@ impl Run {
     }
 }
 
-/// Prints what a check does next. A parent process shows it if a driver ends this one.
+/// Prints what a check does next. A parent process shows it if a driver ends this process.
 pub fn step(name: impl fmt::Display) {
     eprintln!("at {name}");
 }
 
-/// Returns the start of a text that may be long: the file with the results is to stay small.
+/// Returns the start of a text that may be long, to keep the file with the results small.
 pub fn short(text: &str) -> String {
     text.chars().take(1000).collect()
 }
 
-/// Returns the record of a result.
+/// Creates the record of a result.
 pub fn record(
     check: &str,
     device: &str,
@@ -156,7 +156,7 @@ pub fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Compares values with the expected ones; the text names the first that differs.
+/// Compares values with the expected ones; the text names the first difference.
 pub fn compare<T: PartialEq + fmt::Debug>(what: &str, found: &[T], expected: &[T]) -> Result {
     if found.len() != expected.len() {
         return finding(format!("{what}: {} values, not {}", found.len(), expected.len()));

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 
-/// Functions of numbers.
+/// Declares functions on numbers.
 macro_rules! math {
     ($($of_one:ident)*; $($of_two:ident)*) => {
         unsafe extern "C" {
@@ -21,7 +21,7 @@ math! {
 }
 
 unsafe extern "C" {
-    /// Ends a process group, if the number is negative.
+    /// Sends a signal to a process or, for a negative number, to a process group.
     pub safe fn kill(process: c_int, signal: c_int) -> c_int;
     pub safe fn alarm(seconds: c_uint) -> c_uint;
     pub fn fork() -> c_int;
@@ -32,7 +32,7 @@ unsafe extern "C" {
     fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
 }
 
-/// `Dl_info`: the file of a library, and three more pointers.
+/// `Dl_info`: a library's file, and three more pointers.
 #[repr(C)]
 struct Found {
     file: *const c_char,
@@ -42,19 +42,19 @@ struct Found {
 /// `SIGKILL`.
 pub const KILL: c_int = 9;
 
-/// Makes the kernel end this process when the thread that has started it ends. Process groups of
-/// their own keep Ctrl-C from checks, and a kernel may be endless.
+/// Makes the kernel end this process when the thread that started it ends. Checks run in separate
+/// process groups, which Ctrl-C does not reach, and a kernel may be endless.
 pub fn end_with_parent() {
     const PR_SET_PDEATHSIG: c_int = 1;
     // SAFETY: this option has one argument, a signal.
     unsafe { prctl(PR_SET_PDEATHSIG, KILL as c_ulong) };
 }
 
-/// Returns the file of the library that has this address.
+/// Returns the file of the library that contains this address.
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut found = Found { file: ptr::null(), others: [ptr::null(); 3] };
     // SAFETY: the function takes any address, and writes four pointers.
     let is_found = unsafe { dladdr(address, &mut found) } != 0 && !found.file.is_null();
-    // SAFETY: the name ends with a NUL, and stays as long as the library is loaded.
+    // SAFETY: the name ends with a NUL, and stays valid while the library is loaded.
     is_found.then(|| OsStr::from_bytes(unsafe { CStr::from_ptr(found.file) }.to_bytes()).into())
 }

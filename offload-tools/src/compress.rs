@@ -40,9 +40,9 @@ impl Compressed {
         let begun = Instant::now();
         let (size, failed) =
             (bundle.len() as u64, |error: offload_format::Error| error.to_string());
-        // Refuse a bundle that is too large before the long work.
+        // Refuse a bundle that is too large before the slow work.
         header(options, size, 0, 0).map_err(failed)?;
-        // Compression and hashing both read the whole bundle, in parallel.
+        // Compression and hashing each read the whole bundle; run them in parallel.
         let (payload, hash) = thread::scope(|scope| {
             let hash = scope.spawn(|| hash(&bundle));
             (compression::compress(options.method, options.level, &bundle), hash.join())

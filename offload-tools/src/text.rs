@@ -4,9 +4,9 @@ use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The style of a heading: the name of a file.
+/// The style of headings: file names.
 pub const HEADING: Style = Style::new().bold();
-/// The style of an image's target.
+/// The style of targets.
 pub const TARGET: Style = AnsiColor::Cyan.on_default();
 /// The style of less important text.
 pub const FAINT: Style = Style::new().dimmed();
@@ -17,7 +17,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Returns a number with commas between its thousands.
+/// Returns a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -30,7 +30,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Returns `text` in a style; output streams that are not a terminal remove the style.
+/// Returns `text` in a style; streams that are not a terminal remove the style.
 pub fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
         text.to_owned()
@@ -43,9 +43,9 @@ pub fn escaped_path(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
-/// Returns a name from a file without anything that a terminal would interpret. Escapes control
-/// characters and bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`). Also escapes characters that
-/// change the direction of text or are invisible (`\u{202e}`).
+/// Escapes everything in a name from a file that a terminal would interpret: control characters,
+/// bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that change the direction of
+/// text or are invisible (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -64,10 +64,10 @@ pub fn escaped(name: &[u8]) -> String {
     out
 }
 
-/// Whether a character is a command to a terminal, changes the direction of text, or is invisible.
+/// Whether a character is a terminal command, changes the direction of text, or is invisible.
 /// Returns `false` for ASCII's first 32 characters.
 pub fn is_invisible(c: char) -> bool {
-    // The check uses Rust's own list of unprintable characters.
+    // Uses Rust's list of unprintable characters.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
 }
 
@@ -76,7 +76,7 @@ pub fn escaped_str(name: &str) -> String {
     escaped(name.as_bytes())
 }
 
-/// Returns `text`, without its middle if it has more than `width` characters.
+/// Returns `text`, shortened in the middle if it has more than `width` characters.
 pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width || width == 0 {
@@ -90,7 +90,7 @@ pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a word as a POSIX shell reads it: in quotes, unless no character has a meaning there.
+/// Returns a word as a POSIX shell reads it: quoted if a character has a special meaning.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -100,7 +100,7 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a number and its noun: `1 image`, `3 images`.
+/// Returns a number with its noun: `1 image`, `3 images`.
 pub fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -113,7 +113,7 @@ pub fn size(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // A value that would be shown as 1024.0 of one unit is 1.0 of the next.
+    // A value that would be shown as 1024.0 of one unit is 1.0 of the next unit.
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -121,9 +121,9 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Returns the first names, and how many more there are: `a, b, c and 7 more`.
+/// Returns the first names and the number of the others: `a, b, c and 7 more`.
 pub fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
-    /// The most names in one line.
+    /// The maximum number of names in one line.
     const NAMES: usize = 3;
     let mut names = names.map(Into::into);
     let first: Vec<String> = names.by_ref().take(NAMES).collect();

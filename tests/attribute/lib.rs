@@ -1,10 +1,9 @@
-//! The attribute `#[test]` of the tests with real tools. `tests/src/registry.rs` states what it
-//! means.
+//! The attribute `#[test]` of the tests with real tools; `tests/src/registry.rs` explains it.
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Registers a function as a test. The attribute's argument is the test's needs; a test without
-/// argument needs no tools.
+/// Registers a function as a test. The argument is the test's needs; without it, the test needs no
+/// tools.
 #[proc_macro_attribute]
 pub fn test(needs: TokenStream, function: TokenStream) -> TokenStream {
     let is_fn =

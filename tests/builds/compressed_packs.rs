@@ -1,4 +1,4 @@
-//! Compressed packs, as programs and other tools read them.
+//! Compressed packs, as read by programs and other tools.
 
 use crate::copy_of_program;
 use offload_format::offload_binary::OffloadBinary;
@@ -44,11 +44,11 @@ fn main() {
 }
 "#;
 
-/// The value that the kernels add. It makes the images large enough that compression is worthwhile.
+/// The value that the kernels add. It makes the images large enough for compression to pay off.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
-/// Returns a program with a compressed pack of two modules. The features for compression are
-/// disabled in the build script and in the program.
+/// Returns a program with a compressed pack of two modules, but without the features for
+/// compression in the build script and the program.
 fn without_features(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#;
@@ -57,8 +57,8 @@ fn without_features(name: &str) -> Scenario {
     scenario
 }
 
-/// Returns a program with a compressed pack of two modules. The features for compression are
-/// enabled in the build script and in the program.
+/// Returns a program with a compressed pack of two modules, and with the features for compression
+/// in the build script and the program.
 fn package(name: &str) -> Scenario {
     let mut scenario = without_features(name);
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
@@ -90,7 +90,7 @@ fn programs_and_other_tools_have_every_image() {
 }
 
 /// Tests programs that use the type of an uncompressed pack, and the bytes of compressed images. A
-/// pack that was not built has the same type as a built pack.
+/// pack that was not built must have the same type as a built one.
 #[test(CLANG.slow())]
 fn bytes_of_a_compressed_image_do_not_compile() {
     const COMPRESSED: &str = "use offload_gpu::{Compressed, KernelPack, include_offload};\nstatic PACK: KernelPack<Compressed> = ";
@@ -127,8 +127,8 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     }
 }
 
-/// The program reads the pack at run time. The program was compiled for an uncompressed pack; then
-/// the pack is compressed.
+/// The program reads the pack at run time. It was compiled for an uncompressed pack; then the pack
+/// is compressed.
 #[test(CLANG.slow())]
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
@@ -152,15 +152,15 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     );
 }
 
-/// LLVM's bundler unbundles the contents of `.hip_fatbin`, and its other tool finds all bundles in
-/// the program.
+/// LLVM's bundler must unbundle the contents of `.hip_fatbin`, and its other tool must find all
+/// bundles in the program.
 fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
     let starts: Vec<usize> =
         (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
     for (number, module) in ["affine", "scale"].into_iter().enumerate() {
         let bytes = &pack[starts[number]..];
-        // The header contains version 3 and the number 1 for zstd; the total size follows.
+        // The header contains version 3, the number 1 for zstd, and the total size.
         assert_eq!(bytes[4..8], [3, 0, 1, 0]);
         let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
         let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };
@@ -183,7 +183,7 @@ fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
     }
 }
 
-/// No installed tool supports version 3 of offload binaries. So this project's own reader reads the
+/// No installed tool supports version 3 of offload binaries, so this project's own reader reads the
 /// compressed pack. LLVM's objcopy checks the compressed streams in offload_binary.rs.
 fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
     let found: Vec<_> =

@@ -1,16 +1,16 @@
-//! Compares the processes and files of a build with docs/what-a-build-does.md. strace traces the
-//! build script.
+//! Compares a build's processes and files with docs/what-a-build-does.md, by tracing the build
+//! script with strace.
 
 use offload_tests::prelude::*;
 
-/// One system call: the process, and the call's text.
+/// A system call: the process, and the call's text.
 type Call = (u32, String);
 
 /// Returns the system calls of a build script and of all processes that it started, in order.
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
     let mut calls = whole_calls(trace);
-    // A child process may start a program before its parent's call of fork has returned. So all
-    // forks are read first.
+    // A child process may start a program before its parent's fork has returned, so read all forks
+    // first.
     let forks: Vec<(u32, u32)> =
         calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
     let is_script =
@@ -28,7 +28,7 @@ fn calls_of_build_script(trace: &str) -> Vec<Call> {
     calls
 }
 
-/// Returns the complete calls of a trace, in the order in which they ended.
+/// Returns a trace's complete calls, in the order in which they ended.
 fn whole_calls(trace: &str) -> Vec<Call> {
     let mut unfinished: BTreeMap<u32, String> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -36,7 +36,7 @@ fn whole_calls(trace: &str) -> Vec<Call> {
         let Some((process, call)) = line.split_once(' ') else { continue };
         let process: u32 = process.parse().expect("strace -f begins lines with the process");
         let call = call.trim_start();
-        // strace prints an interrupted call in two lines.
+        // strace prints an interrupted call on two lines.
         let call = match (call.strip_suffix(" <unfinished ...>"), call.split_once(" resumed>")) {
             (Some(start), _) => {
                 unfinished.insert(process, start.to_owned());

@@ -1,6 +1,6 @@
-//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. Cargo
-//! runs the builds. Only build scripts run: linking such packs takes too long for a test, and was
-//! tried by hand (`offload-build/src/pack/linker.rs` has the results).
+//! Packs of more than 1 GiB: the warning, and the errors for linkers that cannot link them. Only
+//! build scripts run: linking such packs takes too long for a test, and was tried by hand
+//! (`offload-build/src/pack/linker.rs` has the results).
 
 use offload_tests::prelude::*;
 use std::fs::File;
@@ -14,14 +14,14 @@ fn package(name: &str, image_size: u64) -> Scenario {
     let prebuilt = scratch::workspace().join("examples/saxpy/prebuilt");
     scenario.write("image.hsaco", read(prebuilt.join("saxpy.gfx90a.hsaco")));
     scenario.write("other.ptx", read(prebuilt.join("saxpy.compute_80.ptx")));
-    // Makes the file larger with a hole after the image: the hole occupies no space on the disk.
+    // Enlarge the file with a hole after the image, which takes no space on the disk.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario
 }
 
-/// Returns a package that makes a pack of its image. The package has no `[dependencies]`, because
-/// Cargo would compile them again for each linker.
+/// Returns a package that makes a pack from its image. It has no `[dependencies]`, because Cargo
+/// would recompile them for each linker.
 fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     let scenario = package(name, image_size);
     scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
@@ -31,9 +31,9 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     scenario
 }
 
-/// Builds a program, linked with this rustc flag. The build names a target with `--target`, so the
-/// flag does not apply to the build script and its crates. In a release build, the build script and
-/// its crates are identical with and without `--target`.
+/// Builds a program, linked with this rustc flag. The build uses `--target`, so the flag does not
+/// apply to the build script and its crates, which are the same in a release build with and without
+/// `--target`.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
@@ -48,8 +48,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }
-    // In the pack, a page with the bundle's entries comes before the image, so the pack is 4096
-    // bytes larger than the image.
+    // In the pack, a page with the bundle's entries precedes the image, so the pack is 4096 bytes
+    // larger.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let mold = [
         "but mold links the program (-Clink-arg=-fuse-ld=mold).",

@@ -1,7 +1,7 @@
-//! Build scripts with offload-build, in packages that Cargo builds. Tests packs of kernels in every
+//! Build scripts with offload-build, in packages built by Cargo. Tests packs of kernels in every
 //! language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
-//! `offload/kernel.h`. The tests check the contents and targets of images, the reasons to compile
-//! them again, and the messages for an image that cannot be made.
+//! `offload/kernel.h`. Checks images' contents and targets, the reasons to recompile them, and the
+//! messages for an image that cannot be made.
 //!
 //! `embedding` tests how packs get into programs.
 
@@ -41,7 +41,7 @@ use offload_tests::prelude::*;
 /// The needs of tests that build with nvcc and with clang.
 const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-/// The needs of tests that start programs with AMD's runtime, where no GPU is.
+/// The needs of tests that start programs with AMD's runtime on a machine without a GPU.
 const HIP: Needs =
     needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
@@ -50,8 +50,8 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// Copies the package's program from its dev build. `llvm-objdump` and `roc-obj-ls` leave files
-/// next to their input.
+/// Copies the package's program from its dev build, because `llvm-objdump` and `roc-obj-ls` leave
+/// files next to their input.
 fn copy_of_program(scenario: &Scenario) -> PathBuf {
     let copy = scenario.folder.join("copied_program");
     std::fs::copy(scenario.program("debug", scenario.name()), &copy).expect("it can be copied");

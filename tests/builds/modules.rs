@@ -1,12 +1,12 @@
-//! Packs of several modules: how programs select a module, what other tools find in the pack, and
+//! Packs with several modules: how programs select a module, what other tools find in the pack, and
 //! which sources, options and targets each module has.
 
 use crate::copy_of_program;
 use offload_pack::pack_index::IndexModule;
 use offload_tests::prelude::*;
 
-/// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
-/// the build script of [`pack_and_list`].
+/// Returns a package with the kernels `affine`, `scale` and `fp8`, in separate sources, and the
+/// build script of [`pack_and_list`].
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     for name in ["affine", "scale", "fp8"] {
@@ -16,8 +16,8 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Writes a build script that makes the pack "pack" with these calls, and prints the kernels of
-/// every image as warnings.
+/// Writes a build script that makes the pack "pack" with these calls, and prints every image's
+/// kernels as warnings.
 fn pack_and_list(scenario: &Scenario, calls: &str) {
     scenario.build_script(&format!(
         r#"let pack = Build::new(){calls}.compile("pack");
@@ -29,7 +29,7 @@ fn pack_and_list(scenario: &Scenario, calls: &str) {
     ));
 }
 
-/// Returns the modules of the pack with their targets, as `affine: gfx90a cpu`.
+/// Returns the pack's modules with their targets, as `affine: gfx90a cpu`.
 fn modules(scenario: &Scenario) -> Vec<String> {
     let line = |module: &IndexModule| {
         let targets: Vec<&str> = module.images.iter().map(|image| &*image.target).collect();
@@ -43,7 +43,7 @@ fn ptx(scenario: &Scenario, module: &str) -> String {
     scenario.output_text("debug", &format!("pack/{module}.compute_80.ptx"))
 }
 
-/// Each module that fails shows its errors once, for the first of its targets.
+/// Each module that fails must show its errors once, for its first target.
 #[test(CLANG)]
 fn the_errors_of_all_modules_are_shown() {
     let scenario = Scenario::new("modules_errors");
@@ -135,8 +135,8 @@ fn modules_are_taken_by_name() {
         let program = copy_of_program(&scenario);
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // `llvm-objdump` prints a line with the architecture of each image. The line has the
-            // first end for an entry of a bundle, and the second for an image of an offload binary.
+            // `llvm-objdump` prints a line with each image's architecture, with the first ending
+            // for a bundle's entry, and the second for an offload binary's image.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let is_of_arch = |line: &&str| lines.iter().any(|end| line.ends_with(end));
             let found = listing.lines().filter(is_of_arch).count();
@@ -145,8 +145,8 @@ fn modules_are_taken_by_name() {
         let readelf = scenario.tool(llvm("llvm-readelf").get_program());
         readelf.arg("-SW").arg(&program).passes().once(section);
         if section == ".llvm.offloading" {
-            // The strings of each offload binary contain its module's name; LLVM's tool uses them
-            // to extract the images of one module.
+            // Each offload binary's strings contain its module's name, by which LLVM's tool
+            // extracts one module's images.
             let extracted = scenario.folder.join("extracted.ptx");
             let image =
                 format!("--image=file={},module=scale,arch=compute_80", extracted.display());
@@ -183,7 +183,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(modules(&scenario), ["affine: gfx90a cpu", "scale: gfx90a cpu", "fp8: "]);
     printed.has("module \"fp8\" built for no target, out of gfx90a, cpu in OFFLOAD_ARCH");
 
-    // A pack for AMD GPUs alone has a bundle for each module that has images.
+    // A pack only for AMD GPUs has a bundle for each module with images.
     build("gfx90a");
     let pack = read(scenario.output("debug", "pack.pack"));
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -205,7 +205,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
                 .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
         .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
     );
-    // Each kernel is compiled only if an option defines the macro that has the kernel's name.
+    // Each kernel is compiled only if an option defines the macro with the kernel's name.
     let of_macro = |name: &str| format!("#ifdef {name}\n{}#endif\n", kernel(name, "1.0f"));
     let source =
         |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
@@ -213,7 +213,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .write("kernels/affine.cu", source("affine"))
         .write("kernels/scale.cu", source("scale"))
         .kernel("plain", "1.0f");
-    // Sources that support some of the targets are left out of the images for the others.
+    // Sources that support only some targets are left out of the other targets' images.
     scenario.kernel("amd", "1.0f").kernel("ptx", "1.0f");
     let printed = scenario.build().passes();
     for line in [
@@ -228,7 +228,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
     }
 }
 
-/// The build script writes a source into `OUT_DIR` each time it runs.
+/// The build script writes a source into `OUT_DIR` on each run.
 #[test(CLANG.slow())]
 fn generated_sources_are_known_by_their_content() {
     let scenario = Scenario::new("modules_generated");
@@ -247,11 +247,11 @@ fn generated_sources_are_known_by_their_content() {
     let first = ptx(&scenario, "made");
     assert!(first.contains(".entry made("), "{first}");
     assert!(!first.contains(&*scenario.folder.to_string_lossy()), "{first}");
-    // Although the script wrote a source into `OUT_DIR`, the next build does not run the script
+    // Although the script wrote a source into `OUT_DIR`, the next build must not run the script
     // again.
     build().found_fresh("modules_generated");
     let made = time();
-    // The script first writes the same bytes again, then different ones.
+    // The script first rewrites the same bytes, then different ones.
     scenario.write("build.rs", scenario.text("build.rs") + "// changed\n");
     build();
     assert_eq!(time(), made, "compiled anew without a change");
@@ -260,7 +260,7 @@ fn generated_sources_are_known_by_their_content() {
     assert!(ptx(&scenario, "made") != first, "the image is still of the old source");
 }
 
-/// Tests two modules whose supplied images have the same file name: each module keeps its own
+/// Tests two modules whose supplied images have the same file name: each module must keep its own
 /// kernels.
 #[test(GCC)]
 fn kernels_of_ready_made_images() {
@@ -350,8 +350,7 @@ fn each_module_has_a_prebuilt_set() {
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
     build().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
-    // After a change of one module's source, the prebuilt set of the other module is still up to
-    // date.
+    // After one module's source changes, the other module's prebuilt set must still be up to date.
     scenario.kernel("affine", "2.0f");
     let printed = build().fails();
     printed

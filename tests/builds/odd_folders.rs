@@ -1,5 +1,5 @@
-//! Packages, and target folders in them, with names that mean something to a shell. Each kind of
-//! build is made there: tools that start shells get such names, too.
+//! Packages, and target folders in them, whose names have a special meaning for a shell. Makes each
+//! kind of build there, because tools that start shells also get such names.
 
 use crate::HIP;
 use offload_tests::judges::assert_is_for;
@@ -29,11 +29,11 @@ static __global__ void set(float *x) { *x = VALUE; }
 extern \"C\" int NAME(float *x) { set<<<1, 1>>>(x); return x == NULL; }
 ";
 
-/// Returns a package in a folder of this name, with its target folder.
+/// Returns a package in a folder with this name, with its target folder.
 fn package(folder: &str) -> Scenario {
     let package = Scenario::workspace(folder, &[("odd_folder", "", "")]).member("odd_folder");
     let target = package.folder.join("target");
-    // Only a package's library is linked with libraries, if it has one.
+    // If the package has a library, only that is linked with libraries.
     fs::remove_file(package.folder.join("src/lib.rs")).expect("a member has it");
     package
         .write("kernels/saxpy.cu", "#ifdef __HIP__\n#include <hip/hip_runtime.h>\n#endif\n#include \"value.h\"\nextern \"C\" __global__ void saxpy(float *x) { *x = VALUE; }\n")
@@ -90,7 +90,7 @@ fn each_kind_of_build_in(folder: &str) {
             if pack == "ours" { "ours/saxpy.sm_80.cubin" } else { &format!("{pack}/sm_80.cubin") };
         assert_is_for(pack, "sm_80", &package.output("debug", file));
     }
-    // An edit of a header that dependency files name compiles again, and nothing else does.
+    // Editing a header named in dependency files must recompile; nothing else may.
     let time = || package.output_time("debug", "nvcc/sm_80.cubin");
     let first = time();
     package.touch_build_script();

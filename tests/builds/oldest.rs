@@ -1,6 +1,6 @@
-//! The oldest supported compilers, clang 15 and g++ 11, build the same code as the newest. The
-//! tests use these compilers, and `ptxas` checks their output. Other versions of clang that users
-//! have build the README's package, and judge the table of the first clang for each target.
+//! The oldest supported compilers, clang 15 and g++ 11, must build the same code as the newest;
+//! `ptxas` checks their output. Other versions of clang that users have build README's package, and
+//! check the table of each target's first clang.
 
 use super::kernel_signatures::assert_types_are_compared;
 use crate::with_ptxas;
@@ -10,7 +10,7 @@ use offload_tests::tools::{clangs, oldest};
 
 const CLANGS: &[Tool] = &[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc];
 
-/// The README promises that its package needs only the oldest clang.
+/// README promises that its package needs only the oldest clang.
 #[test(needs(CLANGS).slow())]
 fn the_readme_by_each_clang() {
     let readme = fs::read_to_string(scratch::workspace().join("README.md")).expect("the README");
@@ -31,10 +31,11 @@ fn the_readme_by_each_clang() {
     }
 }
 
-/// Processors that a version of clang no longer knows.
+/// Processors that a version of clang no longer supports.
 const REMOVED: [(&str, u32); 2] = [("gfx940", 22), ("gfx941", 22)];
 
-/// Each version of clang lists exactly the targets whose first clang it is or comes after.
+/// Each version of clang must list exactly the targets whose first clang is this version or
+/// earlier.
 #[test(needs(CLANGS))]
 fn the_table_of_first_clangs() {
     for (version, clang) in clangs() {
@@ -63,7 +64,7 @@ fn the_table_of_first_clangs() {
     }
 }
 
-/// The processors of clang's own list.
+/// The processors in clang's own list.
 fn listed(clang: &Path, triple: &str, start: &str) -> Vec<String> {
     let args = [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"];
     let output = Command::new(clang).args(args).output().expect("clang starts");
@@ -95,7 +96,7 @@ fn clangs_that_are_too_old() {
         ]);
         printed.has(&format!("clang version {version}")).lacks("the command was");
     }
-    // The newest clang knows no such target, so a newer one is no help.
+    // The newest clang does not know this target, so a newer one would not help.
     let build = || scenario.build().env("OFFLOAD_ARCH", "gfx1300");
     build().env("OFFLOAD_CLANG", &clang16).fails().has("rejects this target").lacks("or newer");
     // A clang that is too old for everything is refused before anything is compiled.
@@ -104,7 +105,7 @@ fn clangs_that_are_too_old() {
     printed.once(
         "which cannot be used: it is Debian clang version 14.0.6, older than clang 15; install clang and lld, 15 or newer",
     );
-    // If the first clang in `PATH` is too old for a target, the build uses a later one.
+    // If the first clang in `PATH` is too old for a target, the build must use a later one.
     let folder = clang16.parent().expect("a folder").to_owned();
     let build = |target| {
         let build = scenario.build().path([folder.clone()]);
@@ -114,7 +115,7 @@ fn clangs_that_are_too_old() {
     build("gfx11-generic").passes();
 }
 
-/// Every header of the kit, with features of each that compilers could lack.
+/// Every header of the kit, with features from each that compilers could lack.
 const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n#include <math_constants.h>\n\
     extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w, int *n) {\n  \
       __shared__ float tile[64];\n  int i = threadIdx.x;\n  \
@@ -169,7 +170,7 @@ fn other_languages() {
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
 }
 
-/// The guide's table of the first clang for each target is that of the code.
+/// The guide's table of each target's first clang must match the code.
 #[test]
 fn the_guide_has_the_table() {
     let names = |start: &str| -> Vec<String> {
@@ -196,7 +197,7 @@ fn the_guide_has_the_table() {
     assert_eq!(found, table, "it should be:\n{table}");
 }
 
-/// The workflow of an example installs a clang that compiles for the targets of its build.rs.
+/// The example's workflow must install a clang that compiles for the targets in its build.rs.
 #[test]
 fn a_workflow_installs_what_its_targets_need() {
     let example = scratch::workspace().join("examples/kernel-tests");

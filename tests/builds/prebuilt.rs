@@ -1,5 +1,5 @@
-//! Prebuilt sets: how they are made, packaged, moved to other folders, and used where there is no
-//! compiler for GPUs.
+//! Prebuilt sets: how they are made, packaged, moved to other folders, and used without a GPU
+//! compiler.
 
 use crate::with_ptxas;
 use offload_tests::hidden;
@@ -14,14 +14,14 @@ fn build_script(scenario: &Scenario, calls: &str) {
     scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#));
 }
 
-/// Returns a package in publishable form, with its prebuilt set made.
+/// Returns a publishable package with its prebuilt set.
 fn published(name: &str, include: &str) -> Scenario {
     let scenario = publishable(name, include);
     update(&scenario).passes();
     scenario
 }
 
-/// Returns a package in publishable form, without a prebuilt set.
+/// Returns a publishable package without a prebuilt set.
 fn publishable(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let manifest = format!(
@@ -39,8 +39,8 @@ fn publishable(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo. The crates of this checkout replace `offload-gpu` and `offload-build` from the
-/// registry.
+/// Runs Cargo with this checkout's crates in place of the registry's `offload-gpu` and
+/// `offload-build`.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
     scenario.cargo(args).args(patch_options())
 }
@@ -50,7 +50,7 @@ fn update(scenario: &Scenario) -> Run<'_> {
     with_ptxas(cargo(scenario, &["build"]).release()).env("OFFLOAD_PREBUILT", "update")
 }
 
-/// Runs `cargo package` on a machine that has all compilers. A registry has the project's crates.
+/// Runs `cargo package` with all compilers, and with a registry that has the project's crates.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
     with_ptxas(scenario.package())
 }
@@ -82,7 +82,7 @@ fn a_package_is_installed_without_a_compiler() {
         size("sm_80.cubin"),
         size("compute_80.ptx")
     );
-    // Without `[workspace]`, Cargo would treat a folder inside this checkout as a part of the
+    // Without `[workspace]`, Cargo would treat a folder inside this checkout as part of the
     // checkout's workspace.
     let manifest = scenario.packaged().join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("Cargo has written it");
@@ -90,8 +90,8 @@ fn a_package_is_installed_without_a_compiler() {
     let ran = install(&scenario, &scenario.packaged());
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
-    // Makes a copy of the package, as a registry delivers it. The manifest of its prebuilt set gets
-    // a different hash of the header, as if another version of offload-build had made the set.
+    // Copy the package as a registry delivers it. The manifest of its prebuilt set gets a different
+    // hash of the header, as if a different version of offload-build had made the set.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
     succeed(Command::new("cp").arg("-r").arg(scenario.packaged()).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
@@ -128,15 +128,15 @@ fn a_stale_set_cannot_be_packaged() {
     scenario.kernel("add", "2.0f");
     let changed = "kernels/add.cu has changed since prebuilt/add.manifest was made";
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {changed}"));
-    // An ordinary build compiles the change and reports no error.
+    // A normal build compiles the change and reports no error.
     with_ptxas(cargo(&scenario, &["build"])).passes();
-    // The command at the end of the message fixes the failure.
+    // The command at the message's end must fix the failure.
     update(&scenario).args(["-p", scenario.name()]).passes();
     cargo_package(&scenario).passes();
 }
 
-/// Packages a crate without images. `cargo package` warns if the package lacks the parameters of
-/// its kernels, and fails if they are those of another source.
+/// Packages a crate without images. `cargo package` must warn if the package lacks its kernels'
+/// parameters, and fail if they belong to a different source.
 #[test(CLANG.slow())]
 fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
@@ -177,9 +177,9 @@ fn a_set_that_is_left_out_of_the_package() {
         .has(".gitignore leaves it out, or exclude or include in Cargo.toml does");
 }
 
-/// A prebuilt set names no folder of the machine that made it, and making a set changes no other
-/// files. The path of one of the folders for headers differs between machines; the manifest names
-/// this folder by its position.
+/// A prebuilt set must not name a folder of the machine that made it, and making a set must change
+/// no other files. One of the folders for headers has a different path on each machine; the
+/// manifest names it by its position.
 #[test(CLANG.slow())]
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
@@ -203,7 +203,7 @@ fn a_prebuilt_set_can_travel() {
         scenario.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", prebuilt)
     }
     build(&there, "update").passes();
-    // The second list lacks one target. The update removes only the image of this target.
+    // The second list lacks one target; the update must remove only this target's image.
     let one_target = CALLS.replace(", \"compute_80\"", "");
     there.pack("add", &one_target);
     build(&there, "update").passes();
@@ -228,8 +228,8 @@ fn a_prebuilt_set_can_travel() {
     here.pack("add", &one_target);
     build(&here, "only").passes().has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 
-    // The command that makes the set rejects the path of a file that is in no listed folder, since
-    // the path differs between machines.
+    // The command that makes the set rejects a file's path outside the listed folders, because it
+    // differs between machines.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
@@ -238,7 +238,7 @@ fn a_prebuilt_set_can_travel() {
     ));
 }
 
-/// Gives a source the line ends of Windows, as git's core.autocrlf does. The message names
+/// Gives a source Windows line ends, as git's core.autocrlf does. The message must name
 /// core.autocrlf, and a line for `.gitattributes`.
 #[test(CLANG)]
 fn line_ends_of_windows() {
@@ -252,8 +252,8 @@ fn line_ends_of_windows() {
     refused.has("kernels/add.cu has Windows line endings (CRLF)").has("kernels/add.cu text eol=lf");
 }
 
-/// Makes a prebuilt set from a source that the build script writes. Cargo does not run the script
-/// again because of this source.
+/// Makes a prebuilt set from a source that the build script writes, which must not make Cargo run
+/// the script again.
 #[test(CLANG)]
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
@@ -268,8 +268,8 @@ fn a_prebuilt_set_of_a_generated_source() {
 }
 
 /// The source is in the package's root, where Cargo, git and users put files. A macro names the
-/// header for which it tests. The set names no path of this machine. Only a header makes it unfit,
-/// also one in a folder of the package.
+/// header whose presence it tests. The set must not contain paths of this machine. Only a header
+/// may make it unfit, even in one of the package's folders.
 #[test(CLANG)]
 fn a_set_of_a_source_in_the_root() {
     let scenario = Scenario::new("set_root");
@@ -293,7 +293,7 @@ fn a_set_of_a_source_in_the_root() {
     let manifest = scenario.text("prebuilt/add.manifest");
     let is_absolute = |line: &&str| line.split(' ').any(|word| word.starts_with('/'));
     assert_eq!(manifest.lines().find(is_absolute), None);
-    // Cargo's, in a checkout of git, and users'.
+    // Files from Cargo, in a git checkout, and from users.
     for file in [".cargo-ok", "Cargo.lock.orig", "notes.txt", "inc/.#own.h", "inc/own.h~"] {
         scenario.write(file, "");
     }
@@ -308,8 +308,8 @@ fn a_set_of_a_source_in_the_root() {
     build("update").fails().has("but /nowhere/opt.h is a path on this machine");
 }
 
-/// Sources, each with the file that appears or goes after the set was made. A source is in the
-/// folder `k`; `one` and `two` are folders of `.include(...)`, and `one` comes first.
+/// Sources, each with a file that appears or disappears after the set was made. A source is in the
+/// folder `k`; `one` and `two` are folders of `.include(...)`, in this order.
 const SURROUNDINGS: [(&str, &str); 8] = [
     ("#if __has_include(\"opt.h\")\n#define VALUE 2.0f\n#endif\n", "k/opt.h"),
     ("#if __has_include(<opt.h>)\n#define VALUE 2.0f\n#endif\n", "one/opt.h"),
@@ -318,7 +318,7 @@ const SURROUNDINGS: [(&str, &str); 8] = [
     ("#include <val.h>\n", "one/val.h"),
     ("#include \"val.h\"\n", "k/val.h"),
     ("#include <next.h>\n", "two/next.h"),
-    // Only clang has this one.
+    // Only clang supports this.
     ("#if __has_embed(\"table.bin\")\n#define VALUE 2.0f\n#endif\n", "k/table.bin"),
 ];
 
@@ -333,8 +333,8 @@ fn files_that_appear_after_nvcc_made_a_set() {
     files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);
 }
 
-/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. The set does not fit if
-/// the file of a row appears or goes. A build with a compiler then makes another image.
+/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. If a row's file appears or
+/// disappears, the set must not fit, and a build with a compiler must make a different image.
 fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
     let scenario = Scenario::new(name);
     let rows: Vec<(usize, &str, &str)> =
@@ -358,7 +358,7 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         &packs.replace(".include(\"6/two\")", ".include(\"6/two\").include(\"6/three\")"),
     );
     let build = |prebuilt: &str| {
-        // Cargo does not watch the folders of sources.
+        // Cargo does not watch the sources' folders.
         scenario.touch_build_script();
         let build = scenario.build().release().env("OFFLOAD_PREBUILT", prebuilt);
         if calls.contains("Nvcc") { build.env("NVCC", cuda("nvcc").get_program()) } else { build }
@@ -369,9 +369,9 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         rows.iter().map(|(row, ..)| read(path(*row))).collect::<Vec<_>>()
     };
     let before = images();
-    // Other files, also with names of this crate's headers, do not matter.
+    // Other files do not matter, not even with names of this crate's headers.
     for (row, source, _) in &rows {
-        // If the name is a macro, any file may be the one.
+        // If the name is a macro, it may mean any file.
         for file in ["k/other.cu", "k/math.h", "k/kernel.h", "one/other.h", "one/deep/val.h"] {
             if !source.contains("NAME") {
                 scenario.write(&format!("{row}/{file}"), "#error\n");
@@ -390,8 +390,8 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
             }
         });
         change();
-        // clang lists a file that it looks for as an input, and nvcc does not: the message about a
-        // file that is gone differs.
+        // clang lists a file that it looks for as an input, but nvcc does not, so the message about
+        // a file that disappeared differs.
         let why = if is_new {
             format!(", which compilers may read, was added after prebuilt/p{row}.manifest was made")
         } else {

@@ -3,7 +3,7 @@
 use offload_tests::prelude::*;
 use offload_tests::scenario::{Watched, printed};
 
-/// Tests that need a machine without an AMD GPU: Linux itself lists AMD's GPUs, and stand-in
+/// The needs of tests on a machine without an AMD GPU: Linux itself lists AMD's GPUs, and stand-in
 /// programs cannot replace this list.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
@@ -14,14 +14,14 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Returns the targets of the pack that is built with these variables.
+/// Returns the targets of the pack built with these variables.
 #[track_caller]
 fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
     scenario.build().envs(variables.iter().copied()).passes();
     scenario.targets("add")
 }
 
-/// Returns a package whose build script prints the targets of a pack with these calls, and compiles
+/// Returns a package whose build script prints a pack's targets with these calls, and compiles
 /// nothing.
 fn listing(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
@@ -48,11 +48,11 @@ macro_rules! rows {
     };
 }
 
-/// The name of a program, and the commands of the script that replaces it.
+/// A program's name, and the commands of the script that replaces it.
 type StandIn = (&'static str, &'static str);
 
-/// A machine where stand-ins replace the programs that detect GPUs; the stand-ins are next to a
-/// clang and first in PATH.
+/// A machine where stand-ins, next to a clang and first in PATH, replace the programs that detect
+/// GPUs.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -74,7 +74,7 @@ impl Machine {
     }
 
     /// Builds with a changed PATH, which makes Cargo run the build script again. A change of the
-    /// machine's GPUs alone does not make Cargo run the script again.
+    /// machine's GPUs alone does not.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -125,8 +125,8 @@ fn build_rs_and_our_variable_come_first() {
     lists(own, &["compute_80"]);
 }
 
-/// Compares the targets of `all-major` with those that nvcc lists. The installed compilers may not
-/// support some of them.
+/// Compares the targets of `all-major` with nvcc's list. The installed compilers may not support
+/// some of them.
 #[test(COMPILERS.slow())]
 fn all_major_is_what_it_is_for_nvcc() {
     let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
@@ -150,8 +150,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In an environment variable's list, `all-major` stands for the same targets. `sm_80`, which
-    // the list also names, appears only once.
+    // In an environment variable's list, `all-major` means the same targets. `sm_80`, which the
+    // list also names, must appear only once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -182,7 +182,7 @@ fn native_is_each_gpu_once() {
             &["sm_90", "sm_80", "compute_80"],
         ),
         // The driver is broken, so `nvidia-smi` fails. `nvptx-arch` prints `sm_90a`, but the target
-        // is `sm_90`: the build did not request the letter.
+        // is `sm_90`, because the build did not request the letter.
         (
             &[
                 ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
@@ -283,19 +283,19 @@ fn the_default_counts_after_all_variables() {
             format!("using targets from {variable}={value} instead of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // A variable that names no targets, such as `CUDAARCHS=OFF`, does not replace the default of
+    // A variable that names no targets, such as `CUDAARCHS=OFF`, does not replace the default in
     // build.rs.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
-    // A default without 'native' is the same on each machine, so that a prebuilt set can be made
-    // for it.
+    // A default without 'native' is the same on every machine, so a prebuilt set can be made for
+    // it.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
 }
 
-/// Variables of a vendor are ignored without a printed line if the pack is not for that vendor. The
-/// filters of build.rs, the sources or the compiler exclude the vendor.
+/// A vendor's variables are ignored without a message if build.rs's filters, the sources or the
+/// compiler exclude this vendor from the pack.
 #[test(COMPILERS.slow())]
 fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
     let scenario = Scenario::new("targets_excluded");
@@ -368,7 +368,7 @@ fn a_build_script_asks_for_its_targets() {
         {OFFLOAD_SKIP: "1", OFFLOAD_ARCH: "sm_90a native all"}
             => ["sm_90a is resolved", "amd false sm_90a true",
                 "skipped true"];
-        // An invalid list is no error if nothing is built.
+        // An invalid list is not an error if nothing is built.
         {DOCS_RS: "1", OFFLOAD_ARCH: "nonsense"}
             => ["amd false sm_90a false", "skipped true"];
     };
@@ -384,7 +384,7 @@ fn a_build_script_asks_for_its_targets() {
     refused
         .once("offload-build could not make the list of targets")
         .once("a target from OFFLOAD_ARCH: ");
-    // Lines after the question may still add targets.
+    // Lines after the query may still add targets.
     scenario.build_script("Build::new().resolve();");
     scenario
         .build()
@@ -412,7 +412,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // The default consists of `native` alone, so there is nothing to build without a GPU.
+    // The default is only `native`, so without a GPU there is nothing to build.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once(
@@ -442,7 +442,7 @@ fn the_gpu_that_is_here_or_else_another_target() {
     assert_eq!(scenario.targets("add"), ["sm_90"]);
     machine.build(&scenario).env("CUDA_COMPUTE_CAP", "75").passes();
     assert_eq!(scenario.targets("add"), ["sm_75"]);
-    // A GPU for which the pack cannot be built is not meant.
+    // A GPU for which the pack cannot be built is ignored.
     let for_nvidia =
         package("targets_native_or_of_nvidia", r#".supports(["nvidia"]).native_or(["sm_80"])"#);
     let of_amd = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];

@@ -1,5 +1,5 @@
-//! Several packages in one workspace. Other packages embed the packs of one package, and one list
-//! of targets serves packages that support few of them.
+//! Several packages in one workspace. Other packages embed one package's packs, and one list of
+//! targets serves packages that support few of them.
 
 use crate::{copy_of_program, with_ptxas};
 use offload_pack::pack_index::Index;
@@ -12,7 +12,7 @@ fn embeds(name: &str, pack: &str) -> String {
     )
 }
 
-/// A program that has the same pack from three crates. It writes the pack into the file that its
+/// A program that gets the same pack from three crates. It writes the pack to the file that its
 /// argument names.
 const MAIN: &str = r#"fn main() {
     let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
@@ -75,8 +75,8 @@ fn a_pack_of_a_dependency_is_embedded() {
     let images = listing.matches("OFFLOADING IMAGE").count();
     assert_eq!(images, 4, "three images, and one of the other pack:\n{listing}");
 
-    // An edit in the package with the kernels reaches the packages that embed them; so does a
-    // change of the list of targets.
+    // An edit in the package with the kernels must reach the packages that embed them, and so must
+    // a changed list of targets.
     kernels.kernel("add", "2.0f");
     run();
     let second = pack();
@@ -84,7 +84,7 @@ fn a_pack_of_a_dependency_is_embedded() {
     assert!(read(&copy) == second, "an older pack in the program");
     packs_for(r#"["compute_80"]"#);
     assert_eq!(run(), "compute_80\n");
-    // A pack that is not built is missing in all packages that embed it.
+    // A pack that is not built must be missing in all packages that embed it.
     workspace.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
@@ -130,7 +130,7 @@ fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     workspace
 }
 
-/// Returns the targets of a package's pack, or the reason why there are none.
+/// Returns the targets of a package's pack, or why there are none.
 fn targets(member: &Scenario) -> String {
     match Index::parse(&member.output_text("debug", "add.index")).expect("it can be read") {
         Index::Built(index) => {
@@ -150,8 +150,8 @@ fn each_package_builds_its_part() {
     let workspace = limited("parts", parts);
     let build =
         |of: &Scenario, archs: &str| with_ptxas(of.build()).env("OFFLOAD_ARCH", archs).passes();
-    // An ordinary build, without -v, prints a line for each pack that is not built for the whole
-    // list. The line names the targets of the pack.
+    // A normal build, without -v, prints a line for each pack that is not built for the whole list,
+    // with the pack's targets.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
     for (member, left) in
         [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")]
@@ -162,7 +162,7 @@ fn each_package_builds_its_part() {
              gfx1100 in OFFLOAD_ARCH\n"
         ));
     }
-    // No such line is printed for a pack that is built for the whole list.
+    // No such line is printed for a pack built for the whole list.
     build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
 }
 

@@ -1,4 +1,4 @@
-//! Makes two packs without a compiler for GPUs. One has images from earlier builds; the other has
+//! Makes two packs without a GPU compiler. One has images from earlier builds; the other has
 //! kernels for the CPU, compiled by the target's C++ compiler.
 
 use offload_build::{Build, Module};
@@ -6,7 +6,7 @@ use offload_build::{Build, Module};
 fn main() {
     let saxpy = |image| format!("../../examples/saxpy/prebuilt/saxpy.{image}");
     let mut ptx = Module::new("ptx");
-    // Without this filter, ptxas would also make machine code from the PTX.
+    // Without this filter, ptxas would also compile the PTX to machine code.
     ptx.file(saxpy("compute_80.ptx")).supports(["compute_80"]);
     let mut mixed = Build::new();
     mixed.files([saxpy("gfx90a.hsaco"), saxpy("sm_80.cubin")]).module(ptx).archs([
@@ -24,7 +24,7 @@ fn main() {
             "kernels/others.cu",
         ])
         .archs(["cpu"]);
-    // On hosts without packs, tests run with this variable and without it.
+    // On hosts without packs, tests run both with and without this variable.
     println!("cargo::rerun-if-env-changed=ELSEWHERE_ALLOW_EMPTY");
     let may_be_empty = std::env::var_os("ELSEWHERE_ALLOW_EMPTY").is_some();
     for (name, mut build) in [("mixed", mixed), ("amd", amd), ("on_cpu", on_cpu)] {

@@ -1,16 +1,15 @@
-//! The macro as editors expand it. The test sends messages to rust-analyzer's server for procedural
-//! macros, which rustup's toolchains contain, and needs no editor. The test checks this server's
-//! replies.
+//! How editors expand the macro. The test needs no editor: it sends messages to rust-analyzer's
+//! server for procedural macros, which rustup's toolchains contain, and checks the replies.
 //!
-//! The server's messages may change with each version: the test is for the version below and is
-//! ignored with others.
+//! The server's messages may change with each version, so the test supports only the version below,
+//! and is ignored with others.
 
 use offload_tests::prelude::*;
 use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
 
-/// Builds the package; returns the macro's library, as Cargo names it. Other tests build the macro
-/// with other features into the same folder.
+/// Builds the package; returns the macro's library, as named by Cargo. Other tests build the macro
+/// with different features into the same folder.
 fn library(build: Run<'_>) -> PathBuf {
     let printed = build.arg("--message-format=json").passes();
     let messages = printed.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());
@@ -21,8 +20,8 @@ fn library(build: Run<'_>) -> PathBuf {
 
 /// Returns the server's expansion of `include_offload!("pack")` in this package.
 fn expanded(scenario: &Scenario, library: &Path, variables: &[(&str, String)]) -> Value {
-    // One token tree: a group without delimiters that contains one literal, `pack`, of kind 5 (a
-    // string) and without a suffix.
+    // A token tree: a group without delimiters that contains one literal, `pack`, of kind 5 (a
+    // string), without a suffix.
     let body = json!({
         "subtree": [0, 0, 0, 0, 1], "literal": [0, 1, 5, u32::MAX], "punct": [], "ident": [], "token_tree": [1],
         "text": ["", "pack"],
@@ -37,7 +36,7 @@ fn expanded(scenario: &Scenario, library: &Path, variables: &[(&str, String)]) -
     answer["ExpandMacro"]["Ok"].clone()
 }
 
-/// Whether the tokens of the server's reply have this text among them.
+/// Whether the tokens in the server's reply contain this text.
 fn has_text(tree: &Value, part: &str) -> bool {
     let texts = tree["text"].as_array().unwrap_or_else(|| panic!("no tree: {tree}"));
     texts.iter().any(|text| text.as_str().is_some_and(|text| text.contains(part)))
@@ -64,7 +63,7 @@ fn an_editor_expands_the_macro() {
         has_text(&skipped, "OFFLOAD_SKIP was set") && !has_text(&skipped, "compile_error");
     assert!(is_pack, "{skipped}");
 
-    // If an editor runs no build scripts, the macro becomes an error that names build.rs.
+    // If an editor runs no build scripts, the macro expands to an error that names build.rs.
     let without = expanded(&scenario, &library, &[("CARGO_MANIFEST_DIR", package.clone())]);
     assert!(has_text(&without, "compile_error") && has_text(&without, "build.rs"), "{without}");
 }

@@ -1,14 +1,13 @@
-//! The contents of a linked program that LLVM's tools find: the sections of packs, and the images
-//! in them.
+//! Readers, based on LLVM's tools, of the sections with packs in a linked program.
 
 use offload_tests::judges::section_rows;
 use offload_tests::prelude::*;
 
-/// The sections that contain packs, unless the macro's options name another section.
+/// The sections with packs, unless the macro's options name another.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
 /// The flags of [`PACK_SECTIONS`]. On x86-64, these sections have the flag `l` for large data,
-/// since code need not reach them with short addresses.
+/// because code need not reach them with short addresses.
 const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
 
 /// A section as `llvm-readelf -SW` lists it.
@@ -42,8 +41,8 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections with these names in the output of `llvm-readelf -SW`. They are in
-/// alphabetical order, because linkers order them differently.
+/// Returns the sections with these names in the output of `llvm-readelf -SW`, sorted by name,
+/// because linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = section_rows(listing).into_iter().filter(|row| names.contains(&row[0]));
     let section =
@@ -54,7 +53,7 @@ pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
 }
 
 /// Returns the output of `llvm-objdump --offloading` for a program. The tool gets a link to the
-/// program, since it writes files next to its input.
+/// program, because it writes files next to its input.
 pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     let link = scenario.folder.join("listed/program");
     fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");

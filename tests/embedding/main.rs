@@ -3,8 +3,8 @@
 //!
 //! - `built_packs`: packs that a build script makes, in the crates of a package and the packages
 //!   that depend on it
-//! - `editor`: the macro as editors expand it
-//! - `include_offload`: the macro's options, files by their paths, and every kind of crate
+//! - `editor`: how editors expand the macro
+//! - `include_offload`: the macro's options, files embedded by path, and every kind of crate
 //! - `link_matrix`: all kinds of crates, in every profile, with every linker
 //! - `ui`: the macro's error messages
 

@@ -1,16 +1,16 @@
-//! Rust source text for the scenarios of this area.
+//! Rust source text for this area's scenarios.
 
-/// The first line of crates that must not need unsafe code to embed a pack.
+/// The first line of crates that must embed a pack without unsafe code.
 pub const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
-/// Returns a `pub static` that embeds a pack: `arguments` are the arguments of `include_offload!`.
+/// Returns a `pub static` that embeds a pack; `arguments` are passed to `include_offload!`.
 pub fn pack(name: &str, arguments: &str) -> String {
     format!(
         "pub static {name}: offload_gpu::KernelPack =\n    offload_gpu::include_offload!({arguments});\n"
     )
 }
 
-/// Returns a program with these items that prints values in one line.
+/// Returns a program with these items that prints values on one line.
 pub fn printing(items: &str, values: &[&str]) -> String {
     let holes = vec!["{}"; values.len()].join(" ");
     format!("{FORBID}{items}fn main() {{\n    println!({holes:?}, {});\n}}\n", values.join(", "))

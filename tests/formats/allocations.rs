@@ -1,5 +1,4 @@
-//! Tests that parsing and iterating allocate nothing, with every view over every file of the
-//! corpus.
+//! Tests that parsing and iterating allocate nothing, with every view of every corpus file.
 
 use crate::host_object::{object, target};
 use offload_format::archive::Archive;
@@ -25,7 +24,7 @@ tests!(VIEWS.iter().map(|(name, view)| {
     Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))
 }));
 
-/// A function that reads some bytes to the end and returns the number of items.
+/// A function that reads bytes to the end and returns the number of items.
 type View = fn(&[u8]) -> usize;
 
 const VIEWS: &[(&str, View)] = &[
@@ -77,7 +76,7 @@ const VIEWS: &[(&str, View)] = &[
     ("image", |bytes| usize::from(ImageHeader::parse(bytes).is_ok())),
     ("oldest PTX", |bytes| usize::from(oldest_ptx_version(bytes).is_ok())),
     ("kernels", |bytes| {
-        // The parameters of SPIR-V refer to types, and the reader keeps them in a table.
+        // SPIR-V parameters refer to types, which the reader keeps in a table.
         if SpirvHeader::parse(bytes).is_ok() {
             return 0;
         }
@@ -90,7 +89,7 @@ const VIEWS: &[(&str, View)] = &[
 ];
 
 /// Counts the parts of a valid bundle entry ID. Skips other texts, because an error would allocate
-/// a copy of the text.
+/// a copy.
 fn ids(text: &str) -> usize {
     if text.matches('-').count() < 4 {
         return 0;
@@ -126,7 +125,7 @@ const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
 const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
 
-/// A pack like those of the macro, with images of all kinds.
+/// A pack as the macro would create it, with images of all kinds.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",

@@ -1,4 +1,4 @@
-//! Device-specific archives compared with those of `clang-offload-bundler -type=a -unbundle`: the
+//! Compares device-specific archives with those of `clang-offload-bundler -type=a -unbundle`: the
 //! bytes must be equal.
 
 use offload_format::ErrorKind;
@@ -17,7 +17,7 @@ fn gfx(target_id: &str) -> String {
 
 type Member<'a> = (&'a [u8], &'a [u8]);
 
-/// Returns our archives for these targets, made from an archive that contains its members' bytes.
+/// Returns our archives for these targets, made from the archive `hda`.
 fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
     let members = archive.members().map(|member| (member.name, member.data.unwrap()));
@@ -69,7 +69,7 @@ fn what_llvm_took() {
 
 const AMDGPU: &str = "--target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib";
 
-/// Returns one payload for each kind of device code in archives: bitcode, an object, a linked code
+/// Returns a payload for each kind of device code in archives: bitcode, an object, a linked code
 /// object, and unknown bytes.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     let source = "int device_function(int x) { return x; } int device_variable = 3;\n";
@@ -127,8 +127,8 @@ fn members_of_all_forms() {
     assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
-    // The code for gfx90a, whose ID names no features, fits each target that names some. One call
-    // makes the archives for all three targets. The call makes one archive for several targets.
+    // The ID of gfx90a's code names no features, so it fits every target that does. One call makes
+    // the archives for several targets.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -144,8 +144,8 @@ fn random_archives() {
             let start = random.pick(&["m", "a longer name of a member ", "x.y"]);
             let name = format!("{start}{number}{}", random.pick(&["", ".o", ".bc"]));
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
-            // Use one code object for each processor: for several, LLVM uses a different order in
-            // binary bundles.
+            // Use one code object per processor: for several, LLVM uses a different order in binary
+            // bundles.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
@@ -189,7 +189,8 @@ fn names_of_members() {
     assert_eq!(name(1, 1), cubin);
 }
 
-/// Tests that a linker finds the member that defines a symbol, which is the purpose of archives.
+/// Tests that a linker finds the member that defines a symbol, which is the purpose of such
+/// archives.
 #[test(LLVM)]
 fn linkers_take_ours() {
     let folder = scratch::folder("device-archive-link");
@@ -276,7 +277,7 @@ fn no_more_memory_than_allowed() {
         options.limit = limit;
         let result = unbundle([(&b"m"[..], &member[..])], &requested, &options);
         assert_eq!(result.is_ok(), fits, "{limit}");
-        // The archive has the same member twice, so it contains four code objects.
+        // The archive contains the same member twice, so it has four code objects.
         let result = unbundle([(&b"m"[..], &member[..]), (b"n", &member)], &requested, &options);
         let kind = result.err().map(|error| error.kind());
         assert_eq!(kind.is_some(), limit < 400_000);

@@ -1,7 +1,6 @@
-//! Readers' results for each file of the corpus, compared with a dump that is checked in:
-//! `<file>.txt`.
+//! Compares readers' results for each corpus file with a checked-in dump, `<file>.txt`.
 //!
-//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps again. Read the difference
+//! `BLESS=1 cargo xtask test --test formats -- golden` rewrites the dumps. Read the difference
 //! before you commit it.
 
 use offload_format::Error;
@@ -24,7 +23,7 @@ use std::fmt::{self, Display};
 
 tests!(dumps());
 
-/// Adds a line to a dump; the arguments are those of `format!`.
+/// Adds a line to a dump, from arguments like those of `format!`.
 macro_rules! line {
     ($dump:ident, $($line:tt)+) => { $dump.line(format_args!($($line)+)) };
 }
@@ -59,7 +58,7 @@ fn every_dump_has_its_file() {
     }
 }
 
-/// The lines of a dump; each line is indented below the part that it belongs to.
+/// The lines of a dump, each indented below the part that it belongs to.
 #[derive(Default)]
 struct Dump {
     text: String,
@@ -77,8 +76,7 @@ impl Dump {
         self.depth -= 1;
     }
 
-    /// Adds the lines of a part. If the part cannot be read, adds one line with `what` and the
-    /// error.
+    /// Adds a part's lines. If the part cannot be read, adds a line with `what` and the error.
     fn result<T>(
         &mut self,
         what: &str,
@@ -431,8 +429,8 @@ fn or_unknown(value: Option<impl Display>) -> String {
 /// The maximum number of bytes that a call may allocate.
 const LIMIT: u64 = 1 << 24;
 
-/// Returns short text unchanged. For other bytes, returns the first bytes and a number that changes
-/// with any byte (FNV-1a).
+/// Returns short text unchanged. For other bytes, returns the first ones and a hash of all
+/// (FNV-1a).
 fn contents(bytes: &[u8]) -> String {
     const SHORT: usize = 40;
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());

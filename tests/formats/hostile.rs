@@ -1,5 +1,5 @@
-//! Tests every reader with truncated files, and with files in which any field has an extreme value,
-//! or several bytes are changed.
+//! Tests every reader with truncated files, with files in which any field has an extreme value, and
+//! with files in which several bytes are changed.
 //!
 //! `visit` runs the readers and checks their limits. This module counts the bytes that the readers
 //! allocate.
@@ -17,21 +17,20 @@ use offload_tests::prelude::*;
 use offload_tests::visit::{self, LIMIT};
 use std::panic::catch_unwind;
 
-/// The maximum size of one allocation, in bytes for each byte of the file, in addition to `LIMIT`.
-/// Readers need this much because they rewrite objects.
+/// The maximum size of an allocation beyond `LIMIT`, per byte of the file. Readers need this
+/// because they rewrite objects.
 const LARGEST_PER_BYTE: u64 = 24;
-/// A small additional allowance that does not depend on the file, for example for the state of a
-/// decompressor.
+/// A small constant allowance, for example for a decompressor's state.
 const LARGEST_ANYWAY: u64 = 64 << 10;
-/// The maximum for all allocations of one visit, as a multiple of `LIMIT`; `TOTAL_PER_BYTE` bytes
-/// for each byte of the file are added. One visit reads each container in several ways.
+/// The maximum total of a visit's allocations: this multiple of `LIMIT`, plus `TOTAL_PER_BYTE` per
+/// byte of the file. A visit reads each container in several ways.
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
 tests!(files());
 
-/// Returns a test for each file of the corpus, and for each file of [`made`]. Together they take
-/// over a minute.
+/// Returns a test for each corpus file, and for each file of [`made`]. Together they take over a
+/// minute.
 fn files() -> impl Iterator<Item = Test> {
     let of_corpus = corpus_files().into_iter().map(|name| (name.clone(), corpus_file(&name)));
     of_corpus.chain(made()).map(|(name, bytes)| {
@@ -43,8 +42,7 @@ fn files() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Returns files that the corpus does not have: objects of this library, and files put together by
-/// hand.
+/// Returns files that the corpus lacks: objects from this library, and handmade files.
 fn made() -> Vec<(String, Vec<u8>)> {
     let bundle = corpus_file("bundle/basic.bc");
     let binaries = corpus_file("offload_binary/multi.bin");
@@ -73,8 +71,8 @@ fn made() -> Vec<(String, Vec<u8>)> {
     made
 }
 
-/// Returns the places where a file is changed: each of its first bytes, and some places spread over
-/// the rest. An odd step reaches fields of any alignment. (All places of all files would take many
+/// Returns the places to change in a file: each of its first bytes, and some places spread over the
+/// rest. An odd step reaches fields with any alignment. (All places in all files would take many
 /// minutes.)
 fn places(length: usize) -> impl Iterator<Item = usize> {
     const FIRST: usize = 192;
@@ -84,7 +82,7 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the offset of every eighth byte in the section headers of a 64-bit little-endian ELF
-/// file or a COFF object. Returns none for other files.
+/// file or a COFF object; none for other files.
 fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
@@ -144,7 +142,7 @@ fn search(bytes: &[u8], most: usize) -> usize {
     places
 }
 
-/// Changes several bytes at once: anywhere, near the start, or near the end, in turn. Headers are
+/// Changes several bytes at once: anywhere, near the start, and near the end, in turn. Headers are
 /// at the start, tables at the end.
 fn several_changes(bytes: &[u8], rounds: usize, visit: impl Fn(&[u8])) {
     let mut random = Random::new(22);
@@ -162,8 +160,8 @@ fn several_changes(bytes: &[u8], rounds: usize, visit: impl Fn(&[u8])) {
     }
 }
 
-/// Returns copies of the file. Each has an extreme value in the byte at `at`, or in a little-endian
-/// field of 2, 4 or 8 bytes.
+/// Returns copies of the file, each with an extreme value in the byte at `at`, or in a
+/// little-endian field of 2, 4 or 8 bytes there.
 fn changed(bytes: &[u8], at: usize) -> BTreeSet<Vec<u8>> {
     let mut files = BTreeSet::new();
     let mut change = |width: usize, value: u64| {

@@ -1,5 +1,5 @@
-//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the files in the
-//! corpus. The requirements come from the tests of its reader (`runtime/tests/test_kpack_api.cpp`,
+//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the corpus's
+//! files. The requirements come from the tests of its reader (`runtime/tests/test_kpack_api.cpp`,
 //! `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
@@ -11,7 +11,7 @@ fn corpus(file: &str) -> Vec<u8> {
     corpus_file(&format!("kpack/{file}"))
 }
 
-/// Tests what the dumps of the corpus do not show.
+/// Tests what the corpus's dumps do not show.
 #[test]
 fn what_the_packer_wrote() {
     for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
@@ -28,9 +28,9 @@ fn what_the_packer_wrote() {
 
 #[test]
 fn references_and_manifests() {
-    // Incomplete references and wrong values are errors. The reference `with_more` below is valid:
-    // its search paths are before its kernel name, it has an unknown key, which is skipped, and
-    // there are more bytes after its end.
+    // Incomplete references and invalid values are errors. `with_more` below is valid: its search
+    // paths come before its kernel name, it has an unknown key, which is skipped, and bytes follow
+    // its end.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",
@@ -63,7 +63,7 @@ fn references_and_manifests() {
     }
 }
 
-/// Returns a pack that has 48 bytes of zeros at offset 16, and then this table.
+/// Returns a pack with 48 zeros at offset 16, followed by this table.
 fn with_table(table: &[u8]) -> Vec<u8> {
     let header = [&MAGIC[..], &1_u32.to_le_bytes(), &64_u64.to_le_bytes(), &[0; 48]];
     [&header.concat()[..], table].concat()
@@ -83,18 +83,18 @@ fn headers_that_are_wrong() {
     for offset in [good.len() as u64, good.len() as u64 + 1, 1 << 40, u64::MAX] {
         assert!(Kpack::parse(&with(8, &offset.to_le_bytes())).is_err(), "{offset}");
     }
-    // Cuts the file in steps of 7 bytes.
+    // Truncate the file in steps of 7 bytes.
     for size in (16..good.len()).step_by(7) {
         assert!(Kpack::parse(&good[..size]).is_err(), "{size}");
     }
 }
 
-/// Returns a pack with this number of pairs in its table.
+/// Returns a pack with this many pairs in its table.
 fn with_pairs(count: u8, pairs: &[u8]) -> Vec<u8> {
     with_table(&[&[0x80 | count], pairs].concat())
 }
 
-/// Returns a pack of compressed kernels; these bytes are the offset and the size of its streams.
+/// Returns a pack of compressed kernels; these bytes encode the offset and size of its streams.
 fn with_streams(offset: &[u8], size: u8) -> Vec<u8> {
     let pairs = b"\xb2compression_scheme\xafzstd-per-kernel\xabzstd_offset";
     with_pairs(3, &[&pairs[..], offset, b"\xa9zstd_size", &[size]].concat())
@@ -118,8 +118,7 @@ fn tables_that_are_wrong() {
     ] {
         assert!(Kpack::parse(&bytes).is_err(), "{what}");
     }
-    // The number of streams is at offset 16. First it is 0; then it is set to a number of streams
-    // that do not exist.
+    // The number of streams is at offset 16: first 0, then a number of streams that do not exist.
     let mut bytes = with_streams(b"\x10", 0x30);
     assert_eq!(Kpack::parse(&bytes).unwrap().kernels().len(), 0);
     bytes[16..20].fill(0xff);
@@ -146,7 +145,7 @@ fn kernels_that_are_wrong() {
     }
 }
 
-/// Tests that the reader does not allocate the sizes that a table records.
+/// Tests that the reader does not allocate the sizes recorded in a table.
 #[test]
 fn limits() {
     let bytes = corpus("zstd.kpack");

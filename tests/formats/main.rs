@@ -1,6 +1,5 @@
 //! Containers of every format: reading, writing and searching them. The results are checked with
-//! the tools of LLVM, AMD, NVIDIA and GNU, with checked-in files of the corpus, and with the
-//! inputs.
+//! tools of LLVM, AMD, NVIDIA and GNU, with checked-in corpus files, and with the inputs.
 
 #[macro_use]
 extern crate offload_tests;

@@ -1,5 +1,5 @@
-//! Malicious bundles of cuda-oxide. `golden` has all fields of those in the corpus, which
-//! cuda-oxide's writer wrote.
+//! Malicious bundles of cuda-oxide. `golden` covers all fields of the corpus's bundles, which
+//! cuda-oxide wrote.
 
 use offload_format::ErrorKind;
 use offload_format::oxart::{Oxart, PayloadKind};
@@ -24,7 +24,7 @@ fn headers_that_are_wrong() {
     let size = len + 1;
     let outside = ErrorKind::OutOfBounds { start: 0, size, len };
     assert_eq!(kind(&patched(&good, 12, &(size as u32).to_le_bytes())), outside);
-    // A size that ends in each part of the header, and numbers of everything.
+    // Try sizes that end in each part of the header, and any numbers.
     for size in 0..32_u32 {
         let bytes = patched(&good, 12, &size.to_le_bytes());
         assert!(Oxart::parse(&bytes).is_err(), "{size}");
@@ -39,7 +39,7 @@ fn headers_that_are_wrong() {
     }
 }
 
-/// Returns the offset of the records in `kinds.oxart`, after its name and its target.
+/// The offset of the records in `kinds.oxart`, after its name and target.
 const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
 
 #[test]
@@ -88,7 +88,7 @@ fn records_that_are_wrong() {
     assert!(error.to_string().contains("share too many bytes"), "{error}");
 }
 
-/// Kinds and options that are not known are kept.
+/// Unknown kinds and options are kept.
 #[test]
 fn what_is_unknown() {
     let good = corpus("kinds.oxart");

@@ -1,5 +1,5 @@
-//! The history of PTX that finds the oldest version of a text, compared with the assemblers of that
-//! time. Each row of the table is written with all of its modifiers.
+//! Compares the history of PTX, which determines a text's oldest version, with the assemblers of
+//! that time. Each row of the table is written with all its modifiers.
 
 use offload_format::image::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction, oldest_ptx_version};
 use offload_format::target::PtxVersion;
@@ -26,7 +26,7 @@ fn combinations(row: &PtxInstruction) -> Vec<Vec<&'static str>> {
     all
 }
 
-/// Returns the letter of the registers that hold a type.
+/// Returns the letter of the registers for a type.
 fn letter(of_type: &str) -> char {
     match of_type {
         "pred" => 'p',
@@ -98,7 +98,7 @@ const START: &str = "{ .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg 
      .param .align 16 .b8 out[64]; labels: .branchtargets start; mov.u64 %G, constant; mov.u64 %S, tile; \
      mov.u64 %L, own; start:";
 
-/// Returns a text with a kernel for each row, and the statement in each line.
+/// Returns a text with a kernel for each row, one statement per line.
 fn text(version: PtxVersion, target: &str, rows: &[&PtxInstruction]) -> (String, Vec<String>) {
     let mut text = format!(
         ".version {version} .target {target} .address_size 64 .const .align 16 .b8 constant[64]; \
@@ -139,7 +139,7 @@ fn the_newest_of_random_instructions_decides() {
         let (text, _) = text(PtxVersion::new(9, 5), "sm_80", &rows);
         let newest = rows.iter().map(|row| row.1).max().expect("at least one");
         assert_eq!(oldest_ptx_version(text.as_bytes()), Ok(newest), "{seed}: {rows:?}");
-        // A word that is not known decides wherever it is.
+        // An unknown word decides wherever it is.
         let at = random.pick(&text.match_indices("ret; }").map(|(at, _)| at).collect::<Vec<_>>());
         let unknown = format!("{} new.f32; {}", &text[..at], &text[at..]);
         assert!(oldest_ptx_version(unknown.as_bytes()).is_err(), "{seed}");
@@ -170,9 +170,9 @@ fn refused(
     refused
 }
 
-/// On a target that has everything, the assembler of the row's version accepts each form. On
-/// others, it accepts what the newest assembler does: a newer version may have brought a form to an
-/// older GPU.
+/// On a target that supports everything, the assembler of the row's version accepts each form. On
+/// others, it must accept all that the newest assembler does: a newer version might have added a
+/// form for an older GPU.
 #[test(needs(&[Tool::OldPtxas, Tool::Cuda]).slow())]
 fn old_assemblers_know_what_the_table_has() {
     let newest = PathBuf::from(cuda("ptxas").get_program());

@@ -1,7 +1,7 @@
 //! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
-//! and from CUDA 11.8 to 13.5. This library and `cargo offload` find the same images as LLVM's
-//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the
-//! file, the test uses another tool.
+//! and from CUDA 11.8 to 13.5. This library and `cargo offload` must find the same images as LLVM's
+//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support a file,
+//! the test uses another.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -33,8 +33,8 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     all
 }
 
-/// Returns a link to a published file in the folder of a test: `llvm-objdump` writes next to its
-/// input.
+/// Links a published file into a test's folder, because `llvm-objdump` writes next to its input.
+/// Returns the link.
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
@@ -42,7 +42,7 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
     link
 }
 
-/// The record that `cargo offload` prints of an image, and the file to which it is extracted.
+/// The record that `cargo offload` prints for an image, and the extracted file.
 type OfOffload = (Value, PathBuf);
 
 /// Returns the images that `cargo offload ls --json` and `cargo offload extract` find in a file;
@@ -80,8 +80,8 @@ fn containers(images: &[OfOffload]) -> Vec<String> {
     containers.into_iter().map(|(_, key)| key).collect()
 }
 
-/// Asserts that another tool and `cargo offload` have extracted the entries of bundles, in this
-/// order. Removes what `cargo offload` has written.
+/// Asserts that another tool and `cargo offload` extracted the same bundle entries, in this order.
+/// Removes the files from `cargo offload`.
 #[track_caller]
 fn assert_same_entries(
     bundles: &[OneBundle<'_>],
@@ -130,7 +130,7 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     assert_eq!(ours, roc_obj_lists(&path), "{name}");
     let by_offload = by_offload(folder, &path, &file);
     assert_eq!(containers(&by_offload), vec![".hip_fatbin bundle"; count], "{name}");
-    // The extracted files have half a gigabyte in total, so they are removed.
+    // Remove the extracted files, because they total half a gigabyte.
     let theirs = objdump_extracts(&path).into_iter().map(|(id, extracted)| {
         let bytes = read(&extracted);
         fs::remove_file(&extracted).expect("what was written can be removed");
@@ -139,8 +139,8 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     assert_same_entries(&bundles, theirs, by_offload);
 }
 
-/// For compressed bundles, `llvm-objdump` writes wrong bytes. So `clang-offload-bundler` is the
-/// reference; it reads each bundle separately.
+/// For compressed bundles, `llvm-objdump` writes wrong bytes. So the reference is
+/// `clang-offload-bundler`, which reads each bundle separately.
 #[test(ROCM.slow())]
 fn compressed_bundles() {
     let folder = scratch::folder("real-files-compressed");
@@ -158,7 +158,7 @@ fn compressed_bundles() {
         assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
         assert_are_unbundled(&folder, &path, &bundles);
-        // llvm-objdump extracts the file's bytes at the offsets of the code objects in the inflated
+        // llvm-objdump extracts the file's bytes at the code objects' offsets in the decompressed
         // bundle.
         let mut extracted = objdump_extracts(&path);
         extracted.retain(|(id, _)| !id.starts_with("host"));
@@ -172,8 +172,8 @@ fn compressed_bundles() {
     }
 }
 
-/// None of the installed tools finds bundles in a DLL. So the test compares their places with the
-/// section's, and unbundles each bundle separately.
+/// No installed tool finds bundles in a DLL. So the test compares their places with the section's,
+/// and unbundles each separately.
 #[test(ROCM)]
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
@@ -191,8 +191,8 @@ fn bundles_in_a_dll() {
     assert_are_unbundled(&folder, &path, &bundles);
 }
 
-/// Asserts that `clang-offload-bundler` finds the same entries in each compressed bundle that is
-/// cut out of a file.
+/// Asserts that `clang-offload-bundler` finds the same entries in each compressed bundle cut out of
+/// a file.
 fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let file = read(path);
     let by_offload = by_offload(folder, path, &file);
@@ -248,8 +248,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
 
 type NamedImages = Vec<(String, Vec<u8>)>;
 
-/// Asserts that both lists have the same images, by name and bytes. The order does not matter. An
-/// uncompressed image may have up to 7 zeros after it.
+/// Asserts that both lists contain the same images, by name and bytes, in any order. Up to 7 zeros
+/// may follow an uncompressed image.
 #[track_caller]
 fn assert_same_images(mut ours: NamedImages, mut theirs: NamedImages, what: &str) {
     ours.sort();
@@ -264,8 +264,8 @@ fn assert_same_images(mut ours: NamedImages, mut theirs: NamedImages, what: &str
     }
 }
 
-/// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that `cargo
-/// offload` finds these numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+/// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that it
+/// finds this many fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
 fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> NamedImages {
     let images = by_offload(folder, path, file);
     let sections =
@@ -307,7 +307,7 @@ fn fatbins() {
     }
 }
 
-/// `cuobjdump` on Linux finds nothing in a DLL, so the test gives it each section as a file.
+/// On Linux, `cuobjdump` finds nothing in a DLL, so give it each section as a file.
 #[test(CUDA.slow())]
 fn fatbins_in_a_dll() {
     const NAME: &str = published::BITSANDBYTES_CUDA132_DLL;
@@ -336,8 +336,8 @@ fn size_takes_all() {
     }
 }
 
-/// Returns the start of each wrapper's image. Asserts that the wrappers fill the section;
-/// `llvm-readobj` reports its size.
+/// Returns the start of each wrapper's image. Asserts that the wrappers fill the section, whose
+/// size `llvm-readobj` reports.
 fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;
@@ -363,8 +363,7 @@ fn wrappers_point_to_the_bundles() {
     }
 }
 
-/// The wrappers point to all fatbins except one: the cubins of one fatbin of nvJPEG 12 have no
-/// kernels, and no wrapper points to it.
+/// The wrappers point to all fatbins except one in nvJPEG 12, whose cubins have no kernels.
 #[test(CUDA)]
 fn wrappers_point_to_the_fatbins() {
     for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {

@@ -1,5 +1,5 @@
-//! Our text bundles compared with those of LLVM 22's clang-offload-bundler: the bytes are equal,
-//! and each side reads the other's bundles.
+//! Compares our text bundles with those of LLVM 22's clang-offload-bundler: the bytes must be
+//! equal, and each side must read the other's bundles.
 
 use crate::properties::check;
 use offload_format::ErrorKind;
@@ -54,13 +54,13 @@ fn read(bytes: &[u8], leader: CommentLeader) -> Vec<Entry> {
     entries.collect()
 }
 
-/// Returns the IDs that LLVM lists for a file of these bytes, which it writes first.
+/// Writes a file with these bytes, and returns the IDs that LLVM lists for it.
 fn listed(folder: &Path, file_type: &str, bytes: &[u8]) -> Vec<String> {
     scratch::write(folder.join("file"), bytes);
     bundler::listed(&format!("-type={file_type}"), &folder.join("file"))
 }
 
-/// Returns what LLVM extracts for these IDs from a file of these bytes, which it writes first.
+/// Writes a file with these bytes, and returns what LLVM extracts for these IDs.
 fn unbundled(folder: &Path, file_type: &str, bytes: &[u8], ids: &[&str]) -> Vec<Vec<u8>> {
     scratch::write(folder.join("file"), bytes);
     bundler::unbundled(&format!("-type={file_type}"), &folder.join("file"), ids)
@@ -77,13 +77,13 @@ fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     assert_eq!(TextBundle::detect(&theirs), Some(leader(file_type)));
 }
 
-/// Whether a payload contains a line, possibly without its end.
+/// Whether a payload contains a line, possibly without a line end.
 fn has(payload: &[u8], line: &str) -> bool {
     let line = line.trim_end_matches('\n').as_bytes();
     payload.windows(line.len()).any(|window| window == line)
 }
 
-/// Generates text from pieces of markers and line ends, or any bytes.
+/// Generates text from pieces of markers and line ends, or arbitrary bytes.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     const PIECES: &[&str] = &[
         "\n",
@@ -160,7 +160,7 @@ fn duplicates_are_kept_in_file_order() {
     assert_eq!(entries.find(|entry| entry.id().is_err()).unwrap().id_str, "foo");
 }
 
-/// LLVM treats a START line in a payload as an entry while it skips the payload to find another
+/// LLVM treats a START line in a payload as an entry while skipping the payload to find another
 /// entry, and otherwise as payload.
 #[test(LLVM)]
 fn a_start_line_in_a_payload_is_payload() {
@@ -175,7 +175,7 @@ fn a_start_line_in_a_payload_is_payload() {
     assert_eq!(found(&IDS[1..]), [b"device", b"b".as_slice()]);
 }
 
-/// A START line needs a line end before it, even at the start of the file.
+/// A START line must follow a line end, even at the start of the file.
 #[test(LLVM)]
 fn text_without_entries() {
     let folder = scratch::folder("text-bundle-none");
@@ -185,7 +185,7 @@ fn text_without_entries() {
     for text in [b"", b"\n".as_slice(), b"int main(void) {}\n", end.as_bytes(), &at_start] {
         assert_eq!(read(text, leader), []);
         assert_eq!(TextBundle::detect(text), None);
-        // LLVM's tool gets no empty file: it would report that the file is empty.
+        // Skip empty files, because LLVM's tool would report that the file is empty.
         assert!(text.is_empty() || listed(&folder, "ii", text).is_empty());
     }
 }
@@ -199,7 +199,7 @@ fn entries_without_an_end() {
         start(leader, IDS[1]),
         start(leader, IDS[1]) + "payload\n",
         start(leader, IDS[1]).trim_end().to_owned(),
-        // The END line needs a line end before it: the one at the end of the START line does not
+        // The END line must follow a line end of its own: the one after the START line does not
         // count.
         start(leader, IDS[1]) + end(leader, IDS[1]).trim_start(),
         start(leader, IDS[1]) + &end(leader, "").trim_end().replace("END__", "END_"),

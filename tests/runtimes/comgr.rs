@@ -53,7 +53,7 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     ids
 }
 
-/// Returns every device that comgr knows, with each feature of our table on, off or not reported.
+/// Returns every device that comgr knows, with each feature in our table on, off or not reported.
 fn devices(comgr: &Comgr) -> Vec<String> {
     let known = comgr.processors();
     assert!(known.len() >= 33, "{known:?}");
@@ -110,8 +110,8 @@ fn every_device_and_every_image() {
     assert!((2 * devices.len()..pairs).contains(&found), "{found} of {pairs} pairs fit");
 }
 
-/// Tests bundles in orders that no tool writes: entries of all kinds ever written, several of which
-/// fit.
+/// Tests bundles in orders that no tool writes: with entries of all kinds ever written, several of
+/// which fit.
 #[test(needs(&[Tool::Comgr]))]
 fn the_first_entry_that_fits() {
     let comgr = comgr();
@@ -150,11 +150,11 @@ fn the_first_entry_that_fits() {
     assert!(second > 100, "{second} entries that are not the first");
 }
 
-/// Returns a bundle with an entry table of `size` bytes, which ends with an entry for gfx90a.
+/// Returns a bundle whose entry table has `size` bytes and ends with an entry for gfx90a.
 fn bundle_with_table(size: usize) -> Vec<u8> {
     let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
     let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
-    // The bytes that are left for entries before the last one. An entry is 24 bytes and its ID.
+    // The number of bytes left before the last entry. An entry is 24 bytes and its ID.
     let left = |ids: &[String]| {
         size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>()
     };
@@ -195,7 +195,7 @@ fn target_ids_of_headers() {
     let mut data = corpus_file("image/v3.hsaco");
     let mut compared = 0;
     for processor in amdgpu::PROCESSORS {
-        // Compilers set no bit for a missing feature, and in version 4 never write 0 for an
+        // Compilers set no bit for a missing feature and, in version 4, never write 0 for an
         // existing one.
         let has = |feature| processor.features.contains(&feature);
         for version in [3, 4] {
@@ -263,7 +263,7 @@ const ERROR: u32 = 1;
 /// `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`.
 const INVALID_ARGUMENT: u32 = 2;
 
-/// The functions of `libamd_comgr.so.2` with which the HIP runtime searches for code objects, and
+/// The functions of `libamd_comgr.so.2` that the HIP runtime uses to search for code objects, and
 /// one that reads their headers.
 struct Comgr {
     isa_count: unsafe extern "C" fn(*mut usize) -> u32,
@@ -279,20 +279,20 @@ struct Comgr {
     _library: Library,
 }
 
-/// Returns the library, for one test at a time: it is not documented as thread-safe. It stays
-/// loaded, since loading it again aborts the process: "CommandLine Error: Option 'disassemble'
-/// registered more than once!".
+/// Returns the library, for one test at a time, because it is not documented as thread-safe. It
+/// stays loaded, because loading it again aborts the process: "CommandLine Error: Option
+/// 'disassemble' registered more than once!".
 fn comgr() -> MutexGuard<'static, Comgr> {
     static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
-    // A failed test leaves nothing that affects the next test, so a poisoned lock is harmless.
+    // A failed test leaves nothing that affects the next, so a poisoned lock is harmless.
     COMGR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Comgr {
     fn load() -> Self {
         // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
-        // types of the functions are those of amd_comgr.h, version 2, which is part of the
-        // library's file name.
+        // functions' types are those of amd_comgr.h, version 2, which is part of the library's file
+        // name.
         unsafe {
             let library = Library::new("libamd_comgr.so.2").unwrap();
             Self {
@@ -313,12 +313,12 @@ impl Comgr {
     /// Returns the processors that the library knows.
     fn processors(&self) -> Vec<String> {
         let mut count = 0;
-        // SAFETY: writes the count to the place given.
+        // SAFETY: the call writes the count to the given place.
         assert_eq!(unsafe { (self.isa_count)(&mut count) }, 0);
         let name = |index| {
             let mut name = ptr::null();
-            // SAFETY: the index is below the count; the name that is stored is a C string that
-            // lives as long as the library is loaded.
+            // SAFETY: the index is below the count; the stored name is a C string that lives as
+            // long as the library is loaded.
             let name = unsafe {
                 assert_eq!((self.isa_name)(index, &mut name), 0);
                 CStr::from_ptr(name)
@@ -333,8 +333,8 @@ impl Comgr {
     fn knows(&self, device: &str) -> bool {
         let isa = isa_name(device);
         let mut node = MetadataNode { handle: 0 };
-        // SAFETY: the name is a C string that lives for the call; the node is destroyed if, and
-        // only if, one was made.
+        // SAFETY: the name is a C string that outlives the call; the node is destroyed if, and only
+        // if, it was created.
         let status = unsafe {
             let status = (self.isa_metadata)(isa.as_ptr(), &mut node);
             if status == 0 {
@@ -363,7 +363,7 @@ impl Comgr {
     /// Calls a function with a data object of these bytes.
     fn with_data<T>(&self, kind: u32, bytes: &[u8], call: impl FnOnce(Data) -> T) -> T {
         let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes with their length, used, and released; the
+        // SAFETY: a data object is created, given bytes with their length, used, and released; the
         // bytes live until then.
         unsafe {
             assert_eq!((self.create_data)(kind, &mut data), 0);
@@ -374,7 +374,8 @@ impl Comgr {
         }
     }
 
-    /// Returns the target ID that the library reads in a code object's header, if it knows it.
+    /// Returns the target ID that the library reads from a code object's header; `None` if it does
+    /// not know it.
     fn target_id(&self, code_object: &[u8]) -> Option<String> {
         let mut name = [0_u8; 100];
         let mut size = name.len();

@@ -1,8 +1,7 @@
-//! AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a
-//! stand-in pretends that there is a GPU, so everything works except the kernel, which does not
-//! run.
+//! Tests AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a
+//! stand-in simulates a GPU, so everything works except the kernel, which does not run.
 //!
-//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only code objects of version 4.
+//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only version 4 code objects.
 
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, hsa};
@@ -17,14 +16,14 @@ fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
     staged.with("CUDA_VISIBLE_DEVICES", "").run(args, &LIBRARIES.join(log))
 }
 
-/// With `register`, a program contains no code that loads images. The runtime itself finds the
-/// kernels of a pack of two modules, and those of a file with bundles.
+/// With `register`, a program contains no code that loads images. The runtime itself must find the
+/// kernels of a pack with two modules, and those of a file with bundles.
 #[test(needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow())]
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     // The file contains a bundle for each module.
     scenario.feature("offload-gpu", "files");
-    // The linker also searches for the libraries that the HIP runtime needs. The stand-in for one
+    // The linker also searches for the libraries that the HIP runtime needs; the stand-in for one
     // of them is in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
@@ -58,9 +57,9 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
             assert_eq!(printed, (Some(0), "add 0\nsub 0\n"), "{outcome:#?}");
             outcome.logs_line("symbol: add.kd").logs_line("symbol: sub.kd");
         }
-        // None of the images fits gfx906.
+        // No image fits gfx906.
         run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");
-        // Without a GPU the program still starts. With an argument it launches no kernel.
+        // Without a GPU, the program must still start. With an argument, it launches no kernel.
         let outcome = run(&program, "", &["none"]);
         assert_eq!((outcome.status, &*outcome.stdout), (Some(0), ""), "{outcome:#?}");
     }

@@ -1,4 +1,4 @@
-//! LLVM 22's `clang-offload-bundler` in its modes: bundle, list, unbundle.
+//! LLVM 22's `clang-offload-bundler`: bundle, list, unbundle.
 
 use crate::command_lines::in_folder;
 use crate::data::read;
@@ -7,7 +7,7 @@ use crate::tools::{llvm, stdout, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns a command for the bundler in a folder, with options that spaces separate.
+/// Returns a command that runs the bundler in a folder; `options` are separated by spaces.
 pub fn bundler(folder: &Path, options: &str) -> Command {
     in_folder(llvm("clang-offload-bundler"), folder, options)
 }
@@ -18,7 +18,7 @@ pub fn targets(ids: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     format!("-targets={}", ids.join(","))
 }
 
-/// Writes a bundle of IDs and payloads into the folder; returns its bytes.
+/// Bundles IDs and payloads into a file in the folder; returns its bytes.
 #[track_caller]
 pub fn bundle(
     folder: &Path,
@@ -29,7 +29,7 @@ pub fn bundle(
     bundle_with(bundler(folder, options), folder, entries, name)
 }
 
-/// Like [`bundle`], with a command that has its options and variables.
+/// Like [`bundle`], with a command that already has its options and variables.
 #[track_caller]
 pub fn bundle_with(
     mut tool: Command,
@@ -46,7 +46,7 @@ pub fn bundle_with(
     read(folder.join(name))
 }
 
-/// Returns the IDs that the bundler lists, in its order.
+/// Returns the IDs that the bundler lists, in order.
 #[track_caller]
 pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
     let mut tool = llvm("clang-offload-bundler");
@@ -54,7 +54,7 @@ pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
     stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
 }
 
-/// Returns the payloads that the bundler extracts for these IDs. It writes them beside the bundle.
+/// Returns the payloads that the bundler extracts for these IDs, which it writes beside the bundle.
 #[track_caller]
 pub fn unbundled(options: &str, bundle: &Path, ids: &[impl AsRef<str>]) -> Vec<Vec<u8>> {
     let folder = bundle.parent().expect("a file lies in a folder");

@@ -1,4 +1,4 @@
-//! A server of sccache for one test, with a cache of its own.
+//! A server of sccache with its own cache, for one test.
 
 use crate::scenario::Scenario;
 use crate::tools::{sccache, succeed};
@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A running server of sccache and its cache. Both belong to one test, and the server ends with it,
-/// also if the test fails.
+/// A running server of sccache and its cache, both for one test. The server ends with the test,
+/// even if the test fails.
 #[derive(Debug)]
 pub struct CacheServer {
     folder: PathBuf,
@@ -19,8 +19,8 @@ pub struct CacheServer {
 }
 
 impl CacheServer {
-    /// Starts the server. Otherwise two compilers that start at the same time would each start
-    /// one: only one of the two would count hits, and the other would never be stopped.
+    /// Starts the server. Otherwise two compilers that start at the same time would each start one:
+    /// only one would count hits, and the other would never be stopped.
     pub fn start(scenario: &Scenario) -> Self {
         // A socket's path has at most 107 bytes, so the socket is in the temporary folder.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
@@ -29,17 +29,17 @@ impl CacheServer {
         server
     }
 
-    /// Returns the variables by which sccache finds the server and the cache.
+    /// Returns the variables that tell sccache where the server and the cache are.
     pub fn variables(&self) -> [(&'static str, OsString); 3] {
         [
             ("SCCACHE_DIR", self.folder.clone().into()),
             ("SCCACHE_SERVER_UDS", self.socket.clone().into()),
-            // The end of a server whose test was killed.
+            // Ends the server if its test was killed.
             ("SCCACHE_IDLE_TIMEOUT", "300".into()),
         ]
     }
 
-    /// Runs sccache with these arguments, which must succeed.
+    /// Runs sccache with these arguments; it must succeed.
     pub fn ask(&self, args: &[&str]) -> Output {
         succeed(Command::new(sccache()).envs(self.variables()).args(args))
     }

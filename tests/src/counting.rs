@@ -10,25 +10,25 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub struct Counting;
 
-/// The requests of a thread to the allocator.
+/// A thread's requests to the allocator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// The number of requests.
     pub count: u64,
-    /// The number of bytes of all requests together, whether they were freed or not.
+    /// The total size of all requests in bytes, freed or not.
     pub total: u64,
-    /// The number of bytes of the largest request.
+    /// The size of the largest request in bytes.
     pub largest: u64,
 }
 
 thread_local! {
-    // The tally needs neither initialization nor a destructor, so it can be used whenever a thread
-    // allocates.
+    // The tally needs neither initialization nor a destructor, so threads can always use it to
+    // allocate.
     static TALLY: Cell<Allocated> = const { Cell::new(Allocated { count: 0, total: 0, largest: 0 }) };
 }
 
 impl Allocated {
-    /// Runs `work`; returns its result and the requests that this thread made to the allocator
+    /// Runs `work`; returns its result and the requests to the allocator that this thread made
     /// meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Self) {
         TALLY.set(Self::default());
@@ -51,8 +51,8 @@ fn count(size: usize) {
 }
 
 // SAFETY: each function passes its arguments unchanged to the same function of `System` and returns
-// its result; the caller's promises are those that `System` needs. Counting neither allocates nor
-// unwinds.
+// its result, so the caller's promises are those that `System` needs. Counting neither allocates
+// nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -1,4 +1,4 @@
-//! Intel's OpenCL runtime for CPUs, which set-up fetches. It compiles and runs the same SPIR-V as
+//! Intel's OpenCL runtime for CPUs, which set-up downloads. It compiles and runs the same SPIR-V as
 //! the runtime for Intel's GPUs.
 
 use crate::published;
@@ -6,18 +6,17 @@ use crate::scratch;
 use std::env;
 use std::ffi::OsString;
 
-/// The runtime, by its name in the folder of published files.
+/// The runtime's path in the folder of published files.
 pub const RUNTIME: &str = "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib/libintelocl.so";
 
-/// A library of each folder that the runtime needs.
+/// One library from each folder that the runtime needs.
 pub const LIBRARIES: [&str; 3] = [
     RUNTIME,
     "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib/libimf.so",
     "tbb/tbb-2023.2.0.data/data/lib/libtbb.so.12",
 ];
 
-/// Returns the variables by which programs find the runtime, which is the only one that they find.
-/// Requires `Tool::IntelOpenCl`.
+/// Returns the variables with which programs find only this runtime. Requires `Tool::IntelOpenCl`.
 pub fn variables() -> [(&'static str, OsString); 3] {
     let folder = scratch::target_dir().join("offload-tests/intel-opencl");
     let runtime = published::path(RUNTIME);

@@ -1,5 +1,5 @@
-//! nvJitLink, NVIDIA's linker for running programs: for a named GPU, which need not exist here, it
-//! chooses among the images of a fatbin.
+//! nvJitLink, NVIDIA's linker for running programs. It chooses among a fatbin's images for a named
+//! GPU, which need not exist on this machine.
 
 use crate::tools::cuda_library;
 use libloading::Library;
@@ -8,7 +8,7 @@ use std::ptr;
 
 type Handle = *mut c_void;
 
-/// The library nvJitLink; its functions have the names in its header.
+/// The library nvJitLink; its functions are named as in its header.
 #[derive(Debug)]
 pub struct JitLink(Library);
 
@@ -16,8 +16,8 @@ impl JitLink {
     /// Loads the library; requires `Tool::NvJitLink`.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
-        // SAFETY: loading the library runs no code of ours; the functions are called with the types
-        // of its header.
+        // SAFETY: loading the library runs none of our code; its functions are called with the
+        // types in its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
@@ -39,8 +39,8 @@ impl JitLink {
         let option = CString::new(format!("-arch={gpu}")).unwrap();
         let options = [option.as_ptr()];
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvJitLink.h. Every pointer is to memory that lives as long
-        // as the call and has the size passed to the call.
+        // SAFETY: the types are those of nvJitLink.h. Every pointer refers to memory that lives as
+        // long as the call and has the size passed to the call.
         unsafe {
             let create = self.0.get::<Create>(b"nvJitLinkCreate").unwrap();
             assert_eq!(create(&mut handle, 1, options.as_ptr()), 0, "{gpu}");

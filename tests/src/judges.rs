@@ -1,4 +1,4 @@
-//! Other tools' results for a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
+//! Other tools' reports about a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
 //! `ldd`.
 
 use crate::command_lines::run;
@@ -9,21 +9,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
+/// An entry of a bundle: its ID, its start in the file, its size.
 pub type Listed = (String, u64, u64);
 
-/// Returns the entries of bundles that `llvm-readobj --offloading` lists. In compressed bundles an
-/// offset counts from the start of the inflated bundle.
+/// Returns the bundle entries that `llvm-readobj --offloading` lists. In a compressed bundle,
+/// offsets count from the start of the decompressed bundle.
 pub fn readobj_lists_all(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
 }
 
-/// Returns the entries that [`readobj_lists_all`] returns, except those for hosts.
+/// Returns the entries of [`readobj_lists_all`] except those for hosts.
 pub fn readobj_lists(path: &Path) -> Vec<Listed> {
     without_hosts(readobj_lists_all(path))
 }
 
-/// Returns the entries of bundles that AMD's `roc-obj-ls` lists, except those for hosts.
+/// Returns the bundle entries that AMD's `roc-obj-ls` lists, except those for hosts.
 pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
     without_hosts(listed(&stdout(&succeed(roc_obj_ls().arg(path)))))
 }
@@ -45,10 +45,10 @@ fn listed(output: &str) -> Vec<Listed> {
     output.lines().filter_map(entry).collect()
 }
 
-/// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as pairs of ID
-/// and file, in the tool's order.
+/// Returns the code objects that `llvm-objdump --offloading` writes beside a file: pairs of ID and
+/// file, in the tool's order.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
-    // The tool also leaves files in the folder in which it was started.
+    // The tool also leaves files in the current folder.
     let folder = path.parent().expect("a file lies in a folder");
     let output =
         stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
@@ -64,8 +64,8 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     names.map(entry).collect()
 }
 
-/// Returns offset and size of each section of this name, from `llvm-readobj --sections`. The
-/// arguments `offset` and `size` are the labels of these values in the tool's output.
+/// Returns the offset and size of each section with this name, from `llvm-readobj --sections`.
+/// `offset` and `size` are the tool's labels for these values.
 pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
     let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -123,8 +123,8 @@ pub fn functions(file: &Path) -> BTreeMap<String, u64> {
     rows.map(|row| (row[row.len() - 1].to_owned(), size(row[2]))).collect()
 }
 
-/// Returns the rows of sections in the output of `llvm-readelf -SW`: name, type, address, offset,
-/// size, size of an entry, flags, link, info and alignment. A row may have no flags.
+/// Returns the rows for sections in the output of `llvm-readelf -SW`: name, type, address, offset,
+/// size, entry size, flags, link, info and alignment. The flags may be missing.
 pub fn section_rows(listing: &str) -> Vec<Vec<&str>> {
     let rows =
         listing.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "));
@@ -149,9 +149,9 @@ pub fn cuda_images(file: &Path) -> Vec<String> {
     images
 }
 
-/// Returns the files that `cuobjdump -all` extracts, in the tool's order: the file's name,
-/// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes its files to `folder`, which must
-/// contain no other files.
+/// Returns the files that `cuobjdump -all` extracts, in the tool's order: the name (`sm_90.cubin`
+/// or `sm_90.ptx`) and the bytes. The tool writes the files to `folder`, which must contain no
+/// others.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut cuobjdump = cuda("cuobjdump");
     cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
@@ -171,8 +171,8 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
     lines.map(image).collect()
 }
 
-/// Returns the GPUs of a file's machine code, each with the newest toolkit that compiled for it,
-/// times ten.
+/// Returns the GPUs of a file's machine code, each with the newest toolkit (times ten) that
+/// compiled for it.
 pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
     let output = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(path)));
     let mut all = BTreeMap::new();
@@ -190,12 +190,12 @@ pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
     all
 }
 
-/// Returns the shared libraries that a program needs when it starts, as `ldd` prints them.
+/// Returns the shared libraries that a program needs at start, as printed by `ldd`.
 pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }
 
-/// Asserts that an image is for `target`, according to other tools. The messages name `module`.
+/// Asserts that other tools recognize an image as one for `target`. The messages name `module`.
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
@@ -211,7 +211,7 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
         assert!(expected.iter().any(|it| text.contains(it)), "{module} {target}:\n{text}");
     } else if target == "cpu" {
-        // The tool prints, for example, `Advanced Micro Devices X86-64` or `AArch64`.
+        // For example `Advanced Micro Devices X86-64` or `AArch64`.
         let machine = std::env::consts::ARCH.replace('_', "-");
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
         let is_said = |label: &str, word: &str| {
@@ -227,13 +227,13 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
         let line = text.lines().find(|line| line.starts_with(".target"));
-        // With debug information, the line has another word after the target, separated by a comma.
+        // With debug information, another word follows the target after a comma.
         assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
     }
 }
 
-/// Returns a SPIR-V module as `spirv-dis` lists it; `spirv-val` must accept it. Requires
-/// [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
+/// Returns the listing of a SPIR-V module by `spirv-dis`; `spirv-val` must accept the module.
+/// Requires [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
 pub fn spirv_listing(image: &Path) -> String {
     succeed(Command::new("spirv-val").arg(image));
     stdout(&succeed(Command::new("spirv-dis").arg("--no-indent").arg(image)))
@@ -251,14 +251,14 @@ pub fn image_file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-/// Returns the symbols of the kernels in a code object, as listed by `llvm-readelf --notes`, in a
-/// cubin, as listed by `cuobjdump`, or in an image for the CPU, as listed by `llvm-nm`.
+/// Returns the symbols of an image's kernels: in a code object from `llvm-readelf --notes`, in a
+/// cubin from `cuobjdump`, in an image for the CPU from `llvm-nm`.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     if image.extension().is_some_and(|extension| extension == "so") {
         let options = ["--dynamic", "--defined-only", "--format=just-symbols"];
         let output = stdout(&succeed(llvm("llvm-nm").args(options).arg(image)));
         // The image also exports the functions that launch kernels, and GNU's linker lists the
-        // hidden ends of a section.
+        // hidden symbols for the ends of a section.
         let is_own =
             |name: &&str| name.starts_with("offload_cpu") || name.ends_with("_offload_regions");
         let kernels = output.lines().filter(|name| !is_own(name));
@@ -272,7 +272,8 @@ pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     };
     let output = stdout(&succeed(tool.arg(option).arg(image)));
     let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));
-    // cuobjdump prints `Function name:`; AMD's notes contain the descriptor's symbol, with `.kd`.
+    // cuobjdump prints `Function name:`; AMD's notes contain the descriptor's symbol, which ends
+    // with `.kd`.
     names
         .map(|name| {
             name.trim().trim_matches('\'').trim_end_matches(':').trim_end_matches(".kd").to_owned()

@@ -1,10 +1,9 @@
-//! Code that the tests of this package share: tools that may be missing, packages in scratch
-//! folders, files to compare with. Its functions panic where something fails: the panic fails the
-//! test.
+//! Code that this package's tests share: tools that may be missing, packages in scratch folders,
+//! files to compare with. Its functions panic on failure, which fails the test.
 //!
-//! A test lists the tools that it needs. If a tool is missing, the test is shown as ignored, with
-//! the reason. With `OFFLOAD_REQUIRE=all` the test fails; `cargo xtask test --all` sets it after it
-//! has installed everything. Set-up cannot install a GPU or a terminal: without them, tests that
+//! A test lists the tools that it needs. If one is missing, the test is shown as ignored, with the
+//! reason. With `OFFLOAD_REQUIRE=all` the test fails instead; `cargo xtask test --all` sets this
+//! after installing everything. Set-up cannot install a GPU or a terminal: without them, tests that
 //! need one are ignored and never fail.
 
 pub mod bundler;

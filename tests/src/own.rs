@@ -1,4 +1,4 @@
-//! The project's own command lines, built as users get them.
+//! This project's command lines, built as users get them.
 
 use crate::{processes, scratch};
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ pub fn cargo_offload() -> PathBuf {
     tool("cargo-offload")
 }
 
-/// Returns the program of that name, one of `PROGRAMS`.
+/// Returns the program with this name, one of `PROGRAMS`.
 pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// Returns the folder that contains all programs of offload-tools. The first call builds them.
+/// Returns the folder with all programs of offload-tools. The first call builds them.
 pub fn folder() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        // `cargo xtask test` builds with the same options, so here Cargo only links.
+        // `cargo xtask test` builds with the same options, so Cargo only links.
         build.args(["build", "--offline", "--quiet", "--workspace"]);
         build.args(["--features", "offload-tools/drop-in"]);
         build.args(PROGRAMS.iter().flat_map(|program| ["--bin", program]));
@@ -46,8 +46,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// Returns the command `cargo offload` in the folder of the corpus, without the environment's
-/// settings for colour.
+/// Returns the command `cargo offload` in the corpus's folder, without environment settings for
+/// colour.
 pub fn offload(arguments: &[&str]) -> Command {
     let mut command = in_corpus(Command::new(cargo_offload()));
     command.args(arguments);
@@ -73,8 +73,8 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// Returns the output of a command line of `cargo offload` on a terminal with this many columns, in
-/// the folder of the corpus. `environment` precedes the command, as in a shell. Needs
+/// Returns the output of a `cargo offload` command line on a terminal with this many columns, in
+/// the corpus's folder. `environment` comes before the command, as in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
     let offload = cargo_offload();

@@ -1,7 +1,7 @@
-//! Processes that tests start, and the processor time that they take.
+//! Processes that tests start, and the processor time that they use.
 //!
-//! The system counts the time of ended children for the whole test program, not for each thread.
-//! [`output`] therefore waits for one child at a time, and reads the counter before and after.
+//! The system counts the time of ended children for the whole test program, not per thread. So
+//! [`output`] waits for one child at a time, and reads the counter before and after.
 
 use crate::registry::record;
 use std::cell::Cell;
@@ -16,8 +16,8 @@ thread_local! {
     static SHARED: Cell<f64> = const { Cell::new(0.0) };
 }
 
-/// Does work that many tests share, and that the first of them happens to do. The work has a line
-/// of its own in the record, and its processor time does not count for the test.
+/// Does work that many tests share and the first of them triggers. The record has a separate line
+/// for it, and its processor time does not count for the test.
 pub fn shared<T>(name: &str, work: impl FnOnce() -> T) -> T {
     let (start, before) = (Instant::now(), processor_seconds());
     let result = work();
@@ -27,15 +27,15 @@ pub fn shared<T>(name: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a command as [`Command::output`] does, with an empty standard input, and adds its processor
-/// time to the calling thread's.
+/// Runs a command like [`Command::output`], with empty standard input, and adds its processor time
+/// to the calling thread's.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     wait_with_output(command.spawn()?)
 }
 
-/// Reads the outputs of a child and waits for its end, as [`Child::wait_with_output`] does, and
-/// adds its processor time to the calling thread's.
+/// Waits for a child like [`Child::wait_with_output`], and adds its processor time to the calling
+/// thread's.
 pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
     drop(child.stdin.take());
     let stderr = child.stderr.take();
@@ -58,8 +58,8 @@ fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the processor seconds of the calling thread and of the children that it has waited for
-/// in this module, without those of [`shared`] work; 0 where there is no `/proc`.
+/// Returns the processor seconds of the calling thread and of the children that it awaited in this
+/// module, without [`shared`] work; 0 without `/proc`.
 pub fn processor_seconds() -> f64 {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let own = own.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok());
@@ -69,8 +69,8 @@ pub fn processor_seconds() -> f64 {
 /// Returns the processor seconds of all ended children of this program.
 fn ended_children() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The program's name, in brackets, may contain spaces. Of the fields after it, the 13th and the
-    // 14th are the children's times in user and in system mode, in hundredths of a second.
+    // The program's name, in brackets, may contain spaces. The 13th and 14th fields after it are
+    // the children's times in user and system mode, in hundredths of a second.
     let Some((_, fields)) = stat.rsplit_once(") ") else { return 0.0 };
     let hundredths =
         fields.split(' ').skip(13).take(2).filter_map(|field| field.parse::<f64>().ok());

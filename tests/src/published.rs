@@ -1,5 +1,5 @@
-//! Published libraries of other projects that contain device code: their list, the place where
-//! set-up puts them, and what we read in them.
+//! Published libraries of other projects that contain device code: their list, where set-up puts
+//! them, and how tests read them.
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
@@ -26,8 +26,8 @@ pub const BITSANDBYTES_ROCM715: &str = "bitsandbytes/bitsandbytes/libbitsandbyte
 /// A DLL made with ROCm 7.2 for Windows. It contains two compressed bundles of version 3.
 pub const BITSANDBYTES_ROCM72_DLL: &str =
     "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
-/// A library of Debian, made with ROCm 5.3 and clang 15. It contains one plain bundle, for targets
-/// with features.
+/// A library from Debian, made with ROCm 5.3 and clang 15. It contains one plain bundle, for
+/// targets with features.
 pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
 /// A library made with CUDA 11.8. It contains a fatbin without compression, and six fatbins with
 /// LZ4 in the section `__nv_relfatbin`.
@@ -46,7 +46,7 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// An archive of CUDA 13.5. Its object contains a fatbin.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
-/// Old versions of ptxas: the newest PTX that each knows, and the file.
+/// Old versions of ptxas: the newest PTX that each accepts, and the file.
 pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (7, 8, "ptxas-11.8/nvidia/cuda_nvcc/bin/ptxas"),
     (8, 0, "ptxas-12.0/nvidia/cuda_nvcc/bin/ptxas"),
@@ -55,7 +55,7 @@ pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (8, 7, "ptxas-12.8/nvidia/cuda_nvcc/bin/ptxas"),
 ];
 
-/// Python packages that read the metadata of packages: the folder for Python's path, and a file.
+/// Python packages that read the metadata of packages: a folder for Python's path, and a file.
 pub const PACKAGE_READERS: [(&str, &str); 3] = [
     ("py-rattler", "py-rattler/rattler/rattler.abi3.so"),
     ("variantlib", "variantlib/variantlib/variant_dist_info.py"),
@@ -114,7 +114,7 @@ impl OneBundle<'_> {
     }
 }
 
-/// Returns all bundles of a file, in the order of the file.
+/// Returns all bundles of a file, in file order.
 pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     let mut all = Vec::new();
     find(file, |place, container| {
@@ -145,8 +145,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     all
 }
 
-/// Returns the images of all fatbins in a file, named as by `cuobjdump`, and the start of each
-/// fatbin.
+/// Returns the images of a file's fatbins, named like by `cuobjdump`, and the start of each fatbin.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {

@@ -1,14 +1,14 @@
 //! Tests as data: name, tools, and duration. `#[test(NEEDS)]` registers a function as a test, and
-//! [`run`] is the `main` of an executable, which runs all of them.
+//! [`run`] is the `main` of an executable, which runs all its tests.
 //!
-//! A test has the path of its function in the executable. So `cargo xtask test --test builds --
-//! modules::modules_are_taken_by_name` runs that function. The attribute's argument is the
-//! [needs](Needs) of the test, such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
+//! A test's name is the path of its function in the executable: `cargo xtask test --test builds --
+//! modules::modules_are_taken_by_name` runs that function. The attribute's argument is the test's
+//! [needs](Needs), such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
 //!
-//! The attribute of the standard library would register tests that cannot decide at run time that
-//! they are ignored, with the missing tool as the reason. Its harness also starts slow tests late,
-//! and measures no processor time. Each `main.rs` imports our attribute with `#[macro_use]`, which
-//! hides the one of the standard library in all modules.
+//! Tests of the standard library's attribute cannot decide at run time that they are ignored
+//! because a tool is missing. Its harness also starts slow tests late, and measures no processor
+//! time. Each `main.rs` imports our attribute with `#[macro_use]`, which hides the standard
+//! library's in all modules.
 
 use crate::processes;
 use crate::tools::Tool;
@@ -45,7 +45,7 @@ pub struct Registered(pub fn() -> Vec<Test>);
 
 inventory::collect!(Registered);
 
-/// The tools and the time that a test needs.
+/// The tools and time that a test needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     tools: &'static [Tool],
@@ -58,9 +58,9 @@ enum Time {
     Short,
     /// The test takes long; the short run omits it.
     Slow,
-    /// The test takes long, and the short run has it, because README claims what it tests.
+    /// The test takes long, but the short run includes it, because README claims what it tests.
     Claimed,
-    /// The test runs only on request. The text is the reason.
+    /// The test runs only on request, for this reason.
     OnRequest(&'static str),
 }
 
@@ -77,20 +77,20 @@ pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 /// The needs of tests that use nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-/// Returns the needs of a test that uses these tools and takes less than about one second of
-/// processor time.
+/// Returns the needs of a test that uses these tools and less than about a second of processor
+/// time.
 pub const fn needs(tools: &'static [Tool]) -> Needs {
     Needs { tools, time: Time::Short, ignored_if: || None }
 }
 
 impl Needs {
-    /// Marks tests that take about a second of processor time or more: `cargo xtask test` without
-    /// a filter and without `--all` omits them.
+    /// Marks tests that use about a second of processor time or more: `cargo xtask test` omits them
+    /// without a filter or `--all`.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
     }
 
-    /// Marks slow tests of a claim of README, which the short run has.
+    /// Marks slow tests of a claim in README, which the short run includes.
     pub const fn claimed(self) -> Self {
         Self { time: Time::Claimed, ..self }
     }
@@ -101,14 +101,13 @@ impl Needs {
         Self { time: Time::OnRequest(reason), ..self }
     }
 
-    /// Ignores tests if this function returns a reason. The function is called only when all tools
-    /// are present.
+    /// Ignores tests if this function returns a reason. It is called only if all tools are present.
     pub const fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
         Self { ignored_if: reason, ..self }
     }
 
-    /// Returns why the tests cannot run here, and whether that is a failure; `None` if no tool is
-    /// missing.
+    /// Returns why the tests cannot run on this machine, and whether that is a failure; `None` if
+    /// no tool is missing.
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
@@ -143,7 +142,7 @@ impl Test {
         needs: Needs,
         run: impl FnOnce() + Send + 'static,
     ) -> Self {
-        // `module_path!()` starts with the executable's name, which is not part of a test's name.
+        // `module_path!()` begins with the executable's name, which is not part of a test's name.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
         Self { name: module + name, needs, run: Box::new(run) }
@@ -187,20 +186,20 @@ impl Test {
     }
 }
 
-/// Writes a line about a test, or about work for many tests, into the file that `cargo xtask test`
-/// reads: its name and its seconds, or why it did not run.
+/// Writes a line to the file that `cargo xtask test` reads: the name of a test, or of work that
+/// tests share, and its seconds or why it did not run.
 pub(crate) fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
-    // A single write keeps the lines of several threads whole.
+    // A single write keeps lines from several threads whole.
     let written = file.and_then(|mut file| file.write_all(format!("{name}\t{what}\n").as_bytes()));
     written.expect("the record can be written");
 }
 
-/// The tests that run now, with the time at which each started.
+/// The running tests, each with its start time.
 static RUNNING: Mutex<Vec<(String, Instant)>> = Mutex::new(Vec::new());
 
-/// A test's place in [`RUNNING`], until the test ends or panics.
+/// A test's entry in [`RUNNING`], until the test ends or panics.
 struct Running(String);
 
 impl Running {
@@ -220,11 +219,11 @@ fn lock_running() -> MutexGuard<'static, Vec<(String, Instant)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The time after which a test cannot be slow any more: it waits for what never comes.
+/// The time after which a test is not just slow: it waits for something that never happens.
 const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
 
 /// Ends the program with an error when a test hangs. Otherwise CI would end the run at its time
-/// limit, and would not print the test's name.
+/// limit, without the test's name.
 fn end_if_a_test_hangs() {
     loop {
         thread::sleep(Duration::from_secs(5));
@@ -240,8 +239,8 @@ fn end_if_a_test_hangs() {
     }
 }
 
-/// Runs the tests that the command line selects. The slow tests come first: if a slow test started
-/// last, the other processors would be idle until it ends.
+/// Runs the tests that the command line selects, slow ones first: if a slow test started last, the
+/// other processors would be idle until it ends.
 pub fn run() -> ExitCode {
     let arguments = Arguments::from_args();
     let registered = inventory::iter::<Registered>.into_iter();

@@ -1,12 +1,12 @@
-//! Folders for one test each, under the target folder: a failed test's files stay there to be
-//! looked at.
+//! Folders for single tests, under the target folder. A failed test's files stay there for
+//! inspection.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Returns the folder that Cargo builds into, which contains the running test.
+/// Returns Cargo's target folder, which contains the running test.
 pub fn target_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("a test knows its own path");
     // <target>/<profile>/deps/<test>
@@ -18,7 +18,7 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
 }
 
-/// Returns an empty folder for the test of this name.
+/// Returns an empty folder for the test with this name.
 pub fn folder(test: &str) -> PathBuf {
     let folder = target_dir().join("offload-tests").join(test);
     let _ = fs::remove_dir_all(&folder);
@@ -26,7 +26,7 @@ pub fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Writes a file, and creates its folders.
+/// Writes a file, creating its folders.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -43,9 +43,9 @@ pub fn write_script(path: impl AsRef<Path>, text: &str) {
         .expect("the target folder can be written");
 }
 
-/// Makes a symbolic link to a file.
+/// Creates a symbolic link to a file.
 ///
-/// Returns an error if the link cannot be made, for example because something exists there.
+/// Returns an error if the link cannot be created, for example because the path exists.
 pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Result<()> {
     #[cfg(unix)]
     use std::os::unix::fs::symlink as make;
@@ -54,7 +54,7 @@ pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Resul
     make(file, link)
 }
 
-/// Returns every file under a folder with its time of change.
+/// Returns every file under a folder with its modification time.
 pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut all = BTreeMap::new();
     for path in

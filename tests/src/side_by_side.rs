@@ -1,5 +1,5 @@
-//! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
-//! same files, so output, exit status and every remaining file can be compared.
+//! Runs one command line with LLVM's tool and with ours, each in a separate folder with the same
+//! files, so that output, exit status and every remaining file can be compared.
 
 use crate::data::assert_same_bytes;
 use crate::{own, processes, scratch, tools};
@@ -37,13 +37,13 @@ pub enum Whose {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// The end of the run, in words: `exit status: 1`, or with a signal's number.
+    /// How the run ended: `exit status: 1`, or with a signal's number.
     pub status: String,
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: String,
-    /// All files in the folder after the run, by their paths relative to the folder.
+    /// All files in the folder after the run, by relative path.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ impl Case {
         Self { tool: tool.to_owned(), arguments, ..Self::default() }
     }
 
-    /// Adds an input file; its folders are created.
+    /// Adds an input file, creating its folders.
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
@@ -75,17 +75,17 @@ impl Case {
         self
     }
 
-    /// Leaves LLVM's folder out of `PATH` when our tool runs. By default, it comes after the folder
-    /// of our tools.
+    /// Leaves LLVM's folder out of `PATH` for our tool. By default, it comes after our tools'
+    /// folder.
     #[must_use]
     pub fn without_llvm_in_path(self) -> Self {
         Self { without_llvm: true, ..self }
     }
 
-    /// Runs the command line in a new folder, with LLVM's tool or with ours.
+    /// Runs the command line with LLVM's tool or ours, in a new folder.
     pub fn run(&self, whose: Whose) -> Ran {
-        // Tests run in parallel, so a number distinguishes the folders of their runs. The folder
-        // names have the same length, so output that contains a path has the same length, too.
+        // Tests run in parallel, so a number distinguishes the folders. Their names have equal
+        // lengths, so that output with a path also has the same length.
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
         for (path, bytes) in &self.files {
@@ -95,8 +95,8 @@ impl Case {
             Whose::Llvm => tools::llvm_bin(),
             Whose::Ours => own::folder(),
         };
-        // The tool is called by its name without a folder, as in build systems: its messages begin
-        // with that name.
+        // Call the tool by its name without a folder, as build systems do: its messages begin with
+        // that name.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
         let path =
             std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
@@ -107,7 +107,7 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // Writing fails if the tool closes its input without reading it; this is not an error.
+        // Writing fails if the tool closes its input without reading it, which is not an error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = processes::wait_with_output(child).expect("it ends");
         writer.join().expect("it does not panic");
@@ -123,12 +123,12 @@ impl Case {
         (self.run(Whose::Llvm), self.run(Whose::Ours))
     }
 
-    /// Runs the command line with our tool, where LLVM's tools are not in `PATH`.
+    /// Runs the command line with our tool, without LLVM's tools in `PATH`.
     pub fn ours_alone(&self) -> Ran {
         self.clone().without_llvm_in_path().run(Whose::Ours)
     }
 
-    /// Runs the command line with both tools, and returns the result.
+    /// Runs the command line with both tools, asserts equal results, and returns the result.
     pub fn assert_same(&self) -> Ran {
         let (theirs, ours) = self.both();
         let what = format!("{} {:?}", self.tool, self.arguments);
@@ -144,7 +144,7 @@ impl Case {
         ours
     }
 
-    /// Runs the command line with both tools, which must end with status 1 and this message.
+    /// Runs the command line with both tools; both must exit with status 1 and this message.
     pub fn assert_same_error(&self, message: &str) {
         let ran = self.assert_same();
         assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
@@ -164,14 +164,14 @@ impl Ran {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// Returns the run, which ended with status 0.
+    /// Asserts that the run exited with status 0, and returns it.
     #[track_caller]
     pub fn success(self) -> Self {
         assert!(self.succeeded(), "{}: {}", self.status, self.stderr);
         self
     }
 
-    /// Returns the run, which ended with status 1. Standard error contains this text.
+    /// Asserts that the run exited with status 1 and this text on standard error, and returns it.
     #[track_caller]
     pub fn failure(self, text: &str) -> Self {
         assert_eq!(self.status, "exit status: 1", "{}", self.stderr);
@@ -179,7 +179,7 @@ impl Ran {
         self
     }
 
-    /// Whether the run ended with status 0.
+    /// Whether the run exited with status 0.
     pub fn succeeded(&self) -> bool {
         self.status == "exit status: 0"
     }

@@ -1,4 +1,4 @@
-//! SPIR-V modules that cannot be supplied images.
+//! SPIR-V modules that are refused as supplied images.
 
 use crate::scratch;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 const HEADER: [u32; 5] = [0x0723_0203, 0x0001_0400, 0, 2, 0];
 const SHADER: [u32; 2] = [2 << 16 | 17, 1];
 const KERNEL: [u32; 2] = [2 << 16 | 17, 6];
-/// The kernel `k`, which does not require a number of lanes.
+/// The kernel `k`, which requires no particular number of lanes.
 const ENTRY: [u32; 4] = [4 << 16 | 15, 6, 1, 0x6b];
 
 /// Writes `shader.spv`, `big_endian.spv` and `opencl.spv` into a folder.

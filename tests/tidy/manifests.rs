@@ -1,9 +1,10 @@
-//! Tests of the manifest fields that a registry shows, and of what pages state until the release.
+//! Tests of the manifest fields that a registry shows, and of statements in pages until the
+//! release.
 
 use super::sources::{CRATES, after, documents, quoted, read};
 use offload_tests::scratch::workspace;
 
-/// Returns the members that are published, with their manifests.
+/// Returns the published members with their manifests.
 fn published() -> Vec<(String, String)> {
     let root = read("Cargo.toml");
     let (members, _) = after(&root, "members = [").split_once(']').expect("it ends");
@@ -34,8 +35,7 @@ fn what_a_registry_shows_is_there() {
     }
 }
 
-/// The line of every page that names a crate of the registry. README.md has the lines to which it
-/// refers.
+/// The line in every page that names a crate in the registry. It refers to lines in README.md.
 const UNPUBLISHED: &str = "Until the crates are published, they come from a checkout: \"A complete package\" in the \
                            repository's README.md shows the lines.";
 
@@ -57,7 +57,7 @@ fn pages_say_where_the_crates_are_until_they_are_published() {
                 || line.starts_with("offload-") && line.contains(" = ") && line.contains("\"0.1")
         });
         let has_the_line = text.join(" ").contains(UNPUBLISHED);
-        // These two pages have the lines themselves, and what to do on the day of the release.
+        // These two pages contain the lines themselves, and the steps for the release day.
         let is_special =
             ["README.md", "CONTRIBUTING.md"].iter().any(|name| path == workspace().join(name));
         if !is_special {

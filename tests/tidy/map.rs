@@ -1,4 +1,5 @@
-//! ARCHITECTURE.md as a map: the files that its tables name exist, and have what the tables say.
+//! ARCHITECTURE.md as a map: the files that its tables name must exist, and contain what the tables
+//! state.
 
 use super::sources::{after, quoted, read};
 use offload_tests::scratch::workspace;
@@ -7,18 +8,18 @@ use std::path::Path;
 
 const MAP: &str = "ARCHITECTURE.md";
 
-/// The maximum number of lines of ARCHITECTURE.md. A longer explanation belongs to the module.
+/// The maximum number of lines in ARCHITECTURE.md. Longer explanations belong in modules.
 const LONG: usize = 150;
 
-/// Returns the cells of the rows under a heading.
+/// Returns the cells of the table rows under a heading.
 fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     let section = after(page, heading).split("\n## ").next().unwrap_or_default();
     let lines = section.lines().filter(|line| line.starts_with("| "));
-    // The first row has the names of the columns.
+    // Skip the row with the column names.
     lines.skip(1).map(|row| row.split('|').skip(1).map(str::trim).collect()).collect()
 }
 
-/// Returns the paths in backticks. A file without a folder is in the folder of the path before it.
+/// Returns the paths in backticks. A file without a folder is in the previous path's folder.
 fn paths(cell: &str) -> Vec<String> {
     let mut folder = "";
     let mut paths = Vec::new();
@@ -50,12 +51,12 @@ fn text(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
-/// Whether a text has this word, maybe with an ending.
+/// Whether a text contains this word, possibly with an ending.
 fn mentions(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }
 
-/// Returns what is wrong with a row, whose first two cells are the subject and the paths.
+/// Returns the errors in a row, whose first two cells are the subject and the paths.
 fn faults(row: &[&str]) -> Vec<String> {
     let bold = row[0].split("**").skip(1).step_by(2);
     let words: Vec<String> = bold.chain(quoted(row[0], '`')).map(str::to_lowercase).collect();

@@ -1,13 +1,13 @@
-//! Summaries that stand alone, and the words of the project.
+//! Tests that summaries stand alone, and use the project's words.
 
 use super::sources::{FOLDERS, documents, files, read, sources};
 use offload_tests::scratch::workspace;
 use std::fs;
 
-/// Starts that say nothing in a list or in a pop-up, where the summary is read alone.
+/// Starts that say nothing in a list or pop-up, which shows only the summary.
 const NO_STARTS: [&str; 5] = ["The same", "What ", "It ", "These", "Of "];
 
-/// Names and words that others replace: the replaced one, and the one of today.
+/// Replaced names and words, each with its replacement.
 const REPLACED: [(&str, &str); 8] = [
     ("ready-made", "supplied"),
     ("Ready-made", "Supplied"),
@@ -39,7 +39,7 @@ fn summaries_stand_alone() {
     assert!(wrong.is_empty(), "begin with a verb or a noun:\n{}", wrong.join("\n"));
 }
 
-/// Returns the sources and the documents, with their paths.
+/// Returns the sources and documents with their paths.
 fn texts() -> Vec<(String, String)> {
     let documents = documents().into_iter().map(|(path, text)| (path.display().to_string(), text));
     FOLDERS.iter().flat_map(|folder| sources(folder)).chain(documents).collect()
@@ -48,7 +48,7 @@ fn texts() -> Vec<(String, String)> {
 #[test]
 fn replaced_names_are_gone() {
     let mut texts = texts();
-    // Names of packs in tests' messages.
+    // Skip names of packs in tests' messages.
     texts.retain(|(path, _)| {
         !path.ends_with("tests/tidy/prose.rs") && !path.contains("tests/builds/errors/")
     });
@@ -59,8 +59,8 @@ fn replaced_names_are_gone() {
     }
 }
 
-/// Checks that no file has a crate or a program called `offload`, the name of another project: the
-/// crate of host programs is `offload-gpu`, the program `cargo offload`.
+/// Checks that no file mentions a crate or program called `offload`, which is another project's
+/// name. Ours are the crate `offload-gpu` and the program `cargo offload`.
 #[test]
 fn no_crate_and_no_program_is_called_offload() {
     let mut paths = Vec::new();
@@ -88,7 +88,7 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// Whether a line has the name as a dependency, as a crate's path, or as a program with a command:
+/// Whether a line uses the name as a dependency, as a crate's path, or as a program with a command:
 /// after a mark, or in a shell. `crate::offload` in offload-tools is our own module.
 fn names_offload(line: &str, commands: &[String]) -> bool {
     let own = line.trim_start_matches(['+', '/', '!', ' ']);

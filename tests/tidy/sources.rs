@@ -1,10 +1,10 @@
-//! The sources of the repository, as text.
+//! The repository's sources, as text.
 
 use offload_tests::scratch::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of the crates that are published.
+/// The folders of the published crates.
 pub const CRATES: [&str; 7] = [
     "offload-gpu",
     "offload-kernel",
@@ -15,7 +15,7 @@ pub const CRATES: [&str; 7] = [
     "offload-tools",
 ];
 
-/// The folders of the repository that have sources.
+/// The repository's folders with sources.
 pub const FOLDERS: [&str; 12] = [
     CRATES[0], CRATES[1], CRATES[2], CRATES[3], CRATES[4], CRATES[5], CRATES[6], "bench",
     "examples", "tests", "xtask", "fuzz",
@@ -26,7 +26,7 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Returns the documents of the repository: their paths, and texts.
+/// Returns the repository's documents: paths and texts.
 pub fn documents() -> Vec<(PathBuf, String)> {
     let mut paths = Vec::new();
     files(workspace(), "md", &mut paths);
@@ -42,12 +42,12 @@ pub fn quoted(text: &str, mark: char) -> impl Iterator<Item = &str> {
     text.split(mark).skip(1).step_by(2)
 }
 
-/// Returns the text after a heading or another start, which must be there.
+/// Returns the text after a heading or another start, which must exist.
 pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
     text.split_once(start).unwrap_or_else(|| panic!("there is no `{start}`")).1
 }
 
-/// Adds the files of a folder that have this extension, except build outputs.
+/// Adds a folder's files with this extension, except build outputs.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let built = ["target", "examples/target"].map(|folder| workspace().join(folder));
     for path in
@@ -75,7 +75,7 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     found.into_iter().map(source).collect()
 }
 
-/// Returns the code of a file without comments, up to its unit tests.
+/// Returns a file's code without comments, up to its unit tests.
 pub fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]").next().unwrap_or("");
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")

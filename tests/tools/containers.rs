@@ -12,7 +12,7 @@ use offload_tests::bytes::patched;
 
 pub type Image<'a> = (StatedKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
-/// Returns a code object of version 6 for a target ID.
+/// Returns a version 6 code object for a target ID.
 pub fn code_object(target: &str) -> Vec<u8> {
     let mut words = target.split(':');
     let row = amdgpu::find(words.next().expect("a processor")).expect("a processor");
@@ -37,8 +37,8 @@ pub fn code_object(target: &str) -> Vec<u8> {
     data
 }
 
-/// Returns offload binaries with these images: version 1 has a binary for each image, later
-/// versions have one for all.
+/// Returns offload binaries with these images: in version 1, one binary per image; in later
+/// versions, one for all.
 pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
@@ -51,7 +51,7 @@ pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     builder.layout(version).to_vec(&bytes)
 }
 
-/// Returns a bundle for HIP: the host's empty entry, and these IDs with their code objects.
+/// Returns a bundle for HIP: the host's empty entry, then these IDs with their code objects.
 pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
     builder.align(align);
@@ -62,8 +62,8 @@ pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&[&b""[..]].into_iter().chain(images).collect::<Vec<_>>())
 }
 
-/// Returns a bundle of these IDs whose entries all have the same bytes: those after the table. Our
-/// writer refuses such bundles, and many such IDs.
+/// Returns a bundle whose entries all have the same bytes, which follow the table. Our writer
+/// refuses such bundles, and so many IDs.
 pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     let mut bundle = MAGIC.to_vec();
     bundle.extend((ids.len() as u64).to_le_bytes());
@@ -78,8 +78,8 @@ pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     [&bundle, bytes].concat()
 }
 
-/// Returns an offload binary of version 2 with this number of images, all of which have the same
-/// bytes and no strings. Our writer writes the bytes of each image.
+/// Returns a version 2 offload binary with this many images, which all have the same bytes and no
+/// strings. Our writer would repeat the bytes.
 pub fn shared_binary(count: u64, bytes: &[u8]) -> Vec<u8> {
     let (header, entry) = (32, 40);
     let start = header + entry * count;
@@ -88,7 +88,7 @@ pub fn shared_binary(count: u64, bytes: &[u8]) -> Vec<u8> {
     binary.extend(2u32.to_le_bytes());
     binary.extend([size, header, count].map(u64::to_le_bytes).concat());
     for _ in 0..count {
-        // The kinds of PTX and of CUDA, no flags, and no strings.
+        // The kinds for PTX and CUDA, no flags, and no strings.
         binary.extend([5, 2, 0, 0, 0, 0, 0, 0]);
         binary.extend([header, 0, start, bytes.len() as u64].map(u64::to_le_bytes).concat());
     }
@@ -105,13 +105,13 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&members.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())
 }
 
-/// Returns the file with other bytes from an offset on, all of which are in the file.
+/// Returns the file with different bytes at an offset.
 pub fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     assert!(at + bytes.len() <= file.len(), "{at} + {} of {}", bytes.len(), file.len());
     patched(file, at, bytes)
 }
 
-/// Returns the file with the first `from` replaced by `to`, which has the same length.
+/// Returns the file with the first `from` replaced by `to`, which must be as long.
 pub fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at = file.windows(from.len()).position(|window| window == from.as_bytes());

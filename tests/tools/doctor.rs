@@ -1,5 +1,5 @@
-//! Tests of `cargo offload doctor`: it must report the compilers and runtimes of this machine as a
-//! build finds them.
+//! Tests that `cargo offload doctor` reports this machine's compilers and runtimes as a build finds
+//! them.
 
 use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
@@ -9,7 +9,7 @@ use offload_tests::scenario::rust_compiler;
 use offload_tests::tools::oldest;
 use serde_json::Value;
 
-/// Returns the command `cargo offload doctor`, with LLVM 22's clang and CUDA's ptxas.
+/// Returns the command `cargo offload doctor` with LLVM 22's clang and CUDA's ptxas.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = bare(arguments);
     command
@@ -21,7 +21,7 @@ fn doctor(arguments: &[&str]) -> Command {
 const VARIABLES: &str =
     "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_RUSTC OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
 
-/// Returns the command `cargo offload doctor`, without variables that name compilers.
+/// Returns the command `cargo offload doctor` without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);
@@ -55,7 +55,7 @@ fn scenario(name: &str) -> Scenario {
 }
 
 /// Checks that `cargo build` succeeds for each target that doctor reports as buildable, and fails
-/// for all others.
+/// for the others.
 #[test(COMPILERS.slow())]
 fn a_build_does_as_it_says() {
     let targets = "gfx1100 gfx90a:xnack- gfx9999 sm_90a sm_70 compute_70 cpu hopper amdgcnspirv native gfx600";
@@ -77,7 +77,7 @@ fn a_build_does_as_it_says() {
             good.push(*target);
             continue;
         };
-        // The build reports the same reason, but its targets come from OFFLOAD_ARCH in place of the
+        // The build reports the same reason, but its targets come from OFFLOAD_ARCH, not from the
         // command line.
         let why = why.lines().next().expect("a reason has a line");
         let failed = build().fails();
@@ -94,7 +94,7 @@ fn a_build_does_as_it_says() {
         }
     }
     assert_eq!(bad, ["gfx9999", "sm_70", "hopper", "amdgcnspirv", "native", "gfx600"], "{good:?}");
-    // doctor ends with status 0 if all targets in its arguments can be built.
+    // doctor exits with status 0 if all targets in its arguments can be built.
     assert_eq!(run(&mut doctor(&good)).code, 0);
 }
 
@@ -111,7 +111,7 @@ fn all_that_is_listed_is_built() {
     listed_targets_are_built(1);
 }
 
-/// Builds each `step`th target of those that doctor lists.
+/// Builds every `step`th target that doctor lists.
 fn listed_targets_are_built(step: usize) {
     const UNOPTIMIZED: [&str; 3] = ["gfx600", "gfx601", "gfx602"];
     let record = json(&run(&mut doctor(&["--json"])));
@@ -138,7 +138,7 @@ fn listed_targets_are_built(step: usize) {
     build(&optimized).release().passes();
 }
 
-/// Tests programs that are not executable: some unpackers of wheels lose the executable mode.
+/// Tests programs that are not executable: some unpackers of wheels lose the executable bit.
 #[test(COMPILERS)]
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
@@ -197,8 +197,8 @@ fn what_compilers_say_of_themselves() {
     assert_eq!(targets(&record, "C++ compiler"), ["cpu"]);
 }
 
-/// Asserts that doctor lists the targets of an old clang. Such a clang looks for ROCm's libraries
-/// before it lists anything, unless an option says that it needs none.
+/// Checks that doctor lists the targets of an old clang, which looks for ROCm's libraries before it
+/// lists anything, unless an option says that it needs none.
 #[test(needs(&[Tool::Oldest]))]
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
@@ -247,15 +247,14 @@ fn a_machine_without_compilers() {
     ] {
         assert_has(&tool(&record, name)["install"], text);
     }
-    // Without arguments, doctor fails if it finds no compiler for GPUs; a C++ compiler does not
-    // count.
+    // Without arguments, doctor fails if it finds no GPU compiler; a C++ compiler does not count.
     let ran = without(&[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_prints(&ran, &["\n  clang             not found\n"]);
 }
 
-/// Asserts that doctor lists the targets of crates of kernels in Rust, those that the linkers found
-/// here can make, and what is missing.
+/// Checks that doctor lists the targets of kernel crates in Rust that the linkers on this machine
+/// can link, and what is missing for the others.
 #[test(needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]))]
 fn a_rust_for_kernels() {
     let scenario = Scenario::new("doctor_rust");
@@ -271,7 +270,7 @@ fn a_rust_for_kernels() {
     }
     assert!(!known.contains(&"generic"), "{known:?}");
 
-    // Without lld, nothing is linked for AMD.
+    // Without lld, nothing can be linked for AMD.
     let mut command = doctor(&["--json"]);
     command.env("OFFLOAD_RUSTC", &rustc).env("OFFLOAD_CLANG", "/nowhere/clang");
     let record = json(&run(&mut command));
@@ -279,7 +278,7 @@ fn a_rust_for_kernels() {
     let known = targets(&record, "Rust");
     assert!(known.contains(&"compute_80") && !known.contains(&"gfx90a"), "{known:?}");
 
-    // Without the sources of `core`, nothing is compiled.
+    // Without the sources of `core`, nothing can be compiled.
     let folder = scenario.folder.join("other");
     let other = format!(
         "case \"$*\" in *sysroot*) echo '{}';; *) exec '{}' \"$@\";; esac",
@@ -324,8 +323,8 @@ fn runtimes_are_where_the_loader_looks() {
     assert!(looked.starts_with("libcuda.so.1 in LD_LIBRARY_PATH, "), "{looked}");
 }
 
-/// Asserts that doctor finds OpenCL's loader and the drivers that it starts, without starting any,
-/// and how to install what is missing.
+/// Checks that doctor finds OpenCL's loader and its drivers without loading any, and prints how to
+/// install what is missing.
 #[test]
 fn the_loader_of_opencl_and_its_drivers() {
     let runtimes = |library_path: &Path, vendors: &Path| -> Vec<(Value, Value, Value)> {
@@ -357,7 +356,7 @@ fn the_loader_of_opencl_and_its_drivers() {
             ("OpenCL driver".into(), nothing.clone(), nothing.clone()),
         ]
     );
-    // One file in the place of a folder.
+    // A file in place of a folder.
     assert_eq!(runtimes(&folder, &vendors.join("a.icd"))[1..], [here("OpenCL driver", &driver)]);
     let [_, (_, path, install)] = &runtimes(&folder, &folder)[..] else { panic!("two are listed") };
     assert!(path.is_null());

@@ -1,6 +1,6 @@
 //! Tests of the command lines with full disks, folders instead of files, pipes, files that change
-//! while they are read, and interrupts. Each fault causes a message; an existing output stays
-//! unchanged, and no other file is left.
+//! while being read, and interrupts. Each fault must cause a message; an existing output must stay
+//! unchanged, and no other file may remain.
 
 use crate::containers::with;
 use crate::corpus_bytes;
@@ -81,8 +81,8 @@ fn succeeds(folder: &Path, line: &str) {
     succeed(&mut command(folder, line));
 }
 
-/// Runs a command line in a shell for at most one minute, after the shell command `limit`, for
-/// example `ulimit`.
+/// Runs a command line in a shell for at most a minute, after the shell command `limit`, such as
+/// `ulimit`.
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
     let mut shell = Command::new("bash");
@@ -98,14 +98,14 @@ fn assert_fails(line: &str, ran: &Output, expected: &str) {
     assert!(message.contains(expected), "{line}: {message}");
 }
 
-/// A folder with the inputs of all command lines, an old output, and what a test adds.
+/// A folder with the inputs of all command lines, an old output, and files that a test adds.
 struct Folder {
     path: PathBuf,
     before: Vec<String>,
 }
 
 impl Folder {
-    /// Makes the folder; `prepare` adds files.
+    /// Creates the folder; `prepare` adds files.
     fn new(name: &str, prepare: impl FnOnce(&Path)) -> Self {
         let path = scratch::folder(&format!("faults-{name}"));
         scratch::write(path.join("one"), random(1));
@@ -120,14 +120,14 @@ impl Folder {
         Self { path, before }
     }
 
-    /// Asserts that the old output is unchanged, and that no file was added or removed.
+    /// Asserts that the old output is unchanged, and no file was added or removed.
     #[track_caller]
     fn assert_unchanged(&self, line: &str) {
         assert_eq!(data::read(self.path.join("out")), OLD, "{line}");
         assert_eq!(names(&self.path), self.before, "{line}");
     }
 
-    /// Asserts that a command line has failed with this message, and has changed nothing.
+    /// Asserts that a command line failed with this message, and changed nothing.
     #[track_caller]
     fn assert_fails(&self, line: &str, ran: &Output, expected: &str) {
         assert_fails(line, ran, expected);
@@ -143,7 +143,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Tests a disk that becomes full while a file is written, and a device that is full.
+/// Tests a disk that becomes full while a file is written, and a full device.
 #[test]
 fn no_room() {
     let folder = Folder::new("no-room", |path| scratch::write(path.join("tiny"), "tiny"));
@@ -152,18 +152,18 @@ fn no_room() {
         // is written.
         let ran = under_limit(&folder.path, line, "trap '' XFSZ; ulimit -f 100");
         folder.assert_fails(line, &ran, "File too large");
-        // A device has no old content that could be lost, so only the error is checked.
+        // A device has no old content to lose, so check only the error.
         let ran = ended(&folder.path, &with_output(line, "/dev/full"));
         assert_fails(line, &ran, "No space left on device");
     }
-    // A small output stays in the buffer of standard output until the end.
+    // A small output stays in standard output's buffer until the end.
     let line = "llvm-offload-binary -o - --image=file=tiny";
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it is a device");
     let ran = command(&folder.path, line).stdout(full).output().expect("it starts");
     assert_fails(line, &ran, "No space left on device");
 }
 
-/// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.
+/// Tests inputs and outputs that are folders, are missing, or have a file in place of their folder.
 #[test]
 fn folders_and_missing_files() {
     let folder = Folder::new("folders", |path| {
@@ -192,7 +192,7 @@ fn pipe(path: &Path) {
     succeed(Command::new("mkfifo").arg(path));
 }
 
-/// Tests named pipes as inputs and outputs: the bytes are the same as with files.
+/// Tests named pipes as inputs and outputs: the bytes must be the same as with files.
 #[test]
 fn pipes() {
     let folder = Folder::new("pipes", |path| pipe(&path.join("pipe"))).path;
@@ -214,7 +214,7 @@ fn pipes() {
         // In the first run the input is a pipe, in the second run the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = start(&folder, &piped);
-        // A tool that fails may never open the pipe. Only the thread then waits for it.
+        // A tool that fails may never open the pipe. Then only the thread waits for it.
         let (pipe, bytes) = (folder.join("pipe"), data::read(folder.join(input)));
         let writer = thread::spawn(move || fs::write(pipe, bytes));
         ends(child, &piped);
@@ -257,8 +257,8 @@ fn links() {
     }
 }
 
-/// Tests outputs whose names come from inside a file: a link of that name is replaced, and the
-/// link's target stays unchanged.
+/// Tests outputs whose names come from inside a file: a link with that name is replaced, and its
+/// target stays unchanged.
 #[test]
 fn links_where_files_are_extracted() {
     let folder = Folder::new("extracted-links", |_| ()).path;
@@ -306,7 +306,7 @@ fn links_where_files_are_extracted() {
     }
 }
 
-/// Returns a thin archive with one member, the file of this name.
+/// Returns a thin archive with one member: the file with this name.
 pub fn thin_archive(name: &str) -> Vec<u8> {
     let mut names = format!("{name}/\n");
     let size = names.len();
@@ -345,14 +345,14 @@ fn thin_archives_of_what_is_no_file() {
         ] {
             folder.assert_fails(line, &with_member(member), expected);
         }
-        // This regular file has the size 0, but reading it to its end would take too long.
+        // This regular file has size 0, but reading it to its end would take too long.
         let ran = with_member("/proc/self/pagemap");
         assert!(ran.status.success(), "{line}: {}", stderr(&ran));
         scratch::write(folder.path.join("out"), OLD);
     }
 }
 
-/// Tests inputs that are no regular files. A device may have no end, unless it is empty.
+/// Tests inputs that are not regular files. A device may have no end, unless it is empty.
 #[test]
 fn devices_are_not_read() {
     let folder = Folder::new("devices", |_| {});
@@ -376,15 +376,15 @@ fn devices_are_not_read() {
     succeeds(&folder.path, "cargo-offload ls /dev/null");
 }
 
-/// Cuts the first input short after the tool has mapped it into memory, while the tool waits for
-/// its second input, a pipe.
+/// Truncates the first input after the tool has mapped it, while the tool waits for its second
+/// input, a pipe.
 #[test]
 fn inputs_that_shrink() {
     let folder = Folder::new("shrink", |path| pipe(&path.join("pipe")));
     let input = folder.path.join("one");
     for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
         let child = start(&folder.path, &line.replace("=two", "=pipe"));
-        // Before, the tool has mapped its first input.
+        // By then, the tool has mapped its first input.
         let mut pipe = None;
         wait_until(&format!("{line}: the tool reads the pipe"), || {
             pipe = writer_if_read(&folder.path.join("pipe"));
@@ -400,8 +400,8 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         pipe.expect("it is read").write_all(b"the second").expect("it fits into the pipe");
         let output = child.wait_with_output().expect("it ends");
-        // If the kernel copies the file's bytes, the tool notices that the file is shorter. If the
-        // tool itself reads the mapped bytes, it gets the signal SIGBUS.
+        // If the kernel copies the file, the tool notices that the file is shorter. If the tool
+        // reads the mapped bytes itself, it gets SIGBUS.
         let (text, status) = (stderr(&output), output.status);
         assert!(text.contains("became shorter while it was read"), "{line}: {text}{status}");
         assert!(status.code() == Some(1) || status.signal() == Some(SIGBUS), "{status}");
@@ -410,10 +410,10 @@ fn inputs_that_shrink() {
     }
 }
 
-/// Stops a tool by a signal while it writes.
+/// Ends a tool by a signal while it writes.
 #[test]
 fn interrupts() {
-    // The large size makes the copy last long; the file uses no space on the disk.
+    // A large size makes copying slow; the file is sparse.
     let folder = Folder::new("interrupts", |path| {
         let huge = fs::File::create(path.join("one")).expect("it can be made");
         huge.set_len(3 << 30).expect("it can be made longer");
@@ -423,8 +423,7 @@ fn interrupts() {
         wait_until(&format!("{line}: the tool writes"), || {
             names(&folder.path).len() > folder.before.len()
         });
-        // `kill` is a built-in command of the shell, because not every system has a program of that
-        // name.
+        // Use the shell's built-in `kill`, because not every system has a program with that name.
         succeed(Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]));
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.signal(), Some(signal), "{line}: {}", output.status);
@@ -432,8 +431,8 @@ fn interrupts() {
     }
 }
 
-/// Opens a named pipe for writing if somebody reads it. Without the flag, the call would wait for a
-/// reader.
+/// Opens a named pipe for writing if it has a reader. Without the flag, the call would wait for
+/// one.
 fn writer_if_read(pipe: &Path) -> Option<fs::File> {
     fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(pipe).ok()
 }
@@ -446,7 +445,7 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Tests files whose headers claim more bytes than there can be, with a low limit on memory.
+/// Tests files whose headers claim impossible sizes, with a low memory limit.
 #[test]
 fn sizes_that_cannot_be() {
     let mut builder = OffloadBinaryBuilder::new();

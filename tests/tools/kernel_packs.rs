@@ -1,6 +1,6 @@
 //! Tests of libraries whose code objects are in ROCm's kernel packs beside them. The packs are
-//! found by the paths in the libraries; otherwise the tried paths are printed. The files are from
-//! the corpus; ROCm's packer wrote them.
+//! found by the paths in the libraries; otherwise the tried paths are printed. The corpus's files
+//! were written by ROCm's packer.
 
 use crate::containers::with;
 use crate::{
@@ -22,7 +22,7 @@ fn folder(name: &str, files: &[&str]) -> PathBuf {
     folder
 }
 
-/// Runs a command line that must succeed without a message.
+/// Runs a command line; it must succeed without a message.
 #[track_caller]
 fn succeeds(folder: &Path, line: &str) -> Ran {
     let ran = offload(folder, line);
@@ -30,9 +30,8 @@ fn succeeds(folder: &Path, line: &str) -> Ran {
     ran
 }
 
-/// Returns a file of the corpus in which the last occurrence of a text is replaced by another text
-/// of the same length. The last occurrence is the valid one: ROCm's tool leaves an older copy of
-/// the text before it.
+/// Returns a corpus file with the last occurrence of a text replaced by a text of the same length.
+/// The last occurrence is the valid one: ROCm's tool leaves an older copy before it.
 pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let bytes = corpus_bytes(&format!("kpack/{file}"));
@@ -43,7 +42,7 @@ pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn a_library_is_listed_with_its_packs() {
     let folder = folder("ls", &["libk.so", GFX906, GFX1100]);
-    // The packs also contain entries for k.dll, which are not listed with libk.so.
+    // The packs also contain entries for k.dll, which are not listed for libk.so.
     assert_transcript(&folder, "kernel_packs", "ls --kernels libk.so");
     let records = json(&succeeds(&folder, "ls --json libk.so"));
     let files: Vec<&str> = list(&records).iter().map(|it| string(&it["file"])).collect();
@@ -51,7 +50,7 @@ fn a_library_is_listed_with_its_packs() {
     assert_eq!(records[1]["images"][0]["target_id"], "gfx1100");
 }
 
-/// `none.kpack` contains the same code object uncompressed.
+/// `none.kpack` contains the same code object, uncompressed.
 #[test]
 fn images_are_extracted() {
     let folder = folder("extract", &["libk.so", GFX906, GFX1100, "none.kpack"]);
@@ -77,7 +76,7 @@ fn sizes_and_checks() {
     let folder = folder("size", &["libk.so", "k.dll", "demo.kpm", GFX906, GFX1100]);
     let lines = format!("size libk.so\nverify libk.so k.dll {GFX906}");
     assert_transcript(&folder, "kernel_packs_checks", &lines);
-    // The bytes 72 to 75 are the magic of the first compressed stream.
+    // Bytes 72 to 75 are the magic of the first compressed stream.
     let damaged = with(&corpus_bytes(&format!("kpack/{GFX906}")), 72, &[0x55; 4]);
     scratch::write(folder.join(GFX906), damaged);
     let ran = offload(&folder, "verify libk.so");
@@ -93,7 +92,7 @@ fn sizes_and_checks() {
 #[test]
 fn packs_that_are_missing() {
     let folder = folder("missing", &["libk.so", "k.dll"]);
-    // If several paths were tried, each is printed with the reason why it failed.
+    // If several paths were tried, each is printed with its failure.
     let lines = "
         ls libk.so
         verify libk.so
@@ -104,12 +103,12 @@ fn packs_that_are_missing() {
     assert_transcript(&folder, "kernel_packs_missing", lines);
 }
 
-/// Returns the library with this number in its wrapper, which is at offset 12568.
+/// Returns the library with this number in its wrapper, at offset 12568.
 pub fn library_of_entry(number: u8) -> Vec<u8> {
     with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number])
 }
 
-/// The number of a wrapper names the entry of a pack.
+/// A wrapper's number names the entry of a pack.
 #[test]
 fn modules_that_packs_lack() {
     let checked = |folder: &Path| {
@@ -125,7 +124,7 @@ fn modules_that_packs_lack() {
     assert_eq!(checked(&none), (1, vec![missing.to_owned()]));
     assert_eq!(offload(&none, "select -d gfx906 libk.so").code, 1);
     assert_eq!(offload(&none, "reach --require gfx906 libk.so").code, 1);
-    // The pack of one processor lacks it.
+    // One processor's pack lacks the entry.
     let one = folder("lacks-one", &[GFX906]);
     scratch::write(one.join("libk.so"), library_of_entry(0));
     scratch::write(one.join(GFX1100), patched(GFX1100, "lib/libk.so#0", "lib/libk.so#1"));
@@ -135,7 +134,7 @@ fn modules_that_packs_lack() {
         assert_eq!(offload(&one, &format!("select -d {device} libk.so")).code, code, "{device}");
         assert_eq!(offload(&one, &format!("reach --require {device} libk.so")).code, code);
     }
-    // The pack of one mode has other entries: old loaders look into no other pack.
+    // One mode's pack has different entries: old loaders look into no other pack.
     let mode = folder("lacks-mode", &["libk.so"]);
     let specific = patched("none.kpack", "lib/libk.so#0", "lib/libk.so#1");
     // The table is at the end, and its texts begin with their sizes.
@@ -163,12 +162,12 @@ fn paths_of_other_folders_and_links() {
     scratch::write(folder.join("k/notes.kpack"), "no target in its name");
     let ran = succeeds(&folder, "ls lib/libk.so");
     assert_prints(&ran, &["\nlib/../k/gfx906.kpack  "]);
-    // The name of a folder can also be `@GFXARCH@`, which the processor replaces.
+    // `@GFXARCH@`, which the processor replaces, can also be the name of a folder.
     scratch::write(folder.join("lib/b.so"), library("./@GFXARCH@/ab.kpack"));
     scratch::write(folder.join("lib/gfx906/ab.kpack"), &gfx906);
     assert_prints(&succeeds(&folder, "ls lib/b.so"), &["lib/gfx906/ab.kpack  "]);
-    // The library's paths are relative to the folder of the library, even if the library is opened
-    // through a link in another folder.
+    // A library's paths are relative to its real folder, even if it is opened through a link in
+    // another folder.
     symlink("lib/libk.so", folder.join("link.so")).unwrap();
     succeeds(&folder, "select -d gfx906 link.so");
 }
@@ -177,7 +176,7 @@ fn paths_of_other_folders_and_links() {
 fn manifests() {
     let folder = folder("manifests", &["k.dll", "demo.kpm", GFX906, GFX1100]);
     // In `gone`, a file that the manifest lists is missing. In `outside`, the manifest lists a file
-    // in another folder, which a manifest may not name.
+    // in another folder, which is not allowed.
     for (file, bytes) in [
         ("gone/k.dll", corpus_bytes("kpack/k.dll")),
         ("gone/demo.kpm", corpus_bytes("kpack/demo.kpm")),

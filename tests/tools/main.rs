@@ -1,5 +1,5 @@
-//! Tests of the command lines: `cargo offload` with its commands, and our `clang-offload-bundler`,
-//! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
+//! Tests of the command lines: the commands of `cargo offload`; and our `clang-offload-bundler`,
+//! `llvm-offload-binary` and `clang-offload-packager`, compared with LLVM's.
 
 #[macro_use]
 extern crate offload_tests;
@@ -41,20 +41,19 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// Runs a command line of `cargo offload` in a folder. Spaces separate its arguments.
+/// Runs a command line of `cargo offload` in a folder; arguments are separated by spaces.
 fn offload(folder: &Path, line: &str) -> Ran {
     run(own::offload(&[]).args(line.split_whitespace()).current_dir(folder))
 }
 
-/// Runs command lines of `cargo offload` in a folder, one line each. What they print must be the
-/// content of `expected/<name>.txt`, which `BLESS=1` writes anew.
+/// Runs command lines of `cargo offload`, one per line, in a folder. Their output must equal
+/// `expected/<name>.txt`, which `BLESS=1` rewrites.
 #[track_caller]
 fn assert_transcript(folder: &Path, name: &str, lines: &str) {
     assert_transcript_of(name, "cargo offload ", lines, |line| offload(folder, line));
 }
 
-/// Like [`assert_transcript`], with lines for a shell that finds our drop-in tools before all
-/// others.
+/// Like [`assert_transcript`], with lines for a shell that finds our drop-in tools first.
 #[track_caller]
 fn assert_session(folder: &Path, name: &str, lines: &str) {
     let path = env::join_paths([own::folder(), "/usr/bin".into(), "/bin".into()]);
@@ -86,17 +85,17 @@ fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// Returns the text of a value, or "" if it is none.
+/// Returns the text of a value; "" if it is not a string.
 fn string(value: &Value) -> &str {
     value.as_str().unwrap_or("")
 }
 
-/// Returns the elements of an array; none if the value is no array.
+/// Returns the elements of an array; none if the value is not an array.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Asserts that the command ended with status 1, and that standard error contains each of these
+/// Asserts that the command exited with status 1, and that standard error contains each of these
 /// texts.
 #[track_caller]
 fn assert_fails(ran: &Ran, texts: &[&str]) {
@@ -106,7 +105,7 @@ fn assert_fails(ran: &Ran, texts: &[&str]) {
     }
 }
 
-/// Asserts that the command printed exactly this on standard error, and ended with this status.
+/// Asserts that the command printed exactly this on standard error, and exited with this status.
 #[track_caller]
 fn assert_ends(ran: &Ran, code: i32, stderr: &str) {
     assert_eq!((ran.code, ran.stderr.as_str()), (code, stderr), "{}", ran.stdout);

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload pack` and `cargo offload bundle`: LLVM's bytes where its tools can write
-//! the same, otherwise the results of its readers.
+//! Tests of `cargo offload pack` and `cargo offload bundle`. They must write LLVM's bytes if LLVM's
+//! tools can write the same; otherwise LLVM's readers check the results.
 
 use crate::{assert_ends, assert_fails, assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::bundle::Bundle;
@@ -7,8 +7,8 @@ use offload_format::compressed::CompressedBundle;
 use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::prelude::*;
 
-/// Makes a folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
-/// compute_80.
+/// Creates a folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s`
+/// for compute_80.
 fn folder(test: &str) -> PathBuf {
     let folder = scratch::folder(&format!("offload-pack-{test}"));
     scratch::write(folder.join("g.o"), corpus_bytes("image/saxpy.gfx90a.hsaco"));
@@ -21,7 +21,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Runs a command line that writes `ours`, and returns that file.
+/// Runs a command line that writes `ours`, and returns this file.
 #[track_caller]
 fn ours(folder: &Path, line: &str) -> Vec<u8> {
     let ran = offload(folder, &format!("{line} -o ours"));
@@ -141,8 +141,8 @@ fn all_versions_and_back() {
         let bundle = ours(&folder, &format!("bundle gfx90a=g.o gfx1100=h.o {option}"));
         assert_eq!(CompressedBundle::parse(&bundle).is_ok(), option == "--compress");
         assert_extracts(&folder, &["g.o", "h.o"]);
-        // HIP's runtime needs images at multiples of 4096, so `verify` reports a bundle with a
-        // lower alignment.
+        // HIP's runtime needs images at multiples of 4096, so `verify` reports bundles with a lower
+        // alignment.
         let ran = offload(&folder, "verify ours");
         assert_eq!(ran.code == 0, option != "--align=1", "{ran:?}");
     }
@@ -166,8 +166,8 @@ fn a_nul_follows_ptx() {
     }
 }
 
-/// The triples of packs are in the names of the files that `llvm-offload-binary` extracts. In
-/// entries for code objects before version 4, clang names the kind `hip` in place of `hipv4`.
+/// The names of the files that `llvm-offload-binary` extracts contain the packs' triples. For code
+/// objects before version 4, clang names the kind `hip` instead of `hipv4`.
 #[test]
 fn names_of_targets() {
     let folder = folder("names");
@@ -226,8 +226,7 @@ fn refusals() {
         .replace("bundle", "bundle -o none");
     assert_transcript(&folder, "pack", &lines);
     assert!(!folder.join("none").exists());
-    // HIP's runtime would not read an entry table of this size to the end, so the bundle is
-    // refused.
+    // HIP's runtime would not read such a large entry table to its end, so the bundle is refused.
     let many: String = (0..80).map(|number| format!(" gfx{}=junk", 7000 + number)).collect();
     let ran = offload(&folder, &format!("bundle -o none {many}"));
     assert_fails(&ran, &["80 images make an entry table of"]);
@@ -236,8 +235,8 @@ fn refusals() {
         let ran = offload(&folder, &format!("bundle -o ours {option} {many}"));
         assert_eq!(ran.code, 0, "{ran:?}");
     }
-    // --force writes what is otherwise refused. An unknown processor may be a new one, so its pack
-    // is written, with a message that suggests known processors.
+    // --force writes what is otherwise refused. An unknown processor may be new, so its pack is
+    // written, with a warning that suggests known processors.
     let lines = "
         pack gfx908=g.o --force -o ours
         verify -q ours

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/agreement
-//! checks that the runtimes' choice by the same rules is the same.
+//! Tests of `cargo offload select`, which finds a device's image. tests/runtimes/agreement checks
+//! that the runtimes choose the same by these rules.
 
 use crate::containers::{Image, binary, hip_bundle};
 use crate::{
@@ -16,7 +16,7 @@ fn select(file: &Path, device: &str, arguments: &[&str]) -> Ran {
     run(own::offload(&["select", "--device", device]).arg(file).args(arguments))
 }
 
-/// Returns the chosen images in what `--json` prints: one for each module that has one.
+/// Returns the chosen images in the output of `--json`, one for each module that has one.
 pub fn images(document: &Value) -> Vec<&Value> {
     let mut images = match document["modules"].as_array() {
         Some(modules) => modules.iter().map(|module| &module["image"]).collect(),
@@ -26,8 +26,7 @@ pub fn images(document: &Value) -> Vec<&Value> {
     images
 }
 
-/// Returns a field of the chosen image in the first module that has one; `None` if no image is
-/// chosen.
+/// Returns a field of the first chosen image; `None` if no image is chosen.
 fn chosen(file: &Path, device: &str, field: &str) -> Option<String> {
     let ran = select(file, device, &["--json"]);
     let document = json(&ran);
@@ -43,7 +42,7 @@ fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
     assert_eq!(found.as_deref(), expected, "{} {device}", file.display());
 }
 
-/// Bitcode for a device's own target, beside a code object that the device runs, too.
+/// Tests bitcode for a device's own target, beside a code object that the device can also run.
 #[test]
 fn bitcode_is_for_no_device() {
     let (image, bitcode) = (corpus_bytes("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
@@ -78,7 +77,7 @@ fn an_offload_binary_in_another_is_for_no_device() {
     assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
 }
 
-/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and its runtime for Level Zero
+/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and its Level Zero runtime
 /// reads them.
 #[test]
 fn spirv_in_an_offload_binary_in_another() {
@@ -106,7 +105,7 @@ fn spirv_in_an_offload_binary_in_another() {
     }
 }
 
-/// Bundles of one crate for several architectures are one module.
+/// Bundles of one crate for several architectures form one module.
 #[test]
 fn bundles_of_cuda_oxide() {
     for file in ["oxart/libsaxpy.so", "oxart/saxpy.oxart"] {
@@ -123,7 +122,7 @@ fn bundles_of_cuda_oxide() {
     }
 }
 
-/// Selects from bundles of two crates of one name: of the first, there is one for `sm_80` alone.
+/// Selects from bundles of two crates with the same name; the first has one only for `sm_80`.
 #[test]
 fn crates_of_cuda_oxide_with_one_name() {
     let both = corpus_bytes("oxart/saxpy.oxart");
@@ -146,7 +145,7 @@ fn json_is_that_of_ls() {
     let (mut found, mut none) = (0, 0);
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
     for file in folders.flat_map(|folder| corpus(&folder)) {
-        // `ls` fails on files with errors, and prints the parts that it can read.
+        // `ls` fails on files with errors, and prints the readable parts.
         let ls = json(&run(own::offload(&["ls", "--json"]).arg(&file)));
         // If a library has kernel packs beside it, the images are in the packs.
         let records = if ls.is_array() { list(&ls) } else { std::slice::from_ref(&ls) };
@@ -154,7 +153,7 @@ fn json_is_that_of_ls() {
         for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
             let ran = select(&file, device, &["--json"]);
             let document = json(&ran);
-            // If there are several modules, the JSON has an image or null for each of them.
+            // If there are several modules, the JSON has an image or null for each.
             let chosen = images(&document);
             assert_eq!(ran.code == 0, !chosen.is_empty(), "{}", file.display());
             for image in &chosen {
@@ -172,20 +171,21 @@ fn json_is_that_of_ls() {
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    // The byte at 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
+    // Byte 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
     let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
     let v3 = corpus_bytes("image/v3.hsaco");
     for (name, image, device, is_chosen) in [
-        // The code object's header decides, not the entry's name. Without a header, the name does.
+        // The code object's header decides, not the entry's name. Without a header, the name
+        // decides.
         ("gfx908", &gfx90a[..], "gfx90a:sramecc+:xnack-", true),
         ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
-        // The header is for xnack+ only, the name for any mode. The stricter of the two decides.
+        // The header is for xnack+ only, the name for any mode: the stricter of the two decides.
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
-        // A header of version 3 cannot state "any" for a feature, so the name decides.
+        // A version 3 header cannot state "any" for a feature, so the name decides.
         ("gfx906", &v3, "gfx906:sramecc-:xnack-", true),
     ] {
         let id = format!("hipv4-amdgcn-amd-amdhsa--{name}");
@@ -209,11 +209,11 @@ fn devices_and_containers() {
         ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
         ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
-        // The fatbin's header states the version of the PTX, so the version is known although the
-        // compressed text is not read.
+        // The fatbin's header states the PTX version, so it is known without reading the compressed
+        // text.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
-        // Drivers before that of CUDA 12.4 do not read zstd, and HIP's runtime reads no compressed
-        // bundle of version 1.
+        // Drivers before CUDA 12.4 do not read zstd, and HIP's runtime does not read compressed
+        // bundles of version 1.
         ("nv_fatbin/group.fatbin", "sm_90@driver12.4", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver12.3", none),
         ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver12.0", Some("compute_80")),
@@ -235,7 +235,7 @@ fn devices_and_containers() {
     ] {
         assert_gets(&corpus_path(file), device, expected);
     }
-    // The image for the CPU is selected by its triple, which is that of this machine.
+    // The image for the CPU is selected by its triple, which is this machine's.
     let pack = scratch::folder("offload-select-cpu").join("pack");
     let program = std::env::current_exe().unwrap();
     let mut make = own::offload(&["pack", "gfx90a=image/saxpy.gfx90a.hsaco"]);
@@ -260,7 +260,7 @@ fn what_people_see() {
         select --device= bundle/basic.bc
         select -d sm_90@driverX bundle/basic.bc";
     assert_transcript(&corpus_path(""), "select", lines);
-    // The name has control characters that clear a terminal, so they are printed as text.
+    // The name contains control characters that clear a terminal, so they must be escaped.
     let file = scratch::folder("offload-select-people").join("odd");
     let image = (StatedKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
     scratch::write(&file, binary(Version::V1, &[image]));
@@ -275,7 +275,7 @@ fn what_people_see() {
 #[test]
 fn modules_are_told_apart() {
     let folder = scratch::folder("offload-select-modules");
-    // Writes an offload binary for each module and target.
+    // Writes an offload binary with an image for each module and target.
     let write = |images: &[(&str, &str)]| {
         let file = images.iter().flat_map(|(module, target)| {
             let triple = ("triple", "nvptx64-nvidia-cuda");
@@ -301,7 +301,7 @@ fn modules_are_told_apart() {
         select many -d sm_90 -o image";
     assert_transcript(&folder, "select_modules", lines);
     assert!(!folder.join("image").exists());
-    // Images without a module's name belong to a pack of one module, in any number of offload
+    // Images without a module name belong to a pack with one module, in any number of offload
     // binaries.
     write(&[("", "sm_80"), ("", "sm_90")]);
     assert_transcript(&folder, "select_one_module", "select many -d sm_90");
@@ -318,7 +318,7 @@ fn a_published_library() {
          .nv_fatbin, fatbin [6], 2.0 MiB\nnot chosen\n";
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with(&format!("{}: {expected}", file.display())), "{ran:?}");
-    // Each part has PTX for 12.0, and none for the GPUs before it.
+    // Each part has PTX for 12.0, and none for older GPUs.
     assert_eq!(select(&file, "sm_110", &[]).code, 1);
     let ran = select(&file, "sm_130", &["--color=never"]);
     let fit =

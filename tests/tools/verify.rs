@@ -1,5 +1,5 @@
-//! Tests of `cargo offload verify`: each check has a file that passes and a changed copy that
-//! fails; files of toolchains have no findings.
+//! Tests of `cargo offload verify`: for each check, one file passes and a changed copy fails;
+//! toolchains' files have no findings.
 
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
@@ -14,15 +14,15 @@ use offload_tests::data::corpus_folders;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-/// Returns the exit status of `cargo offload verify`, and the lines that it prints. Spaces separate
-/// the options.
+/// Returns the exit status of `cargo offload verify`, and its output lines. Options are separated
+/// by spaces.
 fn verify<P: AsRef<Path>>(options: &str, files: &[P]) -> (i32, Vec<String>) {
     let files = files.iter().map(AsRef::as_ref);
     let ran = own::run(own::offload(&["verify"]).args(options.split_whitespace()).args(files));
     (ran.code, ran.stdout.lines().map(str::to_owned).collect())
 }
 
-/// Runs `cargo offload verify` on files without findings; returns the line that it prints for each.
+/// Runs `cargo offload verify` on files without findings; returns the line for each.
 #[track_caller]
 fn pass<P: AsRef<Path>>(files: &[P]) -> Vec<String> {
     let (status, lines) = verify("", files);
@@ -31,7 +31,7 @@ fn pass<P: AsRef<Path>>(files: &[P]) -> Vec<String> {
     lines
 }
 
-/// Runs `cargo offload verify` on one file, which has one finding; returns the line that it prints.
+/// Runs `cargo offload verify` on a file with one finding; returns its line.
 #[track_caller]
 fn fails(options: &str, file: &Path) -> String {
     let (status, mut lines) = verify(options, &[file]);
@@ -51,8 +51,8 @@ fn hip_object(bundle: &[u8]) -> Vec<u8> {
     host_object::write(machine, section, "pack", bundle.len() as u64).unwrap().to_vec(&[bundle])
 }
 
-/// Returns cases: the name of a check, a file that passes the check, and the same file with an
-/// error that the check finds.
+/// Returns the cases: the name of a check, a file that passes it, and the same file with an error
+/// that the check finds.
 fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let mut cases = Vec::new();
     let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
@@ -65,8 +65,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
     let of_oxide = corpus_bytes("oxart/saxpy.oxart");
     case("unreadable", of_oxide.clone(), of_oxide[..of_oxide.len() - 1].to_vec());
-    // The offset of the second entry is stored at 85. The new offset is 4 bytes after the start of
-    // the first code object.
+    // The second entry's offset is stored at 85. The new offset is 4 bytes after the start of the
+    // first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
     case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
     case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
@@ -88,7 +88,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
 
-    // HIP's runtime reads no compressed bundle of version 1, whose header has no size of the file.
+    // HIP's runtime does not read compressed bundles of version 1, whose header lacks the file's
+    // size.
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");
     let mut options = CompressOptions::default();
     options.version = compressed::Version::V2;
@@ -108,7 +109,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
-    // The runtime compares the magic of a wrapper, and its version.
+    // The runtime checks a wrapper's magic and version.
     let wrapper = object.windows(8).position(|it| it == b"FPIH\x01\0\0\0").unwrap();
     case("wrapper", object.clone(), with(&object, wrapper, b"X"));
     case("wrapper", object.clone(), with(&object, wrapper + 4, &[2]));
@@ -126,8 +127,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_bundle(align, &[(GFX90A, &code_object)]);
     case("alignment", hip_object(&of_align(4096)), hip_object(&of_align(2048)));
-    // Entries of kind hipv4 are for the HIP runtime, so their alignment is also checked in a
-    // separate file.
+    // Entries of kind hipv4 are for HIP's runtime, so their alignment is also checked in a separate
+    // file.
     case("alignment", of_align(4096), of_align(64));
 
     let good = of_align(4096);
@@ -136,8 +137,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("image", good.clone(), with(&good, at + 7, &[0]));
     case("target", good.clone(), replaced(&good, "gfx90a", "gfx908"));
     case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
-    // The first value is `e_flags` of gfx9-generic. The second value is the ABI version: 4 means
-    // code object version 6, and 3 means version 5.
+    // The first value is the `e_flags` of gfx9-generic. The second is the ABI version: 4 means code
+    // object version 6, and 3 means version 5.
     let generic = |abi_version| {
         let code_object =
             with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
@@ -153,8 +154,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     // The image loses its first four bytes: its offset is 4 higher, its size 4 lower.
     let shorter = with(&one, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
     case("alignment", one.clone(), with(&shorter, 32 + 24, &[one[32 + 24] + 4]));
-    // The next case has the same image in a compressed binary. The cases after it have two images;
-    // in the first of them, the images overlap.
+    // The next case has the same image in a compressed binary. Later cases have two images; in the
+    // first of them, the images overlap.
     let compressed = |stated: StatedKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
@@ -175,8 +176,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let fatbin = builder.layout().to_vec(&[&ptx]);
     let zeros = fatbin.iter().rev().take_while(|byte| **byte == 0).count();
     case("ptx-end", fatbin.clone(), with(&fatbin, fatbin.len() - zeros, &vec![b'\n'; zeros]));
-    // The fatbin's first entry starts at 16. The field at 28 of the entry is the compute
-    // capability.
+    // The fatbin's first entry starts at 16. Its field at 28 is the compute capability.
     case("target", fatbin.clone(), with(&fatbin, 16 + 28, &[75]));
     case("image-kind", fatbin.clone(), with(&fatbin, 16, &[2]));
     cases
@@ -205,10 +205,10 @@ fn each_check() {
         assert!(!found.iter().any(|line| line.contains(": ok: ")), "{found:#?}");
     }
     assert_eq!(lines, [""; 0], "each line begins with a file's name");
-    // `parameters` reports only notes, because an `#ifdef` may be the reason for the differences.
-    // The test `parameters` covers it.
+    // `parameters` reports only notes, because an `#ifdef` may explain the differences. The test
+    // `parameters` covers it.
     covered.insert("parameters".to_owned());
-    // The check `kernel-pack` needs other files in the folder of the checked file. The tests in
+    // The check `kernel-pack` needs more files in the folder of the checked file. The tests in
     // `kernel_packs` cover it.
     covered.insert("kernel-pack".to_owned());
     // The test `agreement` covers the check of `--for`.
@@ -265,7 +265,7 @@ fn what_clang_writes_has_no_findings() {
     }
 }
 
-/// The published files were made by clang 15 to 23 and CUDA 11.8 to 13.5.
+/// The published files were made with clang 15 to 23 and CUDA 11.8 to 13.5.
 /// tests/formats/real_files.rs tests their contents.
 #[test(needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]).slow())]
 fn what_others_have_published_has_no_findings() {
@@ -287,8 +287,7 @@ fn lines_and_statuses() {
     ] {
         scratch::write(folder.join(name), bytes);
     }
-    // The PTX is a multiple of 8 bytes long, so no padding ends it with a NUL. Other bytes follow
-    // the PTX directly.
+    // The PTX is a multiple of 8 bytes long, so no NUL padding follows it; other bytes do.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let ptx = (StatedKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &ptx[..]);
@@ -296,7 +295,7 @@ fn lines_and_statuses() {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_hip = hip_bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]);
     scratch::write(folder.join("hip"), of_hip);
-    // If a file is missing, the other files are still checked.
+    // If a file is missing, the others are still checked.
     let lines = "
         cargo-offload verify bad*
         cargo-offload verify good bad*
@@ -311,7 +310,7 @@ fn lines_and_statuses() {
     assert_session(&folder, "verify", lines);
 }
 
-/// Tests the comparison of parameters of kernels with the same name in a pack's images.
+/// Tests the comparison of parameters between kernels with the same name in a pack's images.
 #[test]
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
@@ -329,12 +328,12 @@ fn parameters() {
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let wide = replaced(&ptx, ".param .u32 saxpy_param_0", ".param .u64 saxpy_param_0");
     let [amd, cubin, ptx, wide] = [&amd, &cubin, &ptx, &wide].map(|it| &it[..]);
-    // Only some images have AMD's hidden arguments, and names and types of parameters. This is not
-    // reported as a difference.
+    // Only some images have AMD's hidden arguments, and parameters' names and types. Such
+    // differences are not reported.
     pack("alike", &[("", "gfx90a", amd), ("", "sm_90", cubin), ("", "compute_80", ptx)]);
     pack("wide", &[("", "gfx90a", amd), ("", "compute_80", wide), ("", "sm_90", cubin)]);
-    // Kernels of different modules are not compared, nor are kernels of different packs. In
-    // `packs`, the second image for gfx90a begins another pack.
+    // Kernels are compared neither across modules nor across packs. In `packs`, the second image
+    // for gfx90a begins another pack.
     pack("modules", &[("one", "gfx90a", amd), ("two", "compute_80", wide)]);
     let second = [("", "gfx90a", &b"none"[..]), ("", "compute_80", wide)];
     pack("packs", &[&[("", "gfx90a", amd), ("", "sm_90", cubin)][..], &second].concat());
@@ -346,14 +345,14 @@ fn parameters() {
         });
         pack(name, &[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())]);
     };
-    // Parameters that are aligned to more than 16 bytes have different positions on different
-    // architectures, so they are not compared.
+    // Parameters aligned to more than 16 bytes have different positions on different architectures,
+    // so they are not compared.
     pair("over_aligned", [".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b"; 2]);
     pair("one_more", [".param .u32 a", ".param .u32 a, .param .u32 b"]);
     let bytes = ".param .u32 a, .param .b8 b[4]";
     pair("aligned", [bytes, ".param .u32 a, .param .align 8 .b8 b[4]"]);
     pair("same_places", [bytes, ".param .align 4 .b8 a[4], .param .f32 b"]);
-    // Without --notes the difference is not reported. Other checks have notes about some images.
+    // Without --notes, the difference is not reported. Other checks have notes about some images.
     let lines = "
         verify -n alike
         verify wide
@@ -367,7 +366,8 @@ fn parameters() {
     assert_transcript(&folder, "verify_parameters", lines);
 }
 
-/// Asserts that for damaged files of any content, the program ends by itself and prints something.
+/// Asserts that for damaged files with any content, the program exits normally and prints
+/// something.
 #[test]
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");

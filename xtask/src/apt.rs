@@ -1,11 +1,11 @@
-//! Debian's packages: finds missing ones and installs them.
+//! Finds and installs Debian packages.
 
 use crate::files;
 use crate::run::{self, Failure, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Whether this system installs its packages with apt.
+/// Whether this system installs packages with apt.
 pub fn is_here() -> bool {
     run::on_path("apt-get").is_some() && run::on_path("dpkg-query").is_some()
 }
@@ -14,20 +14,19 @@ pub fn is_here() -> bool {
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // dpkg-query fails if it does not know a name; that package is missing, so the status does not
-    // matter.
+    // Ignore the status: dpkg-query fails if it does not know a name, but then that package is
+    // missing.
     let (_, listing) = run::stdout(&mut query)?;
     let installed: Vec<&str> =
         listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
     Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
-/// Installs the packages; skips those that no apt source has, so that the others are still
-/// installed.
+/// Installs the packages that apt knows; skips the others.
 pub fn install(packages: &[&'static str]) -> Result {
     let privilege = privilege()?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
-    // An unreachable source is no reason to stop: the other sources may have all packages.
+    // Continue if a source cannot be reached: the other sources may have all packages.
     let update = run::check(&mut apt_get(&privilege, &["update"]));
     let known = known(packages)?;
     if !known.is_empty() {
@@ -46,8 +45,8 @@ pub fn install(packages: &[&'static str]) -> Result {
     }
 }
 
-/// Downloads the packages and unpacks them into a folder, without installing them. The folder
-/// appears only when it is complete.
+/// Downloads the packages and unpacks them into a folder without installing them. The folder
+/// appears only once it is complete.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
     if known(packages)?.len() < packages.len() {
@@ -56,13 +55,13 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     download(&[&["-q", "download"], packages].concat(), folder)
 }
 
-/// Downloads packages of another release of Debian, such as `bullseye`, from the same mirror, and
+/// Downloads packages of a different Debian release, such as `bullseye`, from the same mirror, and
 /// unpacks them into a folder.
 pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
     let mut targets = Command::new("apt-get");
     targets.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
     let (_, mirrors) = run::stdout(&mut targets)?;
-    // Other sources, such as security updates, have other releases.
+    // Other sources, such as security updates, have different releases.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
     let mirror = mirror.ok_or_else(|| {
         Failure::Failed(
@@ -75,13 +74,13 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
         format!("Dir::Etc::sourcelist={}", sources.display()),
         "Dir::Etc::sourceparts=/dev/null".to_owned(),
     ];
-    // Without the release, apt would prefer the newer versions that are installed.
+    // Without the release, apt would prefer the newer versions of the installed release.
     let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
     unpack_with(&options, &packages, folder)
 }
 
-/// Downloads packages with these options of apt-get, and unpacks them into a folder. apt uses lists
-/// of its own, so that the system's lists stay as they are.
+/// Downloads packages with these apt-get options, and unpacks them into a folder. Uses separate
+/// package lists, so that the system's lists stay unchanged.
 pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Result {
     let lists = folder.with_extension("lists");
     files::create(&lists.join("partial"))?;
@@ -98,8 +97,8 @@ pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Re
     files::remove(&lists)
 }
 
-/// Downloads packages by a command of apt-get, and unpacks them into a folder, which appears only
-/// when it is complete.
+/// Downloads packages with an apt-get command, and unpacks them into a folder, which appears only
+/// once it is complete.
 fn download(command: &[&str], folder: &Path) -> Result {
     files::make(folder, |new| {
         run::check(Command::new("apt-get").current_dir(new).args(command))?;
@@ -108,8 +107,8 @@ fn download(command: &[&str], folder: &Path) -> Result {
 }
 
 /// A script that unpacks the packages in a folder. It links LLVM's libraries into the folders where
-/// their programs search. Installed packages need no links, because the dynamic linker searches
-/// `/usr/lib/<triple>`.
+/// their programs search. Installed packages need no such links, because the dynamic linker
+/// searches `/usr/lib/<triple>`.
 const UNPACK: &str = "set -e
 for package in *.deb; do dpkg-deb -x $package .; rm $package; done
 for library in usr/lib/*-linux-gnu/libLLVM*; do
@@ -119,7 +118,7 @@ for library in usr/lib/*-linux-gnu/libLLVM*; do
   done
 done";
 
-/// Returns the packages that apt could install.
+/// Returns the packages that apt can install.
 fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut show = Command::new("apt-cache");
     show.env("LC_ALL", "C").args(["show", "--no-all-versions"]).args(packages);
@@ -128,7 +127,7 @@ fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
 }
 
-/// Returns the command before `apt-get`: nothing for root, otherwise sudo.
+/// Returns the words before `apt-get`: sudo unless the user is root.
 fn privilege() -> Result<Vec<&'static str>> {
     let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
     if id.trim() == "0" {
@@ -139,15 +138,15 @@ fn privilege() -> Result<Vec<&'static str>> {
             "apt-get needs root: this is not root, and there is no sudo".to_owned(),
         ));
     }
-    // In CI a password prompt would wait forever, so sudo fails instead of asking (`-n`).
+    // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
     Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
 }
 
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
-    // `env` sets the variable, because sudo drops the caller's variables.
+    // Set the variable with `env`, because sudo drops the caller's variables.
     let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
-    // Another apt may be at work (unattended upgrades), and a download may fail once: apt waits,
-    // and tries again.
+    // Another apt may be running (unattended upgrades), and a download may fail once: wait, and try
+    // again.
     let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
     let words = [privilege, &fixed, &options, args].concat();
     let mut command = Command::new(words[0]);

@@ -7,34 +7,34 @@ use std::time::Duration;
 /// The document with the table, "CI's budget".
 const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 
-/// The number of minutes after which CI ends a run.
+/// CI's time limit for a run, in minutes.
 pub const LIMIT: f64 = 90.0;
 
-/// The number of minutes that all steps together may take on 2 cores.
+/// The maximum total time of all steps on 2 cores, in minutes.
 pub const ALL: f64 = 75.0;
 
-/// A row of the table: a step, and its minutes. The table also has minutes for steps that do not
-/// exist yet.
+/// A row of the table: a step with its minutes. The table may also have steps that do not exist
+/// yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// The name of the step in `cargo xtask ci`.
     pub step: &'static str,
-    /// The number of minutes that the step may take on 2 cores.
+    /// The maximum time of the step on 2 cores, in minutes.
     pub minutes: f64,
 }
 
-/// Returns the rows, in their order.
+/// Returns the rows in order.
 pub fn rows() -> impl Iterator<Item = Row> {
     section("## CI's budget")
         .filter_map(|(step, minutes)| Some(Row { step, minutes: minutes.parse().ok()? }))
 }
 
-/// Returns the number of minutes that a step may take, or 0 if the table lacks it.
+/// Returns the minutes that a step may take; 0 if the table lacks it.
 pub fn minutes(step: &str) -> f64 {
     rows().find(|row| row.step == step).map_or(0.0, |row| row.minutes)
 }
 
-/// Returns the first two columns of the table in a section of CONTRIBUTING.md: a name in code font,
+/// Returns the first two columns of a table in a section of CONTRIBUTING.md: a name in code font,
 /// and its value.
 pub fn section(heading: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let after = CONTRIBUTING.split_once(heading).map_or("", |(_, after)| after);
@@ -45,8 +45,8 @@ pub fn section(heading: &str) -> impl Iterator<Item = (&'static str, &'static st
     })
 }
 
-/// Returns the table of a run: the time that each step took, and the time that it may take.
-/// `measured` contains the steps that ran.
+/// Returns the table of a run: the time that each step took and may take. `measured` contains the
+/// steps that ran.
 pub fn table(measured: &[(&str, Duration)]) -> String {
     let minutes = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");

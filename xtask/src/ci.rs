@@ -1,5 +1,5 @@
-//! `ci`: runs CI's steps in order up to the first failure, then prints the time of each step and
-//! its budget.
+//! `ci`: runs CI's steps in order until one fails, then prints the time of each step and its
+//! budget.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 enum Step {
     /// Runs Cargo with these words.
     Cargo(&'static str),
-    /// Is one of this program's commands.
+    /// Runs one of this program's commands.
     Own(fn(&Setup) -> Result),
 }
 use Step::{Cargo, Own};
@@ -33,7 +33,7 @@ const STEPS: [(&str, Step); 16] = [
             "clippy --workspace --exclude=cuda-launchers --all-targets --manifest-path examples/Cargo.toml --locked -- -D warnings",
         ),
     ),
-    // This example cannot be built without nvcc, but `OFFLOAD_SKIP` lets clippy check its code.
+    // This example cannot be built without nvcc, but with `OFFLOAD_SKIP` clippy can check its code.
     (
         "example-launchers",
         Cargo(
@@ -41,7 +41,7 @@ const STEPS: [(&str, Step); 16] = [
              --locked -- -D warnings",
         ),
     ),
-    // The checks for a GPU, with images for the CPU alone.
+    // The checks for a GPU, with images only for the CPU.
     ("fmt-gpu", Cargo("fmt --check --manifest-path gpu/Cargo.toml")),
     (
         "gpu",
@@ -58,7 +58,7 @@ const STEPS: [(&str, Step); 16] = [
         "test",
         Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
     ),
-    // The step runs 500 sequences of edits; the test suite tries 89 of them.
+    // Runs 500 sequences of edits; the test suite tries 89 of them.
     (
         "model",
         Own(|setup| {
@@ -70,12 +70,12 @@ const STEPS: [(&str, Step); 16] = [
     ("rust-kernels", Own(rust_kernels::in_ci)),
     ("fuzz", Own(|_| fuzz::in_ci())),
     ("publish", Own(|_| publish::in_ci())),
-    // CI's log ends with the table of hosts.
+    // Comes last, so that CI's log ends with the table of hosts.
     ("elsewhere", Own(|_| elsewhere::in_ci())),
 ];
 
-/// The libraries with their groups of features. Each set of features contains one choice from each
-/// group; `|` separates the choices, which may be several features.
+/// The libraries with their feature groups. Each feature set has one choice from each group;
+/// choices are separated by `|`, and may consist of several features.
 const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-gpu", &["|run", "|macros|files|half|cudarc", "|zlib|zstd|zlib,zstd"]),
     // Each feature enables the earlier ones that it needs.
@@ -87,7 +87,7 @@ const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
-/// Returns all sets of features that contain one of each group.
+/// Returns all feature sets that contain one choice of each group.
 fn sets(groups: &[&str]) -> Vec<String> {
     groups.iter().fold(vec![String::new()], |sets, group| {
         let with =
@@ -96,8 +96,8 @@ fn sets(groups: &[&str]) -> Vec<String> {
     })
 }
 
-/// Checks each library with each set of features. The workspace enables all features together, so
-/// this finds code that lacks a condition for a disabled feature.
+/// Checks each library with each feature set. The workspace enables all features together, so only
+/// this step finds code that lacks a condition for a disabled feature.
 fn features(setup: &Setup) -> Result {
     for (package, groups) in FEATURES {
         for set in sets(groups) {
@@ -117,7 +117,7 @@ pub fn command(args: &[&str]) -> Result {
         return Err(Failure::Usage(format!("`ci` has no step `{other}`; the steps are {steps}")));
     }
     let wanted = |name: &str| args.is_empty() || args.contains(&name);
-    // The components are checked before set-up, which can take a minute.
+    // Check the components before set-up, which can take a minute.
     for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
         require_component(component)?;
     }
@@ -130,8 +130,8 @@ pub fn command(args: &[&str]) -> Result {
     result
 }
 
-/// Runs set-up and these steps, and measures them. Leaves out a step that might not end before CI
-/// ends the run, and with it what the earlier steps found: on a slow machine, steps take up to
+/// Runs set-up and these steps, and measures them. Skips a step that might not end before CI ends
+/// the run, which would also lose the results of earlier steps: on a slow machine, steps take up to
 /// twice their budgets.
 fn steps(
     steps: impl Iterator<Item = (&'static str, Step)>,
@@ -174,7 +174,7 @@ pub fn step_names() -> impl Iterator<Item = &'static str> {
     STEPS.into_iter().map(|(name, _)| name)
 }
 
-/// Returns an error if a component is missing, which Cargo would report as an unknown command.
+/// Returns an error if a component is missing, because Cargo would report an unknown command.
 fn require_component(name: &str) -> Result {
     if run::succeeds(run::cargo().args([name, "--version"])) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reads and writes whole files and folders; each error names the attempt and the path.
+//! Reads and writes whole files and folders. Each error names the attempt and the path.
 
 use crate::readme;
 use crate::run::{self, Failure, Result};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-/// Returns the failure of an operation on a path, with the reason.
+/// Returns the error for a failed operation on a path.
 pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }
@@ -28,12 +28,13 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
-/// Makes a folder, if it is missing.
+/// Creates a folder if it is missing.
 pub fn create(folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
 }
 
-/// Writes a file and its folder, unless the file is already the same: Cargo looks at times.
+/// Writes a file, creating its folder. Keeps a file that is already the same, because Cargo
+/// compares times.
 pub fn write(path: &Path, text: &str) -> Result {
     if fs::read_to_string(path).is_ok_and(|present| present == text) {
         return Ok(());
@@ -42,7 +43,7 @@ pub fn write(path: &Path, text: &str) -> Result {
     fs::write(path, text).map_err(|error| failed("write", path, &error))
 }
 
-/// Writes a script for `sh` that can be started.
+/// Writes an executable script for `sh`.
 pub fn write_script(path: &Path, text: &str) -> Result {
     write(path, &format!("#!/bin/sh\n{text}"))?;
     run::check(Command::new("chmod").arg("+x").arg(path))
@@ -70,11 +71,11 @@ pub fn put(new: &Path, place: &Path) -> Result {
     fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
 }
 
-/// Fills a new folder, which appears at its path only when it is complete.
+/// Fills a new folder, which appears at its path only once it is complete.
 pub fn make(folder: &Path, fill: impl FnOnce(&Path) -> Result) -> Result {
     let new = folder.with_extension(format!("new-{}", std::process::id()));
     let result = create(&new).and_then(|()| fill(&new)).and_then(|()| put(&new, folder));
-    // After a failure, its own message is the helpful one.
+    // Ignore this error: the failure's own message is more helpful.
     let _ = fs::remove_dir_all(&new);
     result
 }

@@ -1,5 +1,5 @@
-//! `fuzz`: builds the fuzz targets with a nightly compiler and lets each run for a while, as many
-//! at once as there are processors. This replaces cargo-fuzz: the flags make the compiler count
+//! `fuzz`: builds the fuzz targets with a nightly compiler and runs each for a while, as many in
+//! parallel as there are processors. This replaces cargo-fuzz: the flags make the compiler count
 //! which code ran.
 
 use crate::files;
@@ -13,7 +13,7 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// The number of seconds for which each target runs by default.
+/// The default number of seconds for each target.
 pub const SECONDS: &str = "10";
 
 /// Limits for every input: bytes, megabytes of memory, seconds.
@@ -51,7 +51,7 @@ pub fn in_ci() -> Result {
     Ok(())
 }
 
-/// Returns the nightly compiler's name for this machine, if that compiler is installed.
+/// Returns the name of the nightly compiler for this machine, if installed.
 fn nightly_host() -> Option<String> {
     let mut rustc = Command::new("rustup");
     let (status, host) =
@@ -92,8 +92,8 @@ fn run(host: &str, names: &[&str], seconds: &str) -> Result {
     Ok(())
 }
 
-/// Runs a fuzz target, which reads the corpus of the tests and its earlier findings, and adds new
-/// findings.
+/// Runs a fuzz target on the tests' corpus and on earlier findings; new findings are added to
+/// these.
 fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);

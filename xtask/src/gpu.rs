@@ -1,5 +1,5 @@
-//! `gpu`: builds the checks in `gpu/` for a machine with a GPU, and runs them here or packs them
-//! into a folder that travels.
+//! `gpu`: builds the checks in `gpu/` for a machine with a GPU, and runs them on this machine or
+//! packs them into a folder for another one.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope};
@@ -11,21 +11,21 @@ use std::process::Command;
 /// The script that starts the checks on the other machine.
 const SCRIPT: &str = include_str!("gpu.sh");
 
-/// The most bytes that the folder may have, so that it travels.
+/// The maximum size of the folder in bytes, so that it can be copied easily.
 const LARGEST: u64 = 45 << 20;
 
-/// The Debian whose C library the programs need, and this C library's version.
+/// The Debian release whose C library the programs need, and the version of this library.
 const OLDEST: (&str, u32) = ("bullseye", 31);
 
-/// The packages of that Debian that a link needs.
+/// The packages of that release that linking needs.
 const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
 
-/// The target of Rust for which the program is built: with a target, build scripts are linked with
-/// this machine's C library.
+/// The Rust target of the program. Because a target is given, build scripts are linked with this
+/// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A program of the folder: the manifest of its package or workspace, the package, and the program
-/// with the name that the folder has for it.
+/// with its name in the folder.
 struct Program {
     manifest: &'static str,
     package: &'static str,
@@ -36,12 +36,12 @@ const fn program(manifest: &'static str, package: &'static str) -> Program {
     Program { manifest, package, built: package }
 }
 
-/// The manifest of README's package, which this command writes. Its own name is that of the example
-/// saxpy.
+/// The manifest of README's package, which this command writes. Its original name is the example
+/// saxpy's.
 const README: &str = "target/gpu/readme/Cargo.toml";
 
-/// The checks first, since their script starts the others. Two examples are missing: hip-vector-add
-/// is linked with AMD's runtime, and kernel-tests has no program.
+/// The checks come first, because their script starts the others. Two examples are missing:
+/// hip-vector-add is linked with AMD's runtime, and kernel-tests has no program.
 const PROGRAMS: [Program; 8] = [
     program("gpu/Cargo.toml", "gpu-checks"),
     program(README, "readme"),
@@ -53,7 +53,7 @@ const PROGRAMS: [Program; 8] = [
     Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
 ];
 
-/// Runs `cargo xtask gpu`: on this machine, or into a folder that travels.
+/// Runs `cargo xtask gpu`: on this machine, or into a folder for another one.
 pub fn command(folder: Option<&str>) -> Result {
     let (root, travels) = (run::workspace().join("target/gpu"), folder.is_some());
     let programs = build(&root, travels)?;
@@ -65,13 +65,13 @@ pub fn command(folder: Option<&str>) -> Result {
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
     match status.code() {
-        // No GPU ran: the CPU has passed.
+        // No GPU ran, but the CPU has passed.
         Some(0 | 3) => Ok(()),
         _ => Err(Failure::Failed(format!("run.sh ended with {status}"))),
     }
 }
 
-/// Builds the programs; returns their paths. If they travel, they are linked with an old C library.
+/// Builds the programs; returns their paths. With `travel`, links them with an old C library.
 fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     let setup = setup::prepare(Scope::All)?;
     let (target, sysroot) = (root.join("target"), root.join("sysroot"));
@@ -84,7 +84,7 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
         cargo.args(["build", "--release", "--quiet", "--target", TARGET]);
         cargo.args(["--package", package, "--manifest-path"]).arg(run::workspace().join(manifest));
         cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
-        // Cargo removes what README's package does not need from its lock file.
+        // Cargo removes from the lock file what README's package does not need.
         cargo.args((package != "readme").then_some("--locked"));
         if travel {
             link_with(&mut cargo, &sysroot);
@@ -95,7 +95,7 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     Ok(PROGRAMS.iter().map(|program| built.join(program.built)).collect())
 }
 
-/// Writes README's package, under another name than the example's.
+/// Writes README's package under a name that differs from the example's.
 fn write_readme(folder: &Path) -> Result {
     for (path, text) in files::readme_package()? {
         let own = if path == "Cargo.toml" { "\"readme\"" } else { "\"saxpy\"" };
@@ -118,18 +118,18 @@ fn fetch(sysroot: &Path) -> Result {
         return Err(Failure::Failed(text));
     }
     apt::unpack_of(OLDEST.0, &LIBRARIES, sysroot)?;
-    // The package's link leads to the loader of this machine.
+    // The package's link points to this machine's loader.
     let own = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
     run::check(Command::new("ln").arg("-sf").arg(own).arg(loader))
 }
 
-/// Makes Cargo link the program, and the C++ compiler the images for the CPU, with the libraries of
-/// this folder.
+/// Makes Cargo and the C++ compiler link the program and the images for the CPU with the libraries
+/// in this folder.
 fn link_with(cargo: &mut Command, sysroot: &Path) {
     let [old, new] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
         .map(|folder| sysroot.join(folder).display().to_string());
     let options = [
-        // rust-lld does not find the functions that have moved between libraries since.
+        // rust-lld does not find functions that have since moved between libraries.
         "-fuse-ld=bfd".to_owned(),
         format!("-B{new}"),
         format!("-L{new}"),
@@ -144,7 +144,7 @@ fn link_with(cargo: &mut Command, sysroot: &Path) {
     cargo.env("CXXFLAGS", options[1..5].join(" "));
 }
 
-/// Checks that the program and the images in it need no newer C library.
+/// Checks that neither the program nor the images in it need a newer C library.
 fn check_versions(program: &Path) -> Result {
     let bytes = fs::read(program).map_err(|error| files::failed("read", program, &error))?;
     const START: &[u8] = b"GLIBC_2.";

@@ -1,4 +1,4 @@
-//! `prebuilt`: makes the GPU images that the examples contain for machines without GPU compilers.
+//! `prebuilt`: makes the examples' GPU images for machines without GPU compilers.
 
 use crate::run::{self, Failure, Result};
 use crate::rust_kernels;
@@ -6,7 +6,7 @@ use crate::setup::{self, Setup};
 use std::path::Path;
 use std::process::Command;
 
-/// The workspaces, and their packages that have a prebuilt set.
+/// The workspaces, with their packages that have a prebuilt set.
 const PACKAGES: [(&str, &str); 2] = [
     ("Cargo.toml", "saxpy"),
     (
@@ -14,13 +14,13 @@ const PACKAGES: [(&str, &str); 2] = [
         "cuda-vector-add hip-vector-add kernel-tests kernels-by-name module-library one-source several-gpus",
     ),
 ];
-/// The package whose kernels are in Rust, for which set-up installs no compiler.
+/// The package with kernels in Rust, for which set-up installs no compiler.
 const RUST: &str = "rust-kernels";
 const FOLDERS: &str = "examples/*/prebuilt";
 
 /// Runs `cargo xtask prebuilt`; with `--check`, fails if git then sees a difference.
 pub fn command(check: bool) -> Result {
-    // A missing tool is an error: images that cannot be compiled would stay unchanged, and the set
+    // A missing tool is an error: images that cannot be compiled would stay unchanged, so the set
     // would mix old and new images.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
@@ -35,10 +35,10 @@ pub fn command(check: bool) -> Result {
     if check { unchanged() } else { Ok(()) }
 }
 
-/// Makes the prebuilt sets of these packages, with this rustc for kernels in Rust.
+/// Makes the prebuilt sets of these packages; `rustc` compiles kernels in Rust.
 fn update(setup: &Setup, manifest: &str, packages: &str, rustc: Option<&Path>) -> Result {
     let packages: Vec<&str> = packages.split(' ').flat_map(|it| ["--package", it]).collect();
-    // The build scripts must run, even if Cargo finds them fresh: this removes their outputs.
+    // Remove the build scripts' outputs, so that they run even if Cargo finds them fresh.
     run::check(
         setup
             .cargo()

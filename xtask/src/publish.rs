@@ -1,4 +1,4 @@
-//! Tests the crates in their published form: as Cargo packs them, and built from there.
+//! Tests the crates in their published form: packaged by Cargo, and built from the packages.
 
 use crate::run::{self, Failure, Result};
 use crate::{files, tools};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The crates that are published, each after those that it needs.
+/// The published crates, each after those that it needs.
 pub const CRATES: [&str; 7] = [
     "offload-format",
     "offload-pack",
@@ -30,10 +30,10 @@ pub fn in_ci() -> Result {
     let target = run::workspace().join("target/publish");
     dry_run(&target)?;
     let packages = join(&target)?;
-    // The examples of the documentation may use only files in the packages.
+    // Documentation examples may use only files in the packages.
     let doctests = "test --doc --workspace --all-features --offline --quiet";
     run::check(cargo_in(&packages).args(doctests.split(' ')))?;
-    // docs.rs has this variable and configuration, and the manifests request all features.
+    // docs.rs sets this variable and configuration, and the manifests request all features.
     let mut doc = cargo_in(&packages);
     doc.args("doc --workspace --no-deps --all-features --offline".split(' '));
     run::check(doc.env("RUSTDOCFLAGS", "--cfg docsrs -D warnings").env("DOCS_RS", "1"))?;
@@ -41,7 +41,7 @@ pub fn in_ci() -> Result {
     if is_offline() {
         return Ok(());
     }
-    // The oldest versions of dependencies that the manifests allow. Cargo's option for them is
+    // Test the oldest versions of dependencies that the manifests allow. Cargo's option for this is
     // unstable, which does not matter, because no user gets this build.
     let oldest = ["update", "-Zdirect-minimal-versions"];
     run::check(cargo_in(&packages).args(oldest).env("RUSTC_BOOTSTRAP", "1"))?;
@@ -53,8 +53,8 @@ fn is_offline() -> bool {
     run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
 }
 
-/// Checks that no name is another project's crate in the registry. A name that the registry does
-/// not have is free.
+/// Checks that no name belongs to another project's crate in the registry. A name that the registry
+/// does not have is free.
 fn names() -> Result {
     let repository = |text: &str, start: &str| {
         let found = text.lines().find_map(|line| line.strip_prefix(start));
@@ -62,7 +62,7 @@ fn names() -> Result {
     };
     let ours = repository(include_str!("../../Cargo.toml"), "repository = ");
     for name in CRATES {
-        // In the workspace, Cargo would describe its member.
+        // Inside the workspace, Cargo would describe the workspace's own crate.
         let mut info = run::cargo();
         info.current_dir(std::env::temp_dir()).args(["info", "--color=never", name]);
         let output = info.stdin(Stdio::null()).output().expect("Cargo runs this program");
@@ -83,12 +83,12 @@ fn names() -> Result {
     Ok(())
 }
 
-/// Packs all crates, and builds each from its package, with the packages of its dependencies. Every
-/// warning is an error.
+/// Packages all crates, and builds each from its package, with the packages of its dependencies.
+/// Every warning is an error.
 fn dry_run(target: &Path) -> Result {
     forget_earlier_packages(target)?;
     let mut cargo = run::cargo();
-    // Without the registry's index Cargo cannot determine whether a version is already published.
+    // Without the registry's index, Cargo cannot determine whether a version is already published.
     // `cargo package` does everything else that a dry run does.
     if is_offline() {
         let packages = CRATES.iter().flat_map(|name| ["--package", name]);
@@ -114,13 +114,13 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Removes the packages of an earlier run, unpacked and compiled. Cargo assumes that a package of a
-/// registry never changes, so it would compile the later packages with the earlier ones.
+/// Removes an earlier run's packages, unpacked and compiled. Cargo assumes that a registry's
+/// package never changes, so it would compile the later packages with the earlier ones.
 fn forget_earlier_packages(target: &Path) -> Result {
     files::remove(target)?;
     let Some(home) = run::cargo_home() else { return Ok(()) };
     for registry in fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten() {
-        // The registry that a dry run makes has no name before the dash.
+        // The name of the registry that a dry run creates starts with the dash.
         if registry.file_name().to_string_lossy().starts_with('-') {
             for name in CRATES {
                 files::remove(&registry.path().join(format!("{name}-{VERSION}")))?;
@@ -130,8 +130,8 @@ fn forget_earlier_packages(target: &Path) -> Result {
     Ok(())
 }
 
-/// Makes a workspace of the packages where the dry run has unpacked them. There, each package finds
-/// the others as if they came from the registry.
+/// Makes a workspace of the packages where the dry run unpacked them. There, each package finds the
+/// others as if they came from the registry.
 fn join(target: &Path) -> Result<PathBuf> {
     let folder = target.join("package");
     let members = CRATES.map(|name| format!("\"{name}-{VERSION}\"")).join(", ");
@@ -145,27 +145,27 @@ fn join(target: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns a Cargo command in the workspace of packages, with its own target folder.
+/// Returns a Cargo command in the workspace of packages, with a separate target folder.
 fn cargo_in(folder: &Path) -> Command {
     let mut cargo = run::cargo();
     cargo.current_dir(folder).env("CARGO_TARGET_DIR", run::workspace().join("target/publish"));
     cargo
 }
 
-/// Follows every link between the pages in a folder, and between the documents of the repository,
-/// to its place in a file. Links to other hosts are not followed.
+/// Checks every link between pages in a folder, and between the repository's documents, including
+/// anchors. Links to other hosts are not followed.
 fn links(pages: &Path) -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
     let documents = run::output(&mut git)?;
     let mut lychee = Command::new(tools::lychee());
     lychee.args(["--offline", "--include-fragments", "--no-progress"]);
-    // Pages of sources show text that looks like links, and a script on them finds the lines. These
-    // pages of rustdoc link to a list of crates that rustdoc does not write.
+    // Source pages contain text that looks like links, and find lines with a script. The other
+    // excluded pages of rustdoc link to a list of crates that rustdoc does not write.
     lychee.args(["--exclude-path", "/doc/src/|/(help|settings)\\.html$"]);
     lychee.args(["--exclude", "/doc/src/.*#"]);
-    // A path of Rust comes from a comment of another crate (bytemuck), whose pages are not made
-    // here. rustdoc refuses such a link in comments of ours.
+    // A Rust path comes from a comment in a dependency (bytemuck) whose pages are not built. In our
+    // own comments, rustdoc rejects such a link.
     lychee.args(["--exclude", "::"]);
     run::check(lychee.arg(pages).args(documents.lines()).current_dir(run::workspace()))
 }

@@ -1,16 +1,16 @@
-//! README's package: the files that README.md shows, with this checkout in place of the registry.
+//! README's package: the files that README.md shows, using this checkout in place of the registry.
 //!
-//! The benches have this file as a module, too.
+//! The benches also include this file as a module.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The section of the README with the package.
+/// The section of README with the package.
 const SECTION: &str = "\n## A complete package\n";
 
-/// Returns the package's files: their paths in its folder, and their texts. `root` is the folder of
-/// this checkout, whose versions of all other crates are in the lock file.
+/// Returns the package's files: their paths in its folder, and their texts. `root` is this
+/// checkout's folder, whose lock file has the versions of all other crates.
 pub fn package(root: &Path) -> io::Result<Vec<(String, String)>> {
     let readme = fs::read_to_string(root.join("README.md"))?;
     let mut files = Vec::new();
@@ -28,8 +28,7 @@ pub fn package(root: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Returns the blocks of code in the section that come directly after the name of a file, such as
-/// "`build.rs`:".
+/// Returns the section's code blocks that directly follow a file's name, such as "`build.rs`:".
 fn blocks(readme: &str) -> impl Iterator<Item = (&str, &str)> {
     let section = readme.split_once(SECTION).map_or("", |(_, after)| after);
     let section = section.split("\n## ").next().unwrap_or("");

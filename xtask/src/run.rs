@@ -5,14 +5,14 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-/// The reason why one of our commands fails.
+/// Why one of our commands fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line is invalid: exit status 2, and the help text.
+    /// An invalid command line: exit status 2, and the help text.
     Usage(String),
     /// An error: the attempt, the result, and the remedy.
     Failed(String),
-    /// A program ended with this status, after it printed its own error.
+    /// A program exited with this status after printing its own error.
     Said(u8),
 }
 
@@ -20,7 +20,7 @@ pub enum Failure {
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// Returns the failure in words.
+    /// Describes the failure.
     pub fn text(self) -> String {
         match self {
             Failure::Usage(what) | Failure::Failed(what) => what,
@@ -44,7 +44,7 @@ impl Failure {
     }
 }
 
-/// Returns the status of a program that has printed its own error as a failure.
+/// Converts the status of a program that has printed its own error.
 pub fn passes(status: ExitStatus) -> Result {
     if status.success() {
         return Ok(());
@@ -55,14 +55,14 @@ pub fn passes(status: ExitStatus) -> Result {
 
 /// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; a program that is started directly uses the path of
-    // its build.
+    // Cargo sets the variable for `cargo run`; a program started directly uses the path of its
+    // build.
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Returns a command for the `cargo` that runs this program, to be started in the workspace.
+/// Returns a command for the `cargo` that runs this program, in the workspace's folder.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace());
@@ -74,13 +74,13 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().map_err(|error| cannot_start(command, &error))
 }
 
-/// Runs a command whose output goes to the user, and passes each line of its standard output on.
+/// Runs a command whose output goes to the user, and passes on each line of its standard output.
 pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
     let child = command.stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| cannot_start(command, &error))?;
     let mut from = child.stdout.take().expect("it is piped");
     let mut to = std::io::stdout();
-    // Tests print their names before they end, so the user gets each part of a line at once.
+    // Tests print their names before they end, so show each part of a line at once.
     let (mut part, mut buffer) = (Vec::new(), [0; 8192]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         // If nobody reads the output, the command still runs to its end.
@@ -94,7 +94,7 @@ pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Res
     child.wait().map_err(|error| cannot_start(command, &error))
 }
 
-/// Runs a command that must succeed. All its output goes to standard error.
+/// Runs a command; it must succeed. All its output goes to standard error.
 pub fn check(command: &mut Command) -> Result {
     let status = status(command.stdout(std::io::stderr()))?;
     if status.success() {
@@ -111,7 +111,7 @@ pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// Runs a command that must succeed, and returns its standard output.
+/// Runs a command and returns its standard output; it must succeed.
 pub fn output(command: &mut Command) -> Result<String> {
     let (status, text) = stdout(command)?;
     if status.success() {
@@ -126,7 +126,7 @@ pub fn succeeds(command: &mut Command) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Returns a command as it could be typed into a shell.
+/// Returns a command as typed into a shell.
 pub fn line(command: &Command) -> String {
     let mut words = Vec::new();
     for (name, value) in command.get_envs() {
@@ -139,7 +139,7 @@ pub fn line(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Returns the path of a program, in the first folder of `PATH` that contains it.
+/// Returns the path of a program in the first folder of `PATH` that contains it.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
@@ -150,12 +150,12 @@ pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns Cargo's folder for the packages of registries.
+/// Returns Cargo's folder for registry packages.
 pub fn cargo_home() -> Option<PathBuf> {
     var("CARGO_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&var("HOME")?).join(".cargo")))
 }
 
-/// Whether this is a CI run, which has no user to answer questions and may skip nothing.
+/// Whether this is a CI run, in which no user can answer questions, and nothing may be skipped.
 pub fn is_ci() -> bool {
     var("CI").is_some_and(|value| value != "false" && value != "0")
 }
@@ -164,8 +164,8 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
 }
 
-/// Returns the name of a program for messages: Cargo is started by its full path, but users type
-/// only its name.
+/// Returns a program's name for messages: Cargo is started by its full path, but users type only
+/// its name.
 fn program_name(program: &OsStr) -> &OsStr {
     let name = Path::new(program).file_name().unwrap_or(program);
     if name == "cargo" { name } else { program }

@@ -1,6 +1,6 @@
-//! `rust-kernels`: tests crates of kernels in Rust, among them examples/rust-kernels. This is a
-//! separate command: it needs a large compiler and minutes to build `core`, and the targets are
-//! unstable.
+//! `rust-kernels`: tests crates of kernels in Rust, including examples/rust-kernels. It is a
+//! separate command because it needs a large compiler and minutes to build `core`, and the targets
+//! are unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
@@ -20,7 +20,7 @@ pub fn fetch() -> Result {
     if tools::RUST_GPU.is_unpacked(&folder) {
         return Ok(());
     }
-    // A folder that the user names is never replaced.
+    // Never replace a folder that the user has named.
     if !apt::is_here() || run::var(tools::RUST_GPU.variable).is_some() {
         let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
         return Err(Failure::Failed(text));
@@ -28,8 +28,8 @@ pub fn fetch() -> Result {
     apt::unpack(need.packages, &folder)
 }
 
-/// Runs the step of `ci` if the compiler is installed. The step does not install the compiler,
-/// which is large for a small test.
+/// Runs the step of `ci` if the compiler is installed. The step does not install it, because it is
+/// large for a small test.
 pub fn in_ci(setup: &Setup) -> Result {
     if tools::RUST_GPU.is_unpacked(&folder()) {
         return test(setup);

@@ -1,4 +1,4 @@
-//! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with it.
+//! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with this.
 
 use crate::run::{self, Failure, Result};
 use crate::tools::{self, Need, OTHERS, SHORT, UNPACKED, Unpacked};
@@ -17,7 +17,7 @@ enum Mode {
 /// The tests whose tools set-up installs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scope {
-    /// The short run of the tests: packages of the system, and the crates of the workspace.
+    /// The short run of the tests: needs system packages, and the workspace's crates.
     Short,
     /// All tests.
     All,
@@ -26,20 +26,20 @@ pub enum Scope {
 /// The result of set-up: the missing tools, and the variables that name the installed ones.
 #[derive(Debug)]
 pub struct Setup {
-    /// Tools that the tests will lack, each as a paragraph for the user.
+    /// The tools that the tests will lack, each as a paragraph for the user.
     missing: Vec<String>,
     environment: Vec<(&'static str, OsString)>,
 }
 
-/// Runs `cargo xtask setup`; with `--check` it changes nothing.
+/// Runs `cargo xtask setup`; with `--check`, changes nothing.
 pub fn command(is_check: bool) -> Result {
     run(if is_check { Mode::Check } else { Mode::Install }, Scope::All).complete()?;
     println!("xtask setup: everything that the tests need is here");
     Ok(())
 }
 
-/// Installs the missing tools that it can install. Anything still missing is an error in CI and a
-/// notice elsewhere.
+/// Installs missing tools if possible. What is still missing is an error in CI, and otherwise a
+/// notice.
 pub fn prepare(scope: Scope) -> Result<Setup> {
     let setup = run(Mode::Install, scope);
     if run::is_ci() {
@@ -52,14 +52,14 @@ pub fn prepare(scope: Scope) -> Result<Setup> {
     Ok(setup)
 }
 
-/// Like [`prepare`], but anything missing is an error, for work that needs everything.
+/// Like [`prepare`], but any missing tool is an error, for work that needs everything.
 pub fn prepare_all() -> Result<Setup> {
     run(Mode::Install, Scope::All).complete()
 }
 
 impl Setup {
-    /// Returns `cargo` with the variables of the installed tools. All steps have the same
-    /// environment, because a change of it would run build scripts again.
+    /// Returns `cargo` with the variables of the installed tools. All steps use the same
+    /// environment, because a change would run build scripts again.
     pub fn cargo(&self) -> Command {
         let mut cargo = run::cargo();
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -93,8 +93,8 @@ fn run(mode: Mode, scope: Scope) -> Setup {
     Setup { missing, environment }
 }
 
-/// Does what an installation needs, or returns why it is not done. Before the first download,
-/// prints what set-up downloads.
+/// Runs an installation, or returns why not. Before the first download, prints what set-up
+/// downloads.
 fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     static ONCE: Once = Once::new();
     if mode == Mode::Check {
@@ -114,8 +114,8 @@ fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     }
 }
 
-/// Returns the packages of the system that are missing. A system without apt is checked by the
-/// files that exist, because its packages have other names.
+/// Returns the missing system packages. Without apt, checks whether their files exist, because
+/// packages have different names there.
 pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());
@@ -123,7 +123,7 @@ pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
     if is_apt { apt::missing(&packages) } else { Ok(packages) }
 }
 
-/// Installs packages of the system.
+/// Installs system packages.
 fn system(mode: Mode, needs: &[&Need]) -> Result {
     let before = missing(needs)?;
     if before.is_empty() {
@@ -175,8 +175,8 @@ fn unpacked(mode: Mode, it: &Unpacked) -> Result {
     Err(Failure::Failed(format!("{reason}:\n{}", describe(&it.need, &parts))))
 }
 
-/// The manifests whose crates all tests need: some tests read or link published crates. The short
-/// run needs those of the first.
+/// The manifests whose crates the tests need: some tests read or link published crates. The short
+/// run needs only the first manifest's.
 const MANIFESTS: [&str; 7] = [
     "Cargo.toml",
     "fuzz/Cargo.toml",
@@ -187,7 +187,7 @@ const MANIFESTS: [&str; 7] = [
     "tests/runtimes/run/cust/Cargo.toml",
 ];
 
-/// Fetches the crates that a lock file names: tests, fuzz targets and examples are built offline.
+/// Downloads the crates in a lock file, because tests, fuzz targets and examples are built offline.
 fn crates(mode: Mode, manifest: &str) -> Result {
     let mut fetch = run::cargo();
     fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);

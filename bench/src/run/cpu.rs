@@ -1,5 +1,5 @@
-//! Runs kernels on the CPU: by the kit, by PoCL, or as plain Rust. Prints a line for each kernel:
-//! its name, and its processor time and its time in nanoseconds, each the least of five.
+//! Runs kernels on the CPU: with the kit, with PoCL, or as plain Rust. Prints a line for each
+//! kernel: its name, processor time and elapsed time in nanoseconds, each the minimum of five runs.
 
 use super::now;
 use super::pocl::PoCl;
@@ -19,9 +19,9 @@ pub struct Row {
     pub n: i32,
     pub grid: (u32, u32),
     pub block: (u32, u32),
-    /// How many numbers the kernel reads, and how many it writes.
+    /// How many numbers the kernel reads and writes.
     numbers: (usize, usize),
-    /// How many launches are measured together.
+    /// How many launches to measure together.
     pub launches: u32,
 }
 
@@ -48,19 +48,19 @@ const ROWS: [Row; 12] = [
     Row { name: "one_wait", launches: 500, ..row("stencil", 256, 256) },
 ];
 
-/// Runs all kernels by `peer`: a device of the kit, `pocl` or `rust`.
+/// Runs all kernels with `peer`: a device of the kit, `pocl` or `rust`.
 pub fn run(peer: &str) {
     let pocl = (peer == "pocl").then(PoCl::new);
     for row in &ROWS {
         let (read, written) = row.numbers;
-        // Numbers from -2 to 2. Sums of them are rounded.
+        // Numbers from -2 to 2. Their sums are rounded.
         let number = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f32 / 250_001.0 - 2.0;
         let x: Vec<f32> = (0..read).map(number).collect();
         let ones = vec![1.0; written];
         let mut expected = ones.clone();
         plain(row, &x, &mut expected);
         match (peer, &pocl) {
-            // Threads for so little work would be all that is measured.
+            // For so little work, only the threads' overhead would be measured.
             ("rust", _) if row.launches > 1 => {}
             ("rust", _) => {
                 let mut y = ones;
@@ -80,7 +80,7 @@ pub fn run(peer: &str) {
                 measure(row, &expected, |is_read| {
                     let call = kernel.call((row.n, &x, &mut y)).expect("the types are right");
                     for _ in 0..if is_read { 1 } else { row.launches } {
-                        // SAFETY: the buffers have the numbers that the kernel reads and writes.
+                        // SAFETY: the buffers are as large as the kernel needs.
                         unsafe { call.launch(&device, row.grid, row.block) }.expect("it runs");
                         device.synchronize().expect("it runs");
                     }
@@ -91,14 +91,15 @@ pub fn run(peer: &str) {
     }
 }
 
-/// Compares the results of the first run with the expected ones, and prints the least times of five
-/// more. A result may differ by 1/10,000 of the largest. One in a hundred of `mandel` may differ by
-/// more: they count rounds, and may change by many if a compiler fuses operations.
+/// Compares the results of the first run with the expected ones, and prints the minimum times of
+/// five more runs. A result may differ by 1/10,000 of the largest. One in a hundred results of
+/// `mandel` may differ by more: they count rounds, whose number may change a lot if a compiler
+/// fuses operations.
 fn measure(row: &Row, expected: &[f32], mut run: impl FnMut(bool) -> Vec<f32>) {
     let results = run(true);
     let largest = expected.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     let wrong = results.iter().zip(expected).filter(|(result, expected)| {
-        // A result that is no number is wrong, too.
+        // NaN is also wrong.
         !((*result - *expected).abs() <= largest / 10_000.0)
     });
     let (wrong, count) = (wrong.count(), results.len());
@@ -127,7 +128,7 @@ fn plain(row: &Row, x: &[f32], y: &mut [f32]) {
     });
 }
 
-/// Computes the part of the results that begins with the result `first`.
+/// Computes a part of the results, starting with number `first`.
 fn plain_part(row: &Row, x: &[f32], y: &mut [f32], first: usize) {
     let n = row.n as usize;
     match row.kernel {
@@ -155,7 +156,7 @@ fn plain_part(row: &Row, x: &[f32], y: &mut [f32], first: usize) {
             let (row, column) = ((first + i) / n, (first + i) % n);
             *y = (0..n).map(|k| x[row * n + k] * x[k * n + column]).sum();
         }),
-        // The order of loops that needs no tiles: the innermost one reads and writes rows.
+        // This loop order needs no tiles: the innermost loop reads and writes rows.
         "tiled" => y.chunks_mut(n).zip(x[first..].chunks(n)).for_each(|(y, left)| {
             y.fill(0.0);
             for (left, right) in left.iter().zip(x.chunks(n)) {

@@ -1,10 +1,11 @@
-//! Runs kernels on PoCL, as OpenCL C by the functions of `pocl.c`: Debian's PoCL takes no SPIR-V.
+//! Runs kernels on PoCL as OpenCL C, through the functions of `pocl.c`: Debian's PoCL does not
+//! accept SPIR-V.
 
 use super::cpu::Row;
 use libloading::Library;
 use std::ffi::{CString, c_char};
 
-/// Macros that give CUDA's names their meaning in OpenCL C.
+/// Macros that define CUDA's names in OpenCL C.
 const NAMES: &str = "
 #define __global__ __kernel
 #define __shared__ __local
@@ -23,7 +24,7 @@ type Prepare =
 type Launch = unsafe extern "C" fn(*const usize, *const usize) -> i32;
 type Results = unsafe extern "C" fn(*mut f32, usize) -> i32;
 
-/// The library of `pocl.c`, with the kernels compiled.
+/// The library of `pocl.c`, with the compiled kernels.
 pub struct PoCl(Library);
 
 impl PoCl {
@@ -34,7 +35,7 @@ impl PoCl {
             .replace(", float *", ", __global float *");
         let (source, _) = source.split_once("__global__ void warp_sum").expect("it is the last");
         let source = CString::new(NAMES.to_owned() + source).expect("the source is text");
-        // SAFETY: the library is the bench's own, and these are its types.
+        // SAFETY: the library belongs to the bench, and these are its types.
         let (library, code) = unsafe {
             let library = Library::new("libpocl_bench.so").expect("the bench has made it");
             let start = *library.get::<Start>("start").expect("it is there");
@@ -44,7 +45,7 @@ impl PoCl {
         Self(library)
     }
 
-    /// Returns a function that makes the launches of a row, or one launch whose results it returns.
+    /// Returns a function that makes a row's launches, or a single launch whose results it returns.
     pub fn launcher(&self, row: &Row, x: &[f32], y: &[f32]) -> impl FnMut(bool) -> Vec<f32> {
         let name = CString::new(row.kernel).expect("the name is text");
         let (x_size, y_size) = (size_of_val(x), size_of_val(y));
@@ -62,11 +63,11 @@ impl PoCl {
         move |is_read| {
             let mut read = vec![0.0; if is_read { count } else { 0 }];
             for _ in 0..if is_read { 1 } else { launches } {
-                // SAFETY: the buffers have the numbers that the kernel reads and writes.
+                // SAFETY: the buffers are as large as the kernel needs.
                 assert_eq!(unsafe { launch(threads.as_ptr(), block.as_ptr()) }, 0, "{name} runs");
             }
             if is_read {
-                // SAFETY: the vector has as many numbers as the buffer.
+                // SAFETY: the vector is as long as the buffer.
                 assert_eq!(unsafe { results(read.as_mut_ptr(), y_size) }, 0, "{name} has results");
             }
             read

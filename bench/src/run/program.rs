@@ -45,9 +45,9 @@ type LaunchKernel = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> i32;
 
-/// Measures calls of the run time that reach a driver whose functions do nothing.
+/// Measures run time calls with a driver whose functions do nothing.
 fn calls() {
-    // SAFETY: the library is the bench's own.
+    // SAFETY: the library belongs to the bench.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");
     // SAFETY: these are the types of cuda.h.
     let launch_kernel =
@@ -91,13 +91,13 @@ fn calls() {
     let names: Vec<String> = (0..1000).map(|number| format!("affine_{number}_f32")).collect();
     let mut next = 0;
     let mut find = || {
-        // 387 and 1000 have no common factor, so that each name is found as often.
+        // 387 and 1000 have no common factor, so all names are looked up equally often.
         next = (next + 387) % names.len();
         black_box(thousand::named(black_box(&names[next])).expect("the module has it"));
     };
     const RUNS: usize = 21;
-    // The first calls load the modules and look up the kernels; this happens once and is not
-    // measured.
+    // The first calls load the modules and look up the kernels, which happens once: do not measure
+    // them.
     (0..64).for_each(|_| of_many());
     launch();
     let start = Instant::now();

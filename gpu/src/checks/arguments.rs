@@ -1,5 +1,5 @@
-//! Kernels with random lists of parameters: each copies the bytes that it gets to a buffer. Types
-//! and calls are made by build.rs.
+//! Kernels with random parameter lists: each copies its arguments' bytes to a buffer. build.rs
+//! generates the types and calls.
 
 use crate::report::{Result, Run, Stop};
 use offload_gpu::DeviceBuffer;
@@ -28,11 +28,11 @@ mod calls {
 fn value<T>(number: usize) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     for at in 0..size_of::<T>() {
-        // SAFETY: the byte is one of the value's.
+        // SAFETY: the byte belongs to the value.
         unsafe { value.as_mut_ptr().cast::<u8>().add(at).write(byte(number, at)) };
     }
-    // SAFETY: the generator uses types for which all bytes are values: numbers, pointers, and
-    // structs of them. A `bool` is made of a number.
+    // SAFETY: the generator uses only types for which all bytes are valid: numbers, pointers, and
+    // structs of them. A `bool` is made from a number.
     unsafe { value.assume_init() }
 }
 
@@ -40,14 +40,14 @@ fn byte(number: usize, at: usize) -> u8 {
     (number * 53 + at * 29 + 11) as u8
 }
 
-/// What a kernel must get: the size of each argument and whether it is a `bool`, and which bits
-/// have a value, in hexadecimal digits; the others are padding.
+/// What a kernel must receive: each argument's size and whether it is a `bool`, and, in hexadecimal
+/// digits, which bits have a value; the others are padding.
 struct Expected {
     arguments: &'static [(usize, bool)],
     mask: &'static str,
 }
 
-/// Launches one kernel after the other.
+/// Launches one kernel after another.
 struct Each {
     device: Device,
     output: Buffer<u8>,
@@ -84,11 +84,11 @@ impl Each {
         expected: &Expected,
     ) -> Result {
         self.output.upload(&[0xaa; SIZE])?;
-        // SAFETY: the kernel writes the bytes of its other arguments to the first, and never uses
-        // their meaning. There are at most 3000 bytes.
+        // SAFETY: the kernel only copies the bytes of its other arguments, at most 3000, to the
+        // first.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
-            // SPIR-V has no integers of 128 bits, so its image lacks the kernel.
+            // SPIR-V has no 128-bit integers, so its image lacks the kernel.
             let may_be_refused = self.device.vendor() == Vendor::Intel
                 && error.to_string().contains("has no such kernel");
             if may_be_refused && is_refused {

@@ -1,4 +1,4 @@
-//! Contexts, streams and memory of cudarc, used with the run time.
+//! cudarc's contexts, streams and memory, used with the run time.
 
 use super::readme::kernels;
 use crate::report::{Result, Run, compare};
@@ -18,7 +18,7 @@ pub fn run(run: &mut Run) -> Result<String> {
 }
 
 fn device(context: &CudaContext) -> Result<Device> {
-    // SAFETY: each function here drops the device before the context, or states why it does not.
+    // SAFETY: each function in this file drops the device before the context, or states why not.
     Ok(unsafe { Device::from_cuda_context(context.cu_ctx().cast())? })
 }
 
@@ -55,7 +55,7 @@ fn own(ordinal: usize) -> Result {
     saxpy(&own, &context.default_stream())
 }
 
-/// Drops a device after its context. With a driver of CUDA 12, that is allowed.
+/// Drops a device after its context, which a CUDA 12 driver allows.
 fn outlived(ordinal: usize) -> Result {
     let context = CudaContext::new_non_primary(ordinal, 0)?;
     let own = device(&context)?;

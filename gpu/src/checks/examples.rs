@@ -1,4 +1,4 @@
-//! README's program and the examples, which are beside this program.
+//! README's program and the examples, which are in the same folder as this program.
 
 use super::own_path;
 use crate::child::{self, How};
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use Vendor::{Amd, Cpu, Nvidia};
 
-/// A program, the vendors whose devices it can use, whether it uses the first GPU of its vendor
-/// whatever device is asked for, and parts of what it prints.
+/// A program, the vendors whose devices it can use, whether it always uses the first GPU of its
+/// vendor, and parts of its output.
 type Example = (&'static str, &'static [Vendor], bool, fn(&Device) -> Vec<String>);
 
 const EXAMPLES: &[Example] = &[
@@ -69,7 +69,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             (How::Status(1), _) if ended.stderr.contains("no image fits") => {
                 run.figure(*name, "has no image for this device");
             }
-            // The documented need of a newer runtime.
+            // A newer runtime is needed, as documented.
             (How::Status(1), _) if is_old && ended.stderr.contains("hipModuleLoadData") => {
                 run.figure(*name, "its images need ROCm 6.3");
             }

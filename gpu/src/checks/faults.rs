@@ -1,4 +1,4 @@
-//! Kernels that fault: what is told, and what works afterwards.
+//! Kernels that fault: what is reported, and what still works afterwards.
 
 use super::limits::kernels;
 use super::{part_of, readme};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const FAULTS: [&str; 3] = ["address", "trap", "endless"];
 
-/// What is printed before the launch.
+/// The text printed before the launch.
 const READY: &str = "the GPU is ready";
 
 pub fn run(run: &mut Run) -> Result<String> {
@@ -17,7 +17,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let mut told = Vec::new();
     for name in FAULTS {
         let is_endless = name == "endless";
-        // On the CPU, an endless kernel is an endless loop of the process, which tells nothing.
+        // On the CPU, an endless kernel is an endless loop in the process, and nothing is reported.
         if is_endless && device.vendor() == Vendor::Cpu {
             continue;
         }
@@ -34,7 +34,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             _ if is_endless => {
                 is_told || matches!(ended.how, How::TooLong(_)) && ended.stdout.contains(READY)
             }
-            // NVIDIA's driver returns an error, and the process goes on.
+            // NVIDIA's driver returns an error, and the process continues.
             Vendor::Nvidia => ended.how == How::Status(0) && is_told,
             // AMD's runtime may end the process, and the CPU does.
             Vendor::Amd => is_told || matches!(ended.how, How::Signal(_)),
@@ -43,7 +43,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         if !is_expected {
             run.finding(fate);
         }
-        // Another process is not affected.
+        // A different process is not affected.
         let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
         if after.how != How::Status(0) {
             run.finding(format!(
@@ -58,11 +58,11 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok("faults are told, and other processes go on".to_owned())
 }
 
-/// Launches a kernel that faults, and prints what is told.
+/// Launches a kernel that faults, and prints what is reported.
 pub fn part(name: &str, device: &Device) -> Result {
     let y = device.zeros::<i32>(1)?;
     println!("{READY}");
-    // SAFETY: the kernels break the rules, as the check needs it; they use no memory of others.
+    // SAFETY: the kernels break the rules on purpose; they use no memory of others.
     let launched = unsafe {
         match name {
             "address" => kernels::fault_address(8).launch(device, 1, 1),
@@ -85,7 +85,7 @@ pub fn part(name: &str, device: &Device) -> Result {
         Ok(_) => println!("a copy works"),
         Err(error) => println!("a copy told: {error}"),
     }
-    // The CPU of this process is not affected.
+    // This process can still use the CPU.
     match readme::saxpy(&Device::cpu(), 1000) {
         Ok(()) => println!("the CPU computes"),
         Err(stop) => println!("the CPU: {stop:?}"),

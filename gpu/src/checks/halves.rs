@@ -1,4 +1,4 @@
-//! Halves, bfloat16 and numbers of 8 bits: all codes, and many floats.
+//! Halves, bfloat16 and 8-bit numbers: all codes, and many floats.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, finding};
@@ -7,15 +7,15 @@ pub mod kernels {
     offload_gpu::include_kernels!("halves");
 }
 
-/// A type of few bits: sign, exponent, fraction.
+/// A type with few bits: sign, exponent, fraction.
 struct Small {
     name: &'static str,
     exponent: u32,
     fraction: u32,
-    /// The exponent with all bits set is for infinity and NaN; otherwise only the greatest code is
-    /// NaN.
+    /// Whether the exponent with all bits set means infinity and NaN; otherwise only the greatest
+    /// code is NaN.
     has_infinity: bool,
-    /// Too large a number becomes the largest.
+    /// Whether numbers that are too large become the largest number.
     saturates: bool,
     /// The first code that is not a number.
     end: u32,
@@ -80,7 +80,8 @@ impl Small {
         if code >> (self.bits() - 1) == 1 { -unsigned } else { unsigned }
     }
 
-    /// Returns the code of the nearest number; of two, the one whose last bit is 0. `None` for NaN.
+    /// Returns the code of the nearest number, on a tie the one whose last bit is 0; `None` for
+    /// NaN.
     fn nearest(&self, x: f64) -> Option<u32> {
         if x.is_nan() {
             return None;
@@ -95,7 +96,7 @@ impl Small {
             if self.value(middle) <= x { low = middle } else { high = middle }
         }
         let below = self.value(low);
-        // As if numbers went on.
+        // As if the sequence of numbers continued.
         let above =
             if low + 1 < end { self.value(low + 1) } else { 2.0 * below - self.value(low - 1) };
         let code = match (x - below).partial_cmp(&(above - x)) {
@@ -150,7 +151,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         device.zeros(CODES)?,
         device.zeros(CODES)?,
     ];
-    // SAFETY: all buffers have as many elements as the grid has threads.
+    // SAFETY: each buffer has an element for each thread of the grid.
     unsafe {
         kernels::small_to_float(CODES as i32, &mut half, &mut bfloat, &mut e4m3, &mut e5m2).launch(
             &device,
@@ -178,7 +179,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     run.part("from float", result);
     let result = BFLOAT.compare_codes(&x, &bfloat.to_vec()?);
     run.part("from float", result);
-    // The small types have no infinity to become: what is not finite is left out.
+    // The 8-bit types have no infinity: leave out what is not finite.
     let finite = |(x, code): (&f32, &u8)| x.is_finite().then_some((*x, *code));
     for (of, codes) in [(&E4M3, e4m3.to_vec()?), (&E5M2, e5m2.to_vec()?)] {
         let (x, codes): (Vec<f32>, Vec<u8>) = x.iter().zip(&codes).filter_map(finite).unzip();
@@ -190,7 +191,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{CODES} codes of each type, {count} floats"))
 }
 
-/// Returns floats of every size, and floats halfway between numbers of the types.
+/// Returns floats of every magnitude, and floats halfway between numbers of the types.
 fn floats(count: usize) -> Vec<f32> {
     let mut numbers = Numbers::new(5);
     let mut one = || {
@@ -200,7 +201,7 @@ fn floats(count: usize) -> Vec<f32> {
             0 => bits & 0xffff_e000,
             1 => bits & 0xffff_e000 | 0x1000,
             2 => bits & 0xffff_0000 | 0x8000,
-            // Of the size that the types have.
+            // In the range of the types.
             3 => bits & 0x807f_f000 | (120 + (bits >> 23) % 16) << 23,
             4 => bits & 0x807f_ffff | (110 + (bits >> 23) % 32) << 23,
             5 => bits & 0x807f_0000 | small << 23,
@@ -226,7 +227,7 @@ fn arithmetic(run: &Run) -> Result {
     };
     for ((x, y), out) in x.iter().zip(&y).zip(out.to_vec()?.chunks(3)) {
         let (a, b) = (HALF.value((*x).into()), HALF.value((*y).into()));
-        // These are exact, or rounded so finely that the nearest half stays the same.
+        // These results are exact, or rounded so finely that the nearest half is the same.
         for (name, exact, found) in
             [("+", a + b, out[0]), ("-", a - b, out[1]), ("*", a * b, out[2])]
         {

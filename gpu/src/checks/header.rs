@@ -11,7 +11,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("header");
 }
 
-/// Sizes of blocks for kernels whose warps may have missing lanes.
+/// Block sizes for kernels whose last warp may lack lanes.
 const SIZES: [u32; 12] = [1, 2, 31, 32, 33, 64, 100, 256, 333, 512, 1000, 1024];
 const SHAPES: [[u32; 3]; 6] =
     [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1], [16, 16, 4]];
@@ -28,8 +28,8 @@ pub fn run(run: &mut Run) -> Result<String> {
             reversal(&device, *shape)
         });
         let size: u32 = shape.iter().product();
-        // Where a driver compiles SPIR-V, no thread may leave a block before its last barrier: a
-        // warp that is not there any more is waited for.
+        // Where a driver compiles SPIR-V, no thread may leave a block before its last barrier,
+        // because the block would wait for the missing warp.
         let may_leave = device.vendor() != Vendor::Intel;
         for n in [1, size / 2 + 1, size].into_iter().filter(|n| may_leave || *n == size) {
             run.attempt(&format!("barriers after {n} threads stay, blocks of {shape:?}"), || {
@@ -42,7 +42,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 votes(&device, *shape)
             });
         }
-        // A lane that takes part in no call has no value for others, except on the CPU.
+        // Except on the CPU, lanes that take part in no call have no value for others.
         if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
             run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
                 lanes(&device, *shape, warp as usize)
@@ -58,7 +58,7 @@ fn product(shape: [u32; 3]) -> usize {
     shape.iter().product::<u32>() as usize
 }
 
-/// Compares the indices of each thread; returns the size of a warp.
+/// Compares each thread's indices; returns the size of a warp.
 fn places(device: &Device, grid: [u32; 3], block: [u32; 3]) -> Result<u32> {
     let threads = product(grid) * product(block);
     let mut out = device.zeros::<u32>(13 * threads)?;
@@ -88,8 +88,7 @@ fn sums(device: &Device, shape: [u32; 3]) -> Result {
     let size = product(shape);
     let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
     let (from, mut to) = (device.buffer(&x)?, device.zeros::<f32>(BLOCKS)?);
-    // SAFETY: the kernel reads as many elements as there are threads, and writes one for each
-    // block.
+    // SAFETY: the kernel reads one element per thread, and writes one per block.
     unsafe { kernels::tree_sum(&from, &mut to).launch(device, BLOCKS as u32, shape)? };
     compare("sums", &to.to_vec()?, &expected::sums(&x, size))
 }
@@ -99,7 +98,7 @@ fn reversal(device: &Device, shape: [u32; 3]) -> Result {
     let values: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let mut x = device.buffer(&values)?;
     let launch = Launch::new(2, shape).shared_memory(8 * size);
-    // SAFETY: the data have one element for each thread of two blocks, and so has the memory.
+    // SAFETY: the data and the shared memory have one element for each thread of two blocks.
     unsafe { kernels::reverse(&mut x).launch_as(device, &launch)? };
     compare("reversed", &x.to_vec()?, &expected::reversed(&values, size))
 }
@@ -131,7 +130,7 @@ fn lanes(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
     // SAFETY: the data have one element for each thread, and eight results.
     unsafe { kernels::lanes(&from, &mut to).launch(device, 1, shape)? };
     let (mut found, expected) = (to.to_vec()?, expected::lanes(&x, size_of_warp));
-    // __activemask promises only that the lane itself is in it, and no lane that is elsewhere.
+    // __activemask promises only to include the lane itself, and no lane that is in different code.
     for thread in (0..x.len()).filter(|thread| (thread % size_of_warp).is_multiple_of(2)) {
         let (active, even) = (&mut found[8 * thread + 6], expected[8 * thread + 6]);
         if *active & !even == 0 && *active >> (thread % size_of_warp) & 1 == 1 {

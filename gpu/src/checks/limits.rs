@@ -1,4 +1,4 @@
-//! Launches that exceed limits, and launches that just do not.
+//! Launches that exceed limits, and launches exactly at them.
 
 use super::part_of;
 use crate::child::{self, How};
@@ -73,7 +73,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 (Err(why), _) if why.starts_with("driver: ") => {
                     run.finding(format!("{name} reaches the driver, which refuses it: {why}"));
                 }
-                // AMD's runtime reports limits that it does not keep.
+                // AMD's runtime reports limits that it does not enforce.
                 (Err(why), Some(Ok(()))) if device.vendor() == Vendor::Nvidia => {
                     run.finding(format!("{name} is refused ({why}), but {driver_says}"));
                 }
@@ -91,8 +91,8 @@ pub fn run(run: &mut Run) -> Result<String> {
         let text = format!("{}: {}", ended.how.words(), child::tail(&ended.stderr));
         run.figure("the process with the driver's own launches", text);
     }
-    // The image's own bound is checked, and never offered to the driver: what it does then is
-    // undefined.
+    // Check the image's own bound without passing such a launch to the driver, whose behaviour is
+    // undefined then.
     let (x, mut y) = (device.zeros::<f32>(512)?, device.zeros::<f32>(512)?);
     let shape = Launch::new(1, 512).shared_memory(2048);
     // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
@@ -118,8 +118,8 @@ fn launch(device: &Device, request: &Request) -> std::result::Result<(), String>
     })
 }
 
-/// Makes each request with the driver's own function, and prints the answer: a name, a tab, and the
-/// error if there is one. What a driver may answer in the worst way comes last.
+/// Makes each request with the driver's own function, and prints the answer: a name, a tab, and any
+/// error. The request with the worst possible answer comes last.
 pub fn part(device: &Device) -> Result {
     let Some(driver) = Driver::of(device) else { return finding("the CPU has no driver") };
     let driver = driver?;
@@ -130,7 +130,7 @@ pub fn part(device: &Device) -> Result {
     Ok(())
 }
 
-/// Launches with the driver's own function. The error of the outer result is no answer.
+/// Launches with the driver's own function. The outer error is not the driver's answer.
 fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Result<(), String>> {
     let loaded = kernels::PACK.on(driver.device())?;
     let function = loaded.raw_function(&kernels::PACK.kernel("nothing"))?;
@@ -138,8 +138,8 @@ fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Re
     let mut y = x;
     let mut arguments: [*mut c_void; 4] =
         [(&raw mut n).cast(), (&raw mut a).cast(), (&raw mut x).cast(), (&raw mut y).cast()];
-    // SAFETY: the function is of a module that stays loaded, and the arguments have the types of the
-    // kernel, which accesses no element.
+    // SAFETY: the function's module stays loaded, and the arguments have the kernel's types. The
+    // kernel accesses no element.
     let launched = unsafe {
         let shape = (request.grid, request.block, request.shared);
         driver.launch(function, shape, &mut arguments).and_then(|()| driver.synchronize())
@@ -147,7 +147,7 @@ fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Re
     Ok(launched.map_err(|error| error.to_string()))
 }
 
-/// Dynamic shared memory of many sizes, up to the limit of the device.
+/// Tests many sizes of dynamic shared memory, up to the device's limit.
 pub fn shared_memory(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let limit = limit(&device)?;
@@ -158,7 +158,7 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
         let result = turn(&device, *bytes);
         run.part(&format!("{bytes} bytes"), result);
     }
-    // Blocks on gfx950 may have more than on AMD's other GPUs.
+    // On gfx950, blocks may have more than on AMD's other GPUs.
     if device.vendor() == Vendor::Nvidia {
         match turn(&device, limit + 1) {
             Ok(()) => run.finding(format!("{} bytes are launched", limit + 1)),
@@ -169,11 +169,11 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
     Ok(format!("{} sizes, up to {limit} bytes", fitting.len()))
 }
 
-/// Returns how many bytes a block may have, as the driver reports it.
+/// Returns the driver's limit for a block, in bytes.
 fn limit(device: &Device) -> Result<usize> {
     type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
-    // hipDeviceAttributeMaxSharedMemoryPerBlock has another number in each version. All of AMD's GPUs
-    // have 64 KiB.
+    // hipDeviceAttributeMaxSharedMemoryPerBlock has a different number in each version. All of
+    // AMD's GPUs have 64 KiB.
     let most = match device.vendor() {
         Vendor::Nvidia => None,
         Vendor::Amd => Some(64 << 10),
@@ -193,12 +193,12 @@ fn limit(device: &Device) -> Result<usize> {
     usize::try_from(value).or_else(|_| finding("the driver reports a negative limit"))
 }
 
-/// Reverses 256 elements with so many bytes of dynamic shared memory, of which 1024 are used.
+/// Reverses 256 elements with this many bytes of dynamic shared memory, of which 1024 are used.
 fn turn(device: &Device, bytes: usize) -> Result {
     let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
     let (x, mut y) = (device.buffer(&numbers)?, device.zeros::<f32>(256)?);
     let shape = Launch::new(1, 256).shared_memory(bytes);
-    // SAFETY: the kernel touches 256 elements of `x`, `y` and of the shared memory.
+    // SAFETY: the kernel accesses 256 elements of `x`, `y` and the shared memory.
     unsafe { kernels::turn(&x, &mut y).launch_as(device, &shape)? };
     let expected: Vec<f32> = numbers.into_iter().rev().collect();
     compare("reversed", &y.to_vec()?, &expected)

@@ -1,8 +1,7 @@
-//! The mathematical functions, for float and double, with their errors in units in the last place.
+//! The mathematical functions for float and double, with errors in units in the last place.
 //!
-//! A float is compared with the host's function for double. A double is compared with the host's
-//! function for double, too, whose own errors are added to the bound: those that the manual of the
-//! GNU C library documents.
+//! Floats and doubles are compared with the host's functions for double. For doubles, the host's
+//! own errors, as documented in the manual of the GNU C library, are added to the bound.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};
@@ -22,8 +21,8 @@ enum Exact {
 }
 use Exact::{One, Two};
 
-/// A function: its name, the bound that offload/math.h documents, the bound of the host's function
-/// for double, where numbers are interesting, and the host's function.
+/// A function: its name, the bound documented in offload/math.h, the bound of the host's function
+/// for double, the range of interesting numbers, and the host's function.
 type Function = (&'static str, f64, f64, (f64, f64), Exact);
 
 /// All functions, in the order of the numbers in kernels/math.cu.
@@ -80,7 +79,7 @@ fn sine_of_turns(x: f64) -> f64 {
         return 0.0_f64.copysign(x);
     }
     let near = if turn.abs() > 0.5 { (1.0 - turn.abs()).copysign(turn) } else { turn };
-    // The rest of pi that a double lacks.
+    // The rest of pi, beyond a double's precision.
     let angle = near * PI;
     let rest = near.mul_add(PI, -angle) + near * 1.224_646_799_147_353_2e-16;
     host::sin(angle) + rest * host::cos(angle)
@@ -98,7 +97,7 @@ fn cosine_of_turns(x: f64) -> f64 {
 struct Errors {
     worst: f64,
     worst_at: String,
-    /// How many are 0, and at most 0.5, 1, 2, 4, and more.
+    /// How many errors are 0, at most 0.5, 1, 2, 4, and larger.
     histogram: [u64; 6],
 }
 
@@ -119,7 +118,7 @@ impl Errors {
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let mut values = 0;
-    // The CPU's functions are those of the C library.
+    // The CPU's functions come from the C library.
     let of_cpu = if device.vendor() == Vendor::Cpu { 1.0 } else { 0.0 };
     for (number, function) in FUNCTIONS.iter().enumerate() {
         let (name, bound, of_host, ..) = *function;
@@ -133,7 +132,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             let figure =
                 json!({"worst": worst, "bound": bound, "0, 0.5, 1, 2, 4, more": histogram});
             run.figure(format!("{name} {ty}"), figure);
-            // A double is counted in whole units.
+            // Errors of doubles are counted in whole units.
             if errors.worst > bound.ceil().max(bound) {
                 run.finding(format!(
                     "{name} of {ty} is wrong by {} units in the last place, and at most {bound} are documented: {}",
@@ -145,7 +144,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{values} values of {} functions", FUNCTIONS.len()))
 }
 
-/// Returns pairs of numbers: special ones, any bits, and interesting ones.
+/// Returns pairs of numbers: special ones, random bits, and interesting ones.
 fn inputs(
     number: usize,
     (_, _, _, range, exact): &Function,
@@ -196,7 +195,7 @@ fn floats(device: &Device, number: usize, function: &Function) -> Result<Errors>
     for ((x, y), found) in x.iter().zip(&y).zip(out.to_vec()?) {
         let (a, b) = (f64::from(*x), f64::from(*y));
         let exact = exact(function, a, b, found.into());
-        // The result of a function that is exact for double may not be a float.
+        // The exact result for double may not be a float.
         errors.add(error_of_float(found, exact), || text(function, a, b, found.into(), exact));
     }
     Ok(errors)
@@ -221,8 +220,8 @@ fn doubles(device: &Device, number: usize, function: &Function) -> Result<Errors
     Ok(errors)
 }
 
-/// Returns the host's result. Of two zeros, the least and the greatest may be either; `found` is
-/// what the device took.
+/// Returns the host's result. The minimum or maximum of two zeros may be either; `found` is the
+/// device's choice.
 fn exact(function: &Function, x: f64, y: f64, found: f64) -> f64 {
     match function.4 {
         Two(_) if matches!(function.0, "fmin" | "fmax") && [x, y, found] == [0.0; 3] => found,
@@ -265,7 +264,7 @@ fn specials(max: f64, min: f64, least: f64, epsilon: f64) -> [f64; 22] {
     ]
 }
 
-/// Returns infinity unless both are NaN, or equal with the same sign.
+/// Returns 0 if both are NaN, or equal with the same sign; otherwise infinity.
 fn same(found: f64, expected: f64) -> f64 {
     let is_same = found.is_nan() && expected.is_nan()
         || found == expected && found.is_sign_negative() == expected.is_sign_negative();
@@ -280,7 +279,7 @@ fn error_of_float(found: f32, exact: f64) -> f64 {
     if found == 0.0 && nearest == 0.0 {
         return same(found.into(), nearest.into()).max(0.5);
     }
-    // As if numbers went on.
+    // As if the sequence of numbers continued.
     let found = if found.is_infinite() {
         if nearest.is_infinite() {
             return 0.5;
@@ -289,13 +288,13 @@ fn error_of_float(found: f32, exact: f64) -> f64 {
     } else {
         f64::from(found)
     };
-    // The exponent e for which the number is at least 2^e.
+    // The exponent e such that the number is at least 2^e.
     let exponent = (exact.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let unit = 2_f64.powi((exponent.min(127) - 23).max(-149));
     (found - exact).abs() / unit
 }
 
-/// Returns how many doubles are between two.
+/// Returns the number of doubles between two doubles.
 fn error_of_double(found: f64, expected: f64) -> f64 {
     if found.is_nan() || expected.is_nan() || expected == 0.0 {
         return same(found, expected);

@@ -24,21 +24,21 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Returns the path of this program. A sandbox may lack /proc, which tells it; `run.sh` starts the
+/// Returns this program's path. A sandbox may lack /proc, which contains it; `run.sh` starts the
 /// program by its path.
 pub fn own_path() -> PathBuf {
     let path = env::current_exe().ok().or_else(|| env::args_os().next().map(PathBuf::from));
     path.unwrap_or_else(|| "gpu-checks".into())
 }
 
-/// Returns this program with these arguments.
+/// Returns a command for this program with these arguments.
 pub fn this(arguments: &[&str]) -> Command {
     let mut command = Command::new(own_path());
     command.args(arguments);
     command
 }
 
-/// Runs a part of a check in a process of its own.
+/// Runs a part of a check in a separate process.
 fn part_of(name: &str, device: &Device, rest: &[&str], limit: Duration) -> Ended {
     let mut command = this(&["part", name, "--device", &device.name()]);
     child::run(command.args(rest), limit)

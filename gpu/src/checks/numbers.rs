@@ -1,4 +1,4 @@
-//! Numbers to compute with: the same in every run.
+//! Pseudo-random numbers, the same in every run.
 
 /// A generator of bits (splitmix64).
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! The kernels of `cargo offload test`'s corpus, in pairs: the right ones compute what they should,
-//! and the wrong ones each run in a process of their own.
+//! The kernels of `cargo offload test`'s corpus, in pairs: the right ones must compute the expected
+//! values, and each wrong one runs in a separate process.
 
 use super::{part_of, this};
 use crate::child::{self, How};
@@ -20,17 +20,17 @@ pub mod kernels {
 
 include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
 
-/// The number of values in each of the two buffers that a kernel gets.
+/// The number of values in each of a kernel's two buffers.
 const SIZE: usize = 128;
 
-/// What a right kernel leaves in `x`, which starts with ones, and in `n`, which starts with zeros;
-/// from the index, and the thread of the block.
+/// What a right kernel leaves in `x`, which starts with ones, and in `n`, which starts with zeros,
+/// as functions of the index and of the thread in the block.
 struct Expected {
     x: fn(usize, usize) -> f32,
     n: fn(usize, usize) -> u32,
 }
 
-/// For warps of so many lanes.
+/// Returns what a kernel must leave, for warps of this many lanes.
 fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
     let x = |x| Some(Expected { x, n: |_, _| 0 });
     let n = |n| Some(Expected { x: |_, _| 1.0, n });
@@ -68,7 +68,7 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
             },
         ),
         "volatile_shared" => x(|_, _| 64.0),
-        // What the first thread reads of the maximum is anything.
+        // The first thread may read any value of the maximum.
         "atomic_read" => n(|i, _| if i == 0 { 127 } else { 0 }),
         "early_return" => x(|i, t| if (64..118).contains(&i) && t < 10 { 0.0 } else { 1.0 }),
         "divergent" => x(|_, t| if t < 20 { 2.0 } else { 3.0 }),
@@ -101,7 +101,8 @@ pub fn run(run: &mut Run) -> Result<String> {
         right += 1;
         run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }
-    // For the wrong ones, a driver for SPIR-V would compile the module in each process: for seconds.
+    // For each wrong kernel, a driver for SPIR-V would compile the module in a new process, which
+    // takes seconds.
     if device.vendor() == Vendor::Intel {
         return Ok(format!("{right} right kernels are right"));
     }
@@ -113,7 +114,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let found =
         tool.map_or_else(|_| String::new(), |tool| format!(", of which {tool} found {found}"));
     run.figure("wrong ones", json!(told));
-    // Whatever the wrong ones did, a new process computes.
+    // After the wrong kernels, a new process must still work.
     let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
     if after.how != How::Status(0) {
         run.finding(format!(
@@ -125,7 +126,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{right} right kernels are right; {} wrong ones ran{found}", wrong.len()))
 }
 
-/// Returns the bytes of dynamic shared memory that a launch of a kernel gives.
+/// Returns the size in bytes of the dynamic shared memory for a launch of a kernel.
 fn shared_memory(name: &str) -> usize {
     match name {
         "dynamic_shared_right" | "extern_shared_right" => 4 * 64,
@@ -146,8 +147,7 @@ fn one(device: &Device, name: &str) -> Result<(Vec<f32>, Vec<u32>)> {
         Some(x)
     };
     let shape = Launch::new(2, 64).shared_memory(shared_memory(name));
-    // SAFETY: the buffers have 128 elements. Wrong kernels break the rules, in a process of their
-    // own.
+    // SAFETY: the buffers have 128 elements. Wrong kernels break the rules, in a separate process.
     unsafe { launch(name, device, &shape, to_x, to_n)? };
     device.synchronize()?;
     Ok((x.map_or(Ok(Vec::new()), |x| x.to_vec())?, n.to_vec()?))
@@ -163,12 +163,12 @@ fn right_one(device: &Device, name: &str, expected: &Expected) -> Result {
     compare("n", &n, &all.map(|i| (expected.n)(i, i % 64)).collect::<Vec<_>>())
 }
 
-/// Runs a wrong kernel in this process. Whatever happens is fine.
+/// Runs a wrong kernel in this process. Any outcome is fine.
 pub fn part(name: &str, device: &Device) -> Result {
     one(device, name).map(drop)
 }
 
-/// Returns compute-sanitizer, if it is there and works with a right kernel; otherwise why it does not.
+/// Returns compute-sanitizer, if it exists and works with a right kernel; otherwise the reason.
 fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     if device.vendor() != Vendor::Nvidia {
         return Err("none".to_owned());
@@ -189,10 +189,10 @@ fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     Err(format!("none{why}"))
 }
 
-/// The argument of a process that a tool starts.
+/// The argument that marks a process started by a tool.
 pub const IN_TOOL: &str = "--in-tool";
 
-/// Returns the command that runs a kernel under a tool of compute-sanitizer.
+/// Returns the command that runs a kernel under one of compute-sanitizer's tools.
 fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
     let this = this(&["part", "pair", "--device", &device.name(), IN_TOOL, name]);
     let mut command = Command::new(sanitizer);
@@ -200,10 +200,10 @@ fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
     command
 }
 
-/// The time in which processes with wrong kernels are started.
+/// The time limit for starting processes with wrong kernels.
 const WRONG_ONES: Duration = Duration::from_secs(45);
 
-/// Runs the wrong kernels, a few at a time; returns what became of each.
+/// Runs the wrong kernels, a few at a time; returns the outcome of each.
 fn wrong_ones<'a>(
     device: &Device,
     names: &[&'a str],
@@ -249,7 +249,7 @@ fn wrong_one(device: &Device, name: &str, sanitizer: Option<&str>, end: Instant)
                 return short(&format!("found by {tool}: {summary}"));
             }
             (Some(_), _) => {}
-            // Other tools would wait as long for a kernel that hangs.
+            // Other tools would wait just as long for a kernel that hangs.
             (None, How::TooLong(_)) => return format!("{tool} {}", ended.how.words()),
             (None, how) => {
                 fates.push(format!("{tool} {}: {}", how.words(), first_line(&ended.stdout)));

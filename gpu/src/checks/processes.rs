@@ -1,4 +1,4 @@
-//! Forks, variables that hide devices, and what ends after `main`.
+//! Forks, variables that hide devices, and objects that end after `main`.
 
 use super::{part_of, readme};
 use crate::child::{self, How};
@@ -11,12 +11,12 @@ use std::env;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// Forks after the device was used. No driver promises anything to the child; the parent keeps its
+/// Forks after using the device. Drivers promise nothing to the child; the parent must keep its
 /// devices.
 pub fn fork(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     readme::saxpy(&device, 1000)?;
-    // SAFETY: the child ends without running anything of this process's other threads.
+    // SAFETY: the child exits without running code of this process's other threads.
     let child = unsafe { system::fork() };
     if child == 0 {
         // A driver may wait for threads that the child does not have.
@@ -49,11 +49,11 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let driver = run.device.vendor().driver();
-    // Who has set the variable may have no other devices, or lend no others.
+    // A user who has set the variable may have no other devices, or none to spare.
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
     for (value, expected) in [("-1", 0), (first, 1)] {
-        // A UUID belongs to one machine, and results are published.
+        // A UUID identifies a machine, and results are published.
         let shown = if ["-1", "0"].contains(&value) { value } else { "(the first that is set)" };
         let mut command = super::this(&["devices"]);
         let ended = child::run(command.env(variable, value), Duration::from_secs(30));
@@ -63,7 +63,7 @@ pub fn visible(run: &mut Run) -> Result<String> {
         }
         let (found, absent) = machine::parse(&ended.stdout);
         let count = found.iter().filter(|device| device.name.starts_with(driver)).count();
-        // Parts of a GPU (MIG) may not be called by numbers.
+        // Parts of a GPU (MIG) may not have numbers.
         let is_unnamed = count == 0 && value == "0" && run.device.product().contains("MIG");
         if count != expected && !is_unnamed {
             run.finding(format!("{variable}={shown}: {count} devices, not {expected}"));
@@ -73,10 +73,10 @@ pub fn visible(run: &mut Run) -> Result<String> {
     Ok(format!("{variable} hides devices"))
 }
 
-/// The programs of [`late`]: each ends in another way.
+/// The programs of [`late`]: each ends differently.
 pub const LATE: [&str; 3] = ["in-static", "in-thread-local", "after-main"];
 
-/// Devices and buffers that are dropped late or never.
+/// Tests devices and buffers that are dropped late or never.
 pub fn late(run: &mut Run) -> Result<String> {
     for name in LATE {
         let ended = part_of(name, &run.device, &[], Duration::from_secs(20));

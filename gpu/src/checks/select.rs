@@ -1,4 +1,4 @@
-//! Each image of each pack, offered to the driver by itself: does the driver agree with `select`?
+//! Loads each image of each pack separately: does the driver agree with `select`?
 
 use crate::driver::Driver;
 use crate::report::{Result, Run, compare, finding, short, step};
@@ -22,11 +22,11 @@ use super::readme::kernels as affine;
 /// An image of a pack.
 struct Image {
     pack: &'static str,
-    /// The kernel that each image of the pack has.
+    /// A kernel that each image of the pack has.
     probe: &'static str,
     kind: String,
     bytes: Vec<u8>,
-    /// Why the image does not fit the device, or how it does.
+    /// How the image fits the device, or why not.
     judged: std::result::Result<String, String>,
     /// AMD's code object version.
     version: Option<u8>,
@@ -54,7 +54,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 refused += 1;
                 format!("refused by both: {why}")
             }
-            // The documented need of a newer runtime is no disagreement.
+            // Needing a newer runtime is documented, so this is no disagreement.
             (Ok(_), Err(_)) if image.version >= Some(6 - 2) && is_old => {
                 "needs ROCm 6.3".to_owned()
             }
@@ -70,7 +70,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             }
         };
         rows.push(short(&format!("{name}: {says}")));
-        // An error that stays would be that of all other images, too.
+        // After an error that persists, all other images would get the same error.
         if is_lost {
             run.finding(format!("after the {name}, the device is lost: no other image was tried"));
             break;
@@ -83,12 +83,12 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{loaded} images run by themselves, {refused} are refused by both"))
 }
 
-/// Loads an image by itself, and runs its probe.
+/// Loads an image separately, and runs its probe.
 fn try_out(driver: &Driver, device: &Device, image: &Image) -> std::result::Result<(), String> {
     let text = |error: crate::driver::Refusal| error.to_string();
     let module = driver.load(&image.bytes).map_err(text)?;
     let ran = probe(driver, device, module, image.probe);
-    // SAFETY: the module was just loaded, and nothing uses it any more.
+    // SAFETY: the module was just loaded, and is not used any more.
     let unloaded = unsafe { driver.unload(module) }.map_err(text);
     ran.and(unloaded)
 }
@@ -103,7 +103,7 @@ fn probe(
     let y = device.zeros::<u32>(THREADS as usize).map_err(|error| error.to_string())?;
     let mut address = y.device_address().cast_mut();
     let mut arguments = [(&raw mut address).cast::<c_void>()];
-    // SAFETY: the module is loaded, and the probe takes the address of a number for each thread.
+    // SAFETY: the module is loaded, and the probe takes the address of one number per thread.
     let launched = unsafe {
         driver
             .get(module, kernel)
@@ -117,7 +117,7 @@ fn probe(
     compare(kernel, &found, &expected).map_err(|stop| format!("{stop:?}"))
 }
 
-/// The CPU has one image for each pack, and no driver to ask.
+/// Handles the CPU, which has one image per pack, and no driver to ask.
 fn on_cpu(device: &Device) -> Result<String> {
     let images = images(device)?;
     if let Some(image) = images.iter().find(|image| image.judged.is_err()) {
@@ -127,7 +127,7 @@ fn on_cpu(device: &Device) -> Result<String> {
     Ok(format!("{} images fit", images.len()))
 }
 
-/// Returns the images of all packs that are for this kind of device.
+/// Returns the images of all packs for this kind of device.
 fn images(device: &Device) -> Result<Vec<Image>> {
     let mut all = Vec::new();
     macro_rules! add {

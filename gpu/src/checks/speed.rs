@@ -1,4 +1,4 @@
-//! Times, which are figures and never findings.
+//! Measures times, which are figures and never findings.
 
 use super::limits::kernels as runtime;
 use super::readme::kernels as affine;
@@ -39,7 +39,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         run.figure("cudarc", format!("{stop:?}"));
     }
     for form in ["plain", "compressed", "ptx"] {
-        // Otherwise the driver has the PTX compiled already.
+        // Start a new process without the driver's cache, so that the PTX is not compiled yet.
         let mut load = this(&["part", "load", "--device", &device.name(), form]);
         let ended = child::run(load.env("CUDA_CACHE_DISABLE", "1"), Duration::from_secs(20));
         match ended.stdout.trim().parse::<f64>() {
@@ -50,7 +50,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("on() again takes {on:.0} ns, selection {select:.0} ns"))
 }
 
-/// Returns the least time of several rounds of a call.
+/// Returns the minimum time of several rounds of a call.
 fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..5 {
@@ -63,7 +63,7 @@ fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
     Ok(least)
 }
 
-/// So many launches fit into the queue of a driver, so that none waits for the GPU.
+/// This many launches fit into a driver's queue, so none waits for the GPU.
 const LAUNCHES: u32 = 500;
 
 fn launches(run: &mut Run, device: &Device) -> Result {
@@ -75,7 +75,7 @@ fn launches(run: &mut Run, device: &Device) -> Result {
     })?;
     run.figure("a launch, ns", ours);
     let Some(driver) = Driver::of(device).transpose()? else { return Ok(()) };
-    // The driver has made its context current, so ours is measured once more with it.
+    // The driver has made its context current, so measure ours again with that context.
     let current = nanoseconds_of_launches(device, || {
         // SAFETY: as above.
         unsafe { runtime::nothing(0, 1.0, &x, &mut y).launch(device, 1, 1)? };
@@ -87,7 +87,7 @@ fn launches(run: &mut Run, device: &Device) -> Result {
     let call = runtime::nothing(0, 1.0, &x, &mut y);
     let mut pointers: [*mut c_void; 4] = call.pointers();
     let raw = nanoseconds_of_launches(device, || {
-        // SAFETY: the function is of a module that stays loaded, and `call` has its arguments.
+        // SAFETY: the function's module stays loaded, and `call` has its arguments.
         unsafe { driver.launch(function, ([1, 1, 1], [1, 1, 1], 0), &mut pointers)? };
         Ok(())
     })?;
@@ -105,7 +105,7 @@ fn nanoseconds_of_launches(device: &Device, mut launch: impl FnMut() -> Result) 
     Ok(least)
 }
 
-/// Launches the same kernel with cudarc, from PTX of the pack.
+/// Launches the same kernel with cudarc, from the pack's PTX.
 fn cudarc_launches(run: &mut Run) -> Result {
     use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
     let device = run.device.clone();
@@ -133,9 +133,9 @@ fn cudarc_launches(run: &mut Run) -> Result {
     Ok(())
 }
 
-/// Prints the microseconds of the first load of an image in this process.
+/// Prints how many microseconds this process's first load of an image takes.
 pub fn load(form: &str, device: &Device) -> Result {
-    // The first call makes a context, which takes long.
+    // The first call creates a context, which is slow.
     device.buffer(&[1_u8])?;
     device.synchronize()?;
     let start = Instant::now();

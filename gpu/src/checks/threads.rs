@@ -1,11 +1,11 @@
-//! Threads that share a device, and memory that is not there.
+//! Threads that share a device, and memory that is not available.
 
 use super::readme;
 use crate::report::{Result, Run, finding};
 use offload_gpu::run::{Cause, Device, Vendor};
 use std::thread;
 
-/// The threads, and the loads of each.
+/// The number of threads, and of loads in each.
 const THREADS: usize = 8;
 const LOADS: usize = 100;
 
@@ -19,7 +19,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         for round in 0..10 {
             readme::saxpy(device, 1000 + 100 * number + round)?;
         }
-        // A device of its own is the same device.
+        // A separately created device is the same device.
         readme::saxpy(&Device::named(&device.name())?, 5000)
     };
     let results: Vec<Result> = thread::scope(|scope| {
@@ -36,11 +36,11 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{THREADS} threads, {LOADS} loads and 11 launches each"))
 }
 
-/// Asks for more memory than there is.
+/// Requests more memory than there is.
 pub fn memory(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let all = device.memory().unwrap_or(1 << 50);
-    // AMD's runtime may take memory of the host, too.
+    // AMD's runtime may also use the host's memory.
     let times = if device.vendor() == Vendor::Amd { 16 } else { 1 };
     let bytes = usize::try_from(times * all).unwrap_or(usize::MAX / 4).saturating_add(1 << 30);
     match device.zeros::<u8>(bytes) {
@@ -53,7 +53,7 @@ pub fn memory(run: &mut Run) -> Result<String> {
         }
     }
     readme::saxpy(&device, 1000)?;
-    // Large copies, and what was freed can be had again.
+    // Large copies work, and freed memory can be allocated again.
     let piece = 64 << 20;
     let rounds = if device.vendor() == Vendor::Cpu { 4 } else { 16 };
     for _ in 0..rounds {

@@ -36,7 +36,7 @@ pub(super) fn enter(driver: &Driver) -> Result {
     }
 }
 
-/// Returns the driver's handle of its device.
+/// Returns the driver's handle for its device.
 pub fn handle(driver: &Driver) -> Result<c_int> {
     type Init = unsafe extern "C" fn(c_uint) -> CUresult;
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> CUresult;
@@ -50,8 +50,8 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
     Ok(handle)
 }
 
-/// Gives back the context. The run time's own device keeps it, if it is in use. Otherwise the context
-/// ends, and must not stay current on this thread.
+/// Releases the context. The run time's own device keeps the context alive, if it is in use.
+/// Otherwise the context ends, and must not stay current on this thread.
 pub(super) fn leave(driver: &Driver) {
     // SAFETY: the type is that of cuda.h.
     if let Ok(set) = unsafe { driver.function::<Set>("cuCtxSetCurrent") } {

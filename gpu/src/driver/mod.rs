@@ -1,4 +1,4 @@
-//! The drivers' own functions, called directly: what the run time does is compared with them.
+//! The drivers' own functions, called directly to compare them with the run time.
 
 pub mod cuda;
 mod hip;
@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// A driver, loaded, for one of its devices.
+/// A loaded driver, for one of its devices.
 pub struct Driver {
     library: ManuallyDrop<Library>,
     device: Device,
@@ -41,7 +41,7 @@ pub type Launch = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
-/// An error of a driver: the function and its code in words.
+/// A driver's error: the function, and a description of its code.
 #[derive(Debug, Clone)]
 pub struct Refusal(pub String);
 
@@ -55,7 +55,7 @@ impl std::error::Error for Refusal {}
 
 pub type Result<T = ()> = std::result::Result<T, Refusal>;
 
-/// A shape: blocks, threads, bytes of dynamic shared memory.
+/// A launch's shape: blocks, threads, bytes of dynamic shared memory.
 pub type Shape = ([u32; 3], [u32; 3], u32);
 
 impl Driver {
@@ -71,7 +71,7 @@ impl Driver {
         }))
     }
 
-    /// Returns the driver of a GPU, for questions that need no context; `None` for the CPU.
+    /// Returns a GPU's driver for queries that need no context; `None` for the CPU.
     pub fn loaded(device: &Device) -> Option<Result<Self>> {
         match device.vendor() {
             Vendor::Nvidia => Some(cuda::load(device)),
@@ -80,13 +80,13 @@ impl Driver {
         }
     }
 
-    /// Returns the name of the library's file, which has the version: `libcuda.so.550.54.15`.
+    /// Returns the name of the library's file, which contains the version: `libcuda.so.550.54.15`.
     pub fn file(&self) -> Option<String> {
         let path = system::file_of(self.load as *const c_void)?;
         Some(path.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Returns the driver's version in words.
+    /// Returns the driver's version as text.
     pub fn version(&self) -> Option<String> {
         let function = match self.vendor {
             Vendor::Nvidia => "cuDriverGetVersion",
@@ -102,18 +102,18 @@ impl Driver {
         })
     }
 
-    /// Whether this is a HIP runtime that refuses code objects of version 6, which ROCm reads from
-    /// 6.3 on.
+    /// Whether this is a HIP runtime that refuses version 6 code objects, which ROCm reads since
+    /// 6.3.
     pub fn is_before_rocm_6_3(&self) -> bool {
         let version = self.number("hipRuntimeGetVersion").filter(|_| self.vendor == Vendor::Amd);
         version.is_some_and(|it| (it / 10_000_000, it / 100_000 % 100) < (6, 3))
     }
 
-    /// Returns a number for which the driver has a function.
+    /// Calls a driver function that writes a number, and returns this number.
     fn number(&self, function: &str) -> Option<c_int> {
         type Get = unsafe extern "C" fn(*mut c_int) -> c_int;
         let mut number = 0;
-        // SAFETY: the functions of the callers have this type, and write one number.
+        // SAFETY: the callers' functions have this type, and write one number.
         let code = unsafe { self.function::<Get>(function).ok()?(&mut number) };
         (code == 0).then_some(number)
     }
@@ -140,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Returns the name of an error, with its number.
+    /// Returns an error's name, with its number.
     fn name(&self, code: c_int) -> String {
         type Cuda = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
         type Hip = unsafe extern "C" fn(c_int) -> *const c_char;
@@ -168,7 +168,7 @@ impl Driver {
         format!("{} ({code})", unsafe { CStr::from_ptr(name) }.to_string_lossy())
     }
 
-    /// Loads an image as it is. The bytes are copied to an aligned place with a NUL behind them.
+    /// Loads an image unchanged: copies the bytes to an aligned place, with a NUL after them.
     pub fn load(&self, image: &[u8]) -> Result<*mut c_void> {
         const PAGE: usize = 4096;
         let mut copy = vec![0_u8; image.len() + PAGE + 8];
@@ -177,7 +177,7 @@ impl Driver {
         // Drivers may read the image as long as the module is loaded.
         let copy = copy.leak();
         let mut module = ptr::null_mut();
-        // SAFETY: the pointer leads to a whole image, behind which there is a NUL.
+        // SAFETY: the pointer leads to a whole image with a NUL after it.
         let code = unsafe { (self.load)(&mut module, copy[start..].as_ptr().cast()) };
         self.check(self.names[0], code).map(|()| module)
     }
@@ -239,7 +239,7 @@ impl Driver {
     }
 
     fn new(library: Library, device: &Device, names: [&'static str; 5]) -> Result<Self> {
-        // SAFETY: these names belong to the vendors' functions, whose types are those of their
+        // SAFETY: these names belong to the vendors' functions, whose types are those in their
         // headers.
         unsafe {
             Ok(Self {
@@ -275,7 +275,7 @@ unsafe fn find<F: Copy>(library: &Library, name: &str) -> Result<F> {
 }
 
 fn library(names: &[&str]) -> Result<Library> {
-    // SAFETY: these are the vendors' libraries, which the run time has loaded before.
+    // SAFETY: these are the vendors' libraries, which the run time has already loaded.
     let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
     found.ok_or_else(|| Refusal(format!("the loader finds no {}", names.join(", "))))
 }

@@ -1,5 +1,5 @@
-//! The program `cargo-offload`, which Cargo runs as `cargo offload`. Its commands are for people.
-//! A program `offload` would collide with another crate's: `cargo install` then fails.
+//! The program `cargo-offload`, which Cargo runs as `cargo offload`. A program named `offload`
+//! would make `cargo install` fail, because another crate already installs one.
 
 fn main() -> std::process::ExitCode {
     offload_tools::cargo_offload()

@@ -1,4 +1,4 @@
-//! Bundling.
+//! Writes bundles.
 
 use super::options::Work;
 use super::settings::Settings;
@@ -9,7 +9,7 @@ use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::text_bundle::TextBundleBuilder;
 
-/// Writes the inputs, each for a target, into one bundle.
+/// Writes one input per target into one bundle.
 pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let ids = targets::check(options, Work::Bundle)?;
     let settings = Settings::read(options);
@@ -17,7 +17,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
     // The index of the host's input, or of the first input if none is for the host. If this input
-    // is an object, the output is this object with the other inputs in its sections.
+    // is an object, the output is that object, with the other inputs in its sections.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();

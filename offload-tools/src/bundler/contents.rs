@@ -13,8 +13,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
 
-/// The entries of a file, in one group for each bundle. A file without a bundle has one group
-/// without entries.
+/// The entries of a file, grouped by bundle. A file without a bundle has one empty group.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
@@ -32,9 +31,9 @@ pub(super) struct Group<'a> {
 pub(super) enum Carrier<'a> {
     /// The input file, which contains the bytes without compression.
     Input(&'a Input),
-    /// Decompressed.
+    /// Decompressed bytes.
     Memory(Vec<u8>),
-    /// A large bundle that was decompressed as a whole.
+    /// A large bundle, decompressed as a whole.
     Buffer(Buffer),
     /// A compressed bundle; only its table has been decompressed.
     Stream(CompressedBundle<'a>),
@@ -51,8 +50,8 @@ impl Carrier<'_> {
         }
     }
 
-    /// Decompresses a compressed bundle as a whole if that is the fastest way, because most of its
-    /// bytes are needed; otherwise returns `None`.
+    /// Decompresses a bundle as a whole if that is fastest because most of its bytes are needed;
+    /// otherwise returns `None`.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
         let size = bundle.uncompressed_size;
@@ -65,8 +64,7 @@ impl Carrier<'_> {
             .and_then(Buffer::new)
             .map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
-        // The decompressor reads everything in this statement and is then dropped; only the buffer
-        // remains in memory.
+        // The decompressor is dropped after this statement: only the buffer stays in memory.
         let read =
             bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
         Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
@@ -80,17 +78,16 @@ pub(super) struct Entry {
     pub(super) id: String,
     /// The range of the code object in the carrier: offsets in bytes from the start.
     pub(super) range: Range<u64>,
-    /// Whether the entry represents the host object that contains the bundle.
+    /// Whether the entry stands for the host object that contains the bundle.
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. A compressed bundle is read fastest in the order of
-/// offsets, because then it is decompressed in one pass.
+/// Copies code objects out of a carrier. Copy from a compressed bundle in the order of offsets:
+/// then it is decompressed in one pass.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
-    /// The decompressor of a compressed bundle, and the number of decompressed bytes before its
-    /// position.
+    /// The decompressor of a compressed bundle, and its position in decompressed bytes.
     stream: Option<(Decompressor<'a>, u64)>,
 }
 
@@ -122,7 +119,7 @@ impl<'a> Copier<'a> {
             Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),
         };
         let failed = |error: Error| not_decompressed(from, &error);
-        // A decompressor cannot go back: bytes before its position need a new one.
+        // A decompressor cannot go back: to read earlier bytes, start a new one.
         let (mut stream, at) = match self.stream.take().filter(|(_, at)| *at <= range.start) {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
@@ -151,16 +148,16 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// The number of needed bytes from which a compressed bundle may be decompressed as a whole. With
-/// fewer, it is decompressed while the outputs are written.
+/// The number of needed bytes from which decompressing a bundle as a whole may pay off. Otherwise
+/// it is decompressed while the outputs are written.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
 /// The number of bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
 impl<'a> Contents<'a> {
-    /// Returns the entries; a file that is not a bundle has no entries. If `say` is set, prints
-    /// messages about decompression.
+    /// Returns the entries; a file that is not a bundle has none. If `say` is set, prints messages
+    /// about decompression.
     pub(super) fn read(
         input: &'a Input,
         path: &OsStr,
@@ -169,8 +166,7 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // No message is printed for a shorter file, which is too short to look like a compressed
-        // bundle.
+        // A shorter file cannot be a compressed bundle, so print nothing.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }
@@ -196,7 +192,7 @@ impl<'a> Contents<'a> {
                 Ok((_, Found::Compressed(bundle))) => {
                     groups.push(compressed(bundle, path, file_type, say)?)
                 }
-                // The file is not a bundle, or other bytes follow a bundle.
+                // The file is not a bundle, or the bytes after the last bundle are not one.
                 Err(error) if error.kind() == ErrorKind::BadMagic => break,
                 Err(error) if is_compressed && groups.is_empty() => {
                     return Err(not_decompressed(path, &error));
@@ -211,7 +207,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Returns the entries of a compressed bundle; decompresses only its table if that is enough.
+/// Returns the entries of a compressed bundle; decompresses only the table if that is enough.
 fn compressed<'a>(
     bundle: CompressedBundle<'a>,
     path: &OsStr,
@@ -230,8 +226,7 @@ fn compressed<'a>(
                 });
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
             }
-            // The content is not a bundle, or is too short for a table: it is decompressed as a
-            // whole below.
+            // Not a bundle, or too short for a table: decompress it as a whole below.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
             Err(error) => return Err(failed(error)),
@@ -272,7 +267,7 @@ fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     bundle.entries().map(|found| entry(&found, at)).collect()
 }
 
-/// Returns an entry, with a code object, of a bundle that starts at offset `at`.
+/// Returns a code object's entry, for a bundle that starts at offset `at`.
 fn entry(found: &bundle::Entry<'_>, at: u64) -> Entry {
     let start = at + found.offset;
     let range = start..start + found.code_object.len() as u64;

@@ -1,11 +1,11 @@
-//! The failures that make the tool exit with status 1.
+//! Failures that make the tool exit with status 1.
 
 use crate::files::os_message;
 use crate::text::escaped;
 use std::ffi::OsStr;
 use std::io;
 
-/// A message that is printed before the tool exits with status 1.
+/// A message to print before the tool exits with status 1.
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
@@ -18,12 +18,12 @@ impl Failure {
         Self { message: message.into(), hint: None }
     }
 
-    /// Returns the failure for an error of the operating system about a file.
+    /// Returns the failure for the operating system's error about a file.
     pub(super) fn of_file(path: &OsStr, error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
     }
 
-    /// Returns the failure for an error of the operating system about the file of a thin archive's
+    /// Returns the failure for the operating system's error about the file of a thin archive's
     /// member.
     pub(super) fn of_member(name: &[u8], error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", escaped(name), os_message(error)))

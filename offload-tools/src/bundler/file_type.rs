@@ -1,19 +1,19 @@
-//! The types of files that `-type` names.
+//! The file types that `-type` accepts.
 
 use super::Failure;
 use offload_format::text_bundle::CommentLeader;
 
-/// The name of the type for archives, which only unbundling supports.
+/// The name of the archive type, which only unbundling supports.
 pub(super) const ARCHIVE: &str = "a";
 
-/// The type of a file, which decides the form of its bundle.
+/// A file type, which determines the form of the bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileType {
     /// A text bundle: entries between comment lines.
     Text(CommentLeader),
     /// A bundle in the binary form.
     Binary,
-    /// Sections of a host object; the binary form if there is no host object.
+    /// Sections of a host object; without a host object, a binary bundle.
     Object,
 }
 
@@ -22,8 +22,8 @@ impl FileType {
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // Only `-unbundle` reads the members of an archive, in `archive.rs`. Other work reads
-            // an archive like an object, as one bundle, which can only be a binary one.
+            // Only `-unbundle` reads an archive's members, in `archive.rs`. Otherwise an archive is
+            // read like an object: as one bundle, which can only be a binary one.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

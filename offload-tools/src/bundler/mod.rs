@@ -6,13 +6,13 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `options` | reads the command line and decides what is to be done |
+//! | `options` | reads the command line and decides what to do |
 //! | `settings` | reads the environment |
 //! | `targets` | checks the targets |
-//! | `bundle`, `list`, `unbundle`, `archive` | do it |
-//! | `contents` | finds the entries of a bundle of any form, and copies them |
-//! | `verbose` | what `-verbose` prints about compressed bundles |
-//! | `objcopy` | the command lines that `-###` prints |
+//! | `bundle`, `list`, `unbundle`, `archive` | do the work |
+//! | `contents` | finds and copies the entries of a bundle in any form |
+//! | `verbose` | prints the output of `-verbose` about compressed bundles |
+//! | `objcopy` | prints the command lines for `-###` |
 
 mod archive;
 mod bundle;
@@ -36,7 +36,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Runs the tool; the first of the `arguments` is the name that the tool was called by.
+/// Runs the tool; the first of the `arguments` is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let program = arguments
@@ -79,7 +79,7 @@ fn open(path: &OsStr) -> Result<Input, Failure> {
     Input::named(path).map_err(|error| Failure::of_file(path, &error))
 }
 
-/// Writes an output, which replaces an existing file only when it is complete; `-` is standard
+/// Writes an output, which replaces an existing file only once it is complete; `-` is standard
 /// output.
 fn write(
     path: &OsStr,

@@ -1,5 +1,5 @@
-//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. This tool does the work
-//! without them, and prints them for `-###`.
+//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. This tool does that work
+//! itself, and prints the commands only for `-###`.
 
 use super::Options;
 use offload_format::bundle::EntryId;
@@ -8,8 +8,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Prints the command that adds a section for each entry to the host object, which is the input
-/// with index `host`.
+/// Prints the command that adds a section for each entry to the host object: the input with index
+/// `host`.
 pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, output: &OsStr) {
     let mut words = vec![program(options)];
     for (id, input) in ids.iter().zip(&options.inputs) {
@@ -55,8 +55,8 @@ fn program(options: &Options) -> String {
     found.map_or(NAME.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// Returns a name in the style of the temporary files of LLVM's tool. No file of this name is ever
-/// read or created.
+/// Returns a name in the style of LLVM's temporary files. No file with this name is ever read or
+/// created.
 fn temporary() -> String {
     env::temp_dir().join("clang-offload-bundler-000000.tmp").to_string_lossy().into_owned()
 }

@@ -17,7 +17,7 @@ pub(super) enum Work {
 pub(super) struct Options {
     /// The name that the tool was called by.
     pub(super) program: String,
-    /// The name of the file type, which was not checked yet.
+    /// The name of the file type, not yet checked.
     pub(super) file_type: String,
     /// The targets as written on the command line.
     pub(super) targets: Vec<String>,
@@ -30,9 +30,9 @@ pub(super) struct Options {
     pub(super) compress: Option<bool>,
     pub(super) compression_level: Option<i32>,
     pub(super) hip_openmp_compatible: bool,
-    /// Whether the commands that LLVM's tool would run are printed (`-###`).
+    /// Whether to print the commands that LLVM's tool would run (`-###`).
     pub(super) print_commands: bool,
-    /// Whether to print for each entry and target whether they are compatible.
+    /// Whether to print, for each entry and target, whether they are compatible.
     pub(super) explain: bool,
     pub(super) verbose: bool,
 }
@@ -103,7 +103,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
 };
 
 impl Options {
-    /// Checks a command line, as far as possible before any file is opened, in LLVM's order.
+    /// Checks a command line, in LLVM's order, as far as possible before opening any file.
     pub(super) fn of(parsed: &Parsed, program: &str) -> Result<(Self, Work), Failure> {
         let on = |name| parsed.flag(name).unwrap_or(false);
         let text = |value: &OsStr| value.to_string_lossy().into_owned();

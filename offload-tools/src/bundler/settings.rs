@@ -4,18 +4,18 @@ use super::Options;
 use offload_format::compressed::{CompressOptions, Version};
 use std::env;
 
-/// Settings for writing a bundle, from options and environment.
+/// Settings for writing a bundle, from the options and the environment.
 #[derive(Debug)]
 pub(super) struct Settings {
     /// Whether to print the sizes and times of compression and decompression on standard error.
     pub(super) verbose: bool,
-    /// The options of the compression; `None` for no compression.
+    /// The compression options; `None` for no compression.
     pub(super) compress: Option<CompressOptions>,
 }
 
 impl Settings {
-    /// Reads the settings; options take precedence over the environment. Invalid variables cause a
-    /// warning, and are ignored.
+    /// Reads the settings; options take precedence over the environment. Warns about invalid
+    /// variables and ignores them.
     pub(super) fn read(options: &Options) -> Self {
         let ignored = var("OFFLOAD_BUNDLER_IGNORE_ENV_VAR").is_some_and(|value| value == "1");
         let var = |name: &str| var(name).filter(|_| !ignored);

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 const FORMAT: &str = "Targets need to follow the format '<offload kind>-<target triple>', where '<target triple>' follows \
                       the format '<kind>-<arch>-<vendor>-<os>-<env>[-<target id>[:target features]]'.";
 
-/// Returns the targets as bundle entry IDs, after checking each target and their combination.
+/// Returns the targets as bundle entry IDs, after checking each target and the combination.
 pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, Failure> {
     let mut seen = HashSet::new();
     let mut ids = Vec::with_capacity(options.targets.len());
@@ -39,16 +39,15 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
     }
 }
 
-/// Whether a target has its target ID at the place of the triple's environment:
-/// `openmp-amdgcn-amd-amdhsa-gfx906`. Since 2025, LLVM does not interpret this as gfx906. This tool
+/// Whether a target's ID is where the triple's environment belongs:
+/// `openmp-amdgcn-amd-amdhsa-gfx906`. Since 2025, LLVM does not read this as gfx906. This tool
 /// still does, because build systems and files contain such targets.
 fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     let environment = target.split('-').nth(4).unwrap_or("");
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
 }
 
-/// Warns about a target without an environment, with the text that LLVM prints as an error for
-/// targets of a wrong form.
+/// Warns about a target without an environment, in the words of LLVM's error for malformed targets.
 fn warn(options: &Options, target: &str, id: &EntryId<'_>) {
     let program = &options.program;
     eprintln!("{program}: warning: {FORMAT}");
@@ -79,8 +78,8 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// Returns the full spelling of a target that lacks the triple's vendor:
-/// `openmp-amdgcn-amdhsa-gfx906`. Old documentation contains such targets.
+/// Returns the full spelling of a target whose triple lacks the vendor, such as
+/// `openmp-amdgcn-amdhsa-gfx906` in old documentation.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };
     let vendor = match os {

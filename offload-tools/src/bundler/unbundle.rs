@@ -15,8 +15,8 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Each entry is used for the first compatible target without an entry; entries are processed in
-/// file order. If some outputs have no entry, the others are still written.
+/// Entries are used in file order, each for the first compatible target that has none yet. If no
+/// entry fits some target, the other outputs are still written.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -36,7 +36,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     }
     let nothing_found = unserved.len() == requested.len();
     for target in unserved {
-        // If no target has an entry, the host gets the whole file: a file that is not a bundle
+        // If no entry fits any target, the host gets the whole file: a file that is not a bundle
         // belongs to the host.
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| {
@@ -50,9 +50,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds targets in `unserved` that the entries of a group fit, and removes them from `unserved`.
-/// Returns these entries, each with the index of its target in `requested`. An entry with an
-/// invalid ID ends the search, and a failure for it is returned, too.
+/// Matches the entries of a group with the targets in `unserved`, and removes those targets.
+/// Returns the matching entries, each with its target's index in `requested`. An entry with an
+/// invalid ID ends the search; its failure is also returned.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -137,8 +137,7 @@ fn extract(
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // If the entries are copied in the order of their offsets, all bytes can be decompressed in one
-    // pass.
+    // In the order of offsets, all bytes can be decompressed in one pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;
@@ -151,7 +150,7 @@ fn extract(
         }
         Ok(())
     };
-    // Large files are copied in parallel; a stream can have only one reader.
+    // Copy large files in parallel, except from a stream, which can have only one reader.
     let workers = match carrier {
         Carrier::Stream(_) => 1,
         _ if size < WORTH_A_THREAD => 1,
@@ -168,7 +167,7 @@ fn extract(
     })
 }
 
-/// The number of bytes from which copying takes longer than starting a thread.
+/// The number of bytes whose copying takes longer than starting a thread.
 const WORTH_A_THREAD: u64 = 4 << 20;
 
 fn extract_one(

@@ -1,4 +1,4 @@
-//! Output of `-verbose` about compressed bundles, on standard error.
+//! Output of `-verbose` about compressed bundles, to standard error.
 
 use crate::compress::Compressed;
 use crate::text::grouped;
@@ -6,7 +6,7 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
 
-/// Prints the sizes, the time and the method of the compression.
+/// Prints the sizes, time and method of a compression.
 pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     let version = options.version.number();
     let level = options.level.unwrap_or(match options.method {
@@ -25,8 +25,8 @@ pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     eprintln!("Truncated MD5 hash: {:#016x}", compressed.hash);
 }
 
-/// Prints the sizes, the time, the method and the hashes of a decompression; `bundle` is the
-/// decompressed bundle.
+/// Prints the sizes, time, method and hashes of a decompression; `bundle` is the decompressed
+/// bundle.
 pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], took: Duration) {
     let (size, payload) = (bundle.len() as u64, compressed.payload.len() as u64);
     let recalculated = hash(bundle);

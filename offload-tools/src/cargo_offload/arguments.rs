@@ -38,8 +38,8 @@ pub enum Command {
     Help,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`, with which Cargo starts a test program. Only `cargo offload`
-    /// configures Cargo to use this command.
+    /// `run PROGRAM ARGUMENTS`, which starts a test program. Only `cargo offload` makes Cargo use
+    /// this command.
     Run(Vec<OsString>),
 }
 
@@ -48,18 +48,18 @@ pub enum Command {
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// The number of orders of blocks and threads in which each test program runs; 0 if no such
-    /// runs are requested.
+    /// The number of orders of blocks and threads in which to run each test program; 0 for no such
+    /// runs.
     pub orders: u32,
-    /// The lanes of warps, each with separate runs; empty if the environment decides.
+    /// The numbers of lanes in a warp, each with separate runs; empty if the environment decides.
     pub lanes: Vec<u32>,
     /// The seed of the first random order.
     pub seed: u64,
-    /// The time that a kernel may run, in seconds.
+    /// The time limit for a kernel, in seconds.
     pub time_limit: u32,
     /// Cargo's arguments after `test`.
     pub cargo: Vec<OsString>,
-    /// Arguments of test programs: those after `--`.
+    /// The test programs' arguments, after `--`.
     pub program: Vec<OsString>,
 }
 
@@ -141,8 +141,8 @@ impl Command {
     }
 }
 
-/// Returns the checks to run for these arguments of `--check`. Memory and undefined behaviour need
-/// only one run, because one image checks both.
+/// Returns the checks for these arguments of `--check`. Memory and undefined behaviour need only
+/// one run, because the same image checks both.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let mut parts = Vec::new();
     for kind in kinds {

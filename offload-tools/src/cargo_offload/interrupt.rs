@@ -1,11 +1,11 @@
-//! Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to the test programs.
-//! Cargo and the test programs end, and this program waits for them.
+//! Handling of Ctrl-C. The terminal sends the interrupt to this program, Cargo and the test
+//! programs. The others exit, and this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The exit status that shells report for a program that an interrupt ended.
+/// The exit status that shells report for a program ended by an interrupt.
 pub const STATUS: u8 = 130;
 
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -20,7 +20,7 @@ pub fn ignore() {
     let _ = came;
 }
 
-/// Whether an interrupt came since the call of `ignore`.
+/// Whether an interrupt arrived since `ignore` was called.
 pub fn came() -> bool {
     CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
 }

@@ -1,12 +1,12 @@
 //! Files that the programs of a pass (one run of `cargo test`) write, in one folder.
 //!
-//! | file | written by | has |
+//! | file | written by | contains |
 //! |---|---|---|
-//! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each launched kernel; see below |
 //! | `kernels-HASH.so` | `offload_gpu::run` | each image that checks its kernels |
-//! | `programs` | the runner | process, package and path of each test program, with TABs between |
+//! | `programs` | the runner | process, package and path of each test program, separated by TABs |
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
-//! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
+//! | `orders` | the runner | order, process, package and path of each test program that fails in an order, separated by TABs |
 //!
 //! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.
@@ -31,12 +31,12 @@ pub struct Entries {
     pub launched: Vec<Launch>,
     /// The launches in which programs counted findings.
     pub found: Vec<LaunchFindings>,
-    /// Kernels that did not end in time: the process, the number of the launch, and the last
+    /// Kernels that exceeded the time limit: the process, the number of the launch, and the last
     /// place.
     pub endless: Vec<(u32, usize, String)>,
     /// The programs that ran.
     pub programs: Vec<Program>,
-    /// The reports of sanitizers: process, file and text.
+    /// The sanitizers' reports: process, file and text.
     pub reports: Vec<(u32, PathBuf, String)>,
     /// The orders in which programs failed, each with its program.
     pub orders: Vec<(String, Program)>,
@@ -66,7 +66,7 @@ pub struct LaunchFindings {
     pub number: usize,
     /// The number of findings.
     pub findings: usize,
-    /// The parameters that are addresses, each with its number, which begins at 1.
+    /// The parameters that are addresses, each with its number, counted from 1.
     pub addresses: Vec<(usize, u64)>,
 }
 
@@ -82,7 +82,7 @@ pub struct Program {
 }
 
 impl Log {
-    /// Creates the folder; removes an existing one first.
+    /// Creates the folder, after removing an existing one.
     ///
     /// Returns a message if the folder cannot be written.
     pub fn new(folder: &Path) -> Result<Self, String> {
@@ -105,18 +105,19 @@ impl Log {
         &self.folder
     }
 
-    /// Returns the path of the file in which `offload_gpu::run` records the launched kernels.
+    /// Returns the path of the file where `offload_gpu::run` records launched kernels.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }
 
-    /// Returns the start of the paths of a sanitizer's reports; `sanitizer` is its letter: `A`, `T`
+    /// Returns the common start of a sanitizer's report paths; `sanitizer` is its letter: `A`, `T`
     /// or `U`.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Records that a program runs in this process or, with an order, that it failed in this order.
+    /// Records that a program runs in this process or, if `order` is set, that it failed in that
+    /// order.
     ///
     /// Returns a message if the folder cannot be written.
     pub fn add(&self, order: Option<Order>, program: &Program) -> Result<(), String> {
@@ -133,7 +134,7 @@ impl Log {
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))
     }
 
-    /// Reads all entries of the files. Incomplete lines are left out.
+    /// Reads all entries of the files, ignoring incomplete lines.
     ///
     /// Returns a message if the folder cannot be read.
     pub fn read(&self) -> Result<Entries, String> {

@@ -1,17 +1,17 @@
 //! `cargo offload test`: runs the tests of a package on the CPU and checks its kernels.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
 //! | [`arguments`] | the command line |
-//! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
-//! | `runner` | what Cargo starts in place of a test program: it puts the sanitizer before it, for it alone |
-//! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
+//! | `passes` | the runs of `cargo test`: one per kind of check, and one for orders |
+//! | `runner` | the command that starts a test program, and preloads the sanitizer into it |
+//! | `log` | files that the programs of a pass write: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
-//! | `findings` | reports of sanitizers, read |
+//! | `findings` | readers for the reports of sanitizers |
 //! | `symbols` | the source lines of stack frames in images |
 //! | `parameters` | the names of kernels' parameters, from the indexes of packs |
-//! | `summary` | what is printed at the end |
-//! | `interrupt` | Ctrl-C |
+//! | `summary` | the text printed at the end |
+//! | `interrupt` | handling of Ctrl-C |
 
 pub mod arguments;
 mod findings;
@@ -32,16 +32,16 @@ use std::process::ExitCode;
 /// The exit status if findings may be missing: a sanitizer failed, or reports are lost.
 const INCOMPLETE: u8 = 3;
 
-/// The exit status if no kernel was launched on the CPU, so that nothing was checked.
+/// The exit status if no kernel was launched on the CPU, so nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
 
-/// Whether a command of this name is one of [`run`]'s.
+/// Whether [`run`] handles a command with this name.
 pub fn has(command: &str) -> bool {
     ["test", "t", "run"].contains(&command)
 }
 
-/// Runs `cargo offload test`, and the command with which Cargo starts a test program. `words`
-/// begins with the command's name.
+/// Runs `cargo offload test`, or the command with which Cargo starts a test program. `words` begins
+/// with the command's name.
 pub fn run(words: Vec<OsString>) -> ExitCode {
     let done = match Command::parse(words) {
         Ok(Command::Help) => {

@@ -1,4 +1,4 @@
-//! The names of kernels' parameters, which the build writes into the indexes of packs.
+//! Names of kernels' parameters, which the build writes into the indexes of packs.
 
 use offload_pack::pack_index::Index;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::time::SystemTime;
 pub struct ParameterNames(BTreeMap<String, Vec<String>>);
 
 impl ParameterNames {
-    /// Reads the indexes in a target folder of Cargo. If several describe one kernel, the newest
-    /// one counts.
+    /// Reads the indexes in Cargo's target folder. If several describe the same kernel, the newest
+    /// wins.
     pub fn find(target: &Path) -> Self {
         let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
         // `PROFILE/build`, or `TARGET/PROFILE/build`.
@@ -31,7 +31,7 @@ impl ParameterNames {
         files.sort();
         let mut names = Self::default();
         for (_, file) in files {
-            // An index of another version is of an earlier build.
+            // An index with a different version is left from an earlier build.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
                 for kernel in pack.modules.into_iter().flat_map(|it| it.signatures.kernels) {
@@ -43,7 +43,7 @@ impl ParameterNames {
         names
     }
 
-    /// Returns the name of a parameter; the first one has the number 1.
+    /// Returns the name of a parameter, counted from 1.
     pub fn get(&self, kernel: &str, number: usize) -> Option<&str> {
         self.0.get(kernel)?.get(number.checked_sub(1)?).map(String::as_str)
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
     pub kind: PassKind,
-    /// The lanes of warps; `None` if the environment decides.
+    /// The number of lanes in a warp; `None` if the environment decides.
     pub lanes: Option<u32>,
 }
 
@@ -34,17 +34,17 @@ pub enum PassKind {
 
 /// The environment variables that configure the runner.
 pub mod variables {
-    /// The variable with the folder for the logs of the pass.
+    /// The folder for the logs of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
-    /// The variable with the check of the pass.
+    /// The check of the pass.
     pub const CHECK: &str = "OFFLOAD_TEST_CHECK";
-    /// The variable with the number of orders of blocks and threads in which a program runs.
+    /// The number of orders of blocks and threads in which to run a program.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
-    /// The variable with the seed of the first random order.
+    /// The seed of the first random order.
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
 }
 
-/// Returns the requested passes. The passes with one number of lanes share a build.
+/// Returns the requested passes. Passes with the same number of lanes share a build.
 pub fn of(asked: &Asked) -> Vec<Pass> {
     let checks = asked.checks.iter().copied().map(PassKind::Check);
     let kinds: Vec<PassKind> =
@@ -57,7 +57,7 @@ pub fn of(asked: &Asked) -> Vec<Pass> {
 }
 
 impl Pass {
-    /// Returns what is done to the tests in this pass.
+    /// Returns a description of what this pass does to the tests.
     pub fn title(self) -> String {
         let title = match self.kind {
             PassKind::Check(Check::Memory) => "checked for memory errors",
@@ -74,8 +74,8 @@ impl Pass {
         }
     }
 
-    /// Returns the name of the folder for the pass's logs. The name contains no comma: the folder
-    /// is part of a sanitizer's option `log_path`, which a comma would end.
+    /// Returns the name of the folder for the pass's logs. The name contains no comma, because the
+    /// folder is part of the sanitizer option `log_path`, which a comma would end.
     fn folder(self) -> String {
         let name = match self.kind {
             PassKind::Check(check) => check.name().replace(',', "-"),
@@ -84,7 +84,7 @@ impl Pass {
         self.lanes.map_or(name.clone(), |lanes| format!("{name}-{lanes}"))
     }
 
-    /// Returns the command that runs only this pass, as a shell reads it.
+    /// Returns the command that runs only this pass, quoted for a shell.
     pub fn command(self, asked: &Asked) -> String {
         let mut option = match self.kind {
             PassKind::Check(check) => format!("--check {}", check.name()),
@@ -107,13 +107,13 @@ pub struct PassFolders {
     target_folder: PathBuf,
     /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
     folder: PathBuf,
-    /// The name of the environment variable that tells Cargo the program with which to start test
+    /// The name of Cargo's environment variable for the runner: the program that starts test
     /// programs.
     runner: String,
 }
 
 impl PassFolders {
-    /// Finds the folders and the name of the variable with the help of Cargo and rustc.
+    /// Asks Cargo and rustc for the folders and the name of the variable.
     ///
     /// Returns a message if this fails, for example because there is no package.
     pub fn find(asked: &Asked) -> Result<Self, String> {
@@ -126,7 +126,7 @@ impl PassFolders {
         let metadata: serde_json::Value = serde_json::from_str(&metadata)
             .map_err(|error| format!("cannot parse the output of cargo metadata: {error}"))?;
         let target_folder = match value_of(&asked.cargo, "--target-dir") {
-            // Cargo starts test programs in other folders.
+            // Make the path absolute, because Cargo starts test programs in other folders.
             Some(folder) => path::absolute(&folder)
                 .map_err(|error| format!("--target-dir {folder}: {error}"))?
                 .display()
@@ -166,9 +166,9 @@ impl PassFolders {
     }
 }
 
-/// Locks a file beside a pass's folder until the returned file is closed, since a second command in
-/// the same target folder would remove the logs. Returns `None` where files cannot be locked, and
-/// for a command that a test of this very pass runs: it would wait for itself.
+/// Locks a file beside a pass's folder until the returned file is closed; otherwise a second
+/// command in the same target folder would remove the logs. Returns `None` if the file system
+/// cannot lock files, or if a test of this same pass runs the command, which would wait for itself.
 pub fn lock(folder: &Path) -> Option<File> {
     if env::var_os(variables::LOG).is_some() {
         return None;
@@ -184,14 +184,14 @@ pub fn lock(folder: &Path) -> Option<File> {
             );
             is_waiting = true;
         }
-        // A call that waits for the lock would not notice an interrupt.
+        // A blocking lock call would not notice an interrupt.
         thread::sleep(Duration::from_millis(100));
     }
     Some(file)
 }
 
-/// Runs `cargo test`. Returns the exit status, and the output of the test programs, which is also
-/// printed if a test fails, or if the user asks for the output of tests.
+/// Runs `cargo test`. Returns the exit status and the output of the test programs, which is also
+/// printed if a test fails or the user asked for test output.
 ///
 /// Returns a message if Cargo cannot be started.
 pub fn run(
@@ -222,8 +222,8 @@ pub fn run(
         .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
         .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
-    // If the user has chosen a device in `OFFLOAD_DEVICE`, this choice is kept. If the chosen
-    // device is not the CPU, the pass may check nothing; the summary then reports this.
+    // Keep the user's choice in `OFFLOAD_DEVICE`. If it is not the CPU, the pass may check nothing,
+    // which the summary then reports.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -231,13 +231,13 @@ pub fn run(
         command.env(checks::variables::LANES, lanes.to_string());
     }
     match pass.kind {
-        // One build has the images of all checks, so another check compiles nothing.
+        // One build contains the images of all checks, so another check compiles nothing.
         PassKind::Check(check) => command
             .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
             .env("CARGO_TARGET_DIR", &folders.folder)
             .env_remove(variables::ORDERS),
-        // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
+        // This pass needs the same images as a plain `cargo test`, so it also uses the ordinary
         // target folder.
         PassKind::Orders => command
             .env("CARGO_TARGET_DIR", &folders.target_folder)
@@ -256,7 +256,7 @@ pub fn run(
     let mut from = BufReader::new(child.stdout.take().expect("it is piped"));
     loop {
         let start = output.len();
-        // An error of the pipe is the end of the output: the exit status decides.
+        // Treat an error of the pipe as the end of the output: the exit status decides.
         if from.read_until(b'\n', &mut output).unwrap_or(0) == 0 {
             break;
         }
@@ -301,7 +301,7 @@ fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     None
 }
 
-/// Returns the arguments without `--target-dir`, because each pass sets its target folder in
+/// Returns the arguments without `--target-dir`, because each pass sets its target folder with
 /// `CARGO_TARGET_DIR`.
 fn without_target_folder(arguments: &[OsString]) -> impl Iterator<Item = &OsStr> {
     let mut is_value = false;

@@ -8,13 +8,13 @@ pub struct Results {
     passed: usize,
     failed: usize,
     ignored: usize,
-    /// The programs that ended before all of their tests.
+    /// The programs that ended before finishing their tests.
     pub died: Vec<Died>,
-    /// Whether a test program printed something that is understood.
+    /// Whether any output of a test program was understood.
     pub is_known: bool,
 }
 
-/// A program that ended before all of its tests.
+/// A program that ended before finishing its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Died {
     /// The number of the program's tests.

@@ -21,8 +21,7 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    // A program that does not run in several orders replaces this process, so it gets this
-    // process's number.
+    // A program that runs only once replaces this process, so it keeps this process's number.
     log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(count) = number(variables::ORDERS) {
@@ -50,8 +49,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns what the first image in a program that makes this check records about itself. Returns
-/// `None` if no image makes it.
+/// Returns what the first image with this check in a program records about itself. Returns `None`
+/// if no image makes the check.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
@@ -66,7 +65,7 @@ fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, S
     }))
 }
 
-/// Preloads the sanitizer into the program, but not into programs that it starts.
+/// Preloads the sanitizer into the program, but not into its child processes.
 fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
     let mut libraries: Vec<PathBuf> = image.libraries.split(':').map(PathBuf::from).collect();
     libraries.extend(for_one_process(log.folder()));
@@ -75,12 +74,12 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
         "" => String::new(),
         path => format!(":external_symbolizer_path='{path}'"),
     };
-    // A program continues after a finding, and its tests determine its exit status.
+    // Let the program continue after a finding: its tests determine the exit status.
     for (check, own) in
         [(Check::Memory, ":halt_on_error=0"), (Check::Races, ":exitcode=0"), (Check::Undefined, "")]
     {
         let (name, options) = check.sanitizer_options();
-        // The user's options come last, because the last one counts if an option occurs twice.
+        // The user's options come last, because the last of repeated options wins.
         let of_user =
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
@@ -92,9 +91,9 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
     }
 }
 
-/// Preloads libraries into the program, before those of the user. The loader splits `LD_PRELOAD` at
-/// spaces. A library whose path has a space is therefore given by its name, for which the loader
-/// searches the folders of `LD_LIBRARY_PATH`. It splits that variable at colons only.
+/// Preloads libraries into the program, before the user's. The loader splits `LD_PRELOAD` at
+/// spaces, so a library whose path contains a space is given by its name and found through
+/// `LD_LIBRARY_PATH`, which is split only at colons.
 fn preload(libraries: &[PathBuf], command: &mut Command) {
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     for library in libraries {
@@ -115,9 +114,8 @@ fn preload(libraries: &[PathBuf], command: &mut Command) {
     }
 }
 
-/// Returns a library that removes `LD_PRELOAD` from the environment after loading, so that the
-/// program's child processes do not load the sanitizer. The library is compiled here; returns
-/// `None` if no C compiler works.
+/// Compiles a library that removes `LD_PRELOAD` from the environment after loading, so that child
+/// processes of the program do not load the sanitizer. Returns `None` if no C compiler works.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -125,7 +123,7 @@ fn for_one_process(folder: &Path) -> Option<PathBuf> {
     if library.exists() {
         return Some(library);
     }
-    // Programs of several packages may start at the same time, so each process has its own files.
+    // Programs of several packages may start at the same time, so each process uses its own files.
     let (source, own) = (
         folder.join(format!("{}-source.c", process::id())),
         folder.join(format!("{}-own.so", process::id())),
@@ -157,8 +155,8 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     Ok(status_of(status).into())
 }
 
-/// Runs a program several times, each time with another order of blocks and threads, until it
-/// fails. The output of the first run and of a failing run is shown.
+/// Runs a program several times, in a different order of blocks and threads each time, until it
+/// fails. Shows the output of the first run and of a failing run.
 fn in_orders(
     program: &Path,
     arguments: &[OsString],
@@ -167,7 +165,7 @@ fn in_orders(
     log: &Log,
 ) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
-    // An interrupt ends the test program, but not this process, which then reports its order.
+    // An interrupt ends the test program, but not this process, which then reports the order.
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
@@ -196,16 +194,14 @@ fn in_orders(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the first `count` orders: forward and reverse, which find most errors, then random
-/// orders.
+/// Returns the first `count` orders: forward and reverse, which find most errors, then random ones.
 fn orders(count: u64, seed: u64) -> impl Iterator<Item = Order> {
     let random = (0..).map(move |more: u64| Order::Random(seed.wrapping_add(more)));
     let first = [Order::Forward, Order::Reverse].into_iter();
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Returns this program's exit status for that of a program that it ran; 1 if a signal ended that
-/// program.
+/// Converts the exit status of a program into this program's; 1 if a signal ended that program.
 pub fn status_of(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

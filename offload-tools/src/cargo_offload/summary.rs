@@ -1,4 +1,4 @@
-//! The summary after all passes have run.
+//! The summary printed after all passes.
 
 use super::arguments::Asked;
 use super::findings::{self, Finding};
@@ -25,9 +25,9 @@ pub struct Summary {
     failures: BTreeSet<String>,
     /// Kernels that were launched from images that check nothing.
     unchecked: BTreeSet<String>,
-    /// The programs that ended before all of their tests.
+    /// The programs that ended before finishing their tests.
     died: Vec<Died>,
-    /// The first exit status of Cargo that is not success.
+    /// Cargo's first exit status other than success.
     failed: Option<u8>,
     /// The commands of passes that launched no kernel on the CPU.
     without_kernels: Vec<String>,
@@ -74,7 +74,7 @@ impl Summary {
         }
         self.failures.extend(lost(&found, &entries));
         if pass.kind == PassKind::Check(Check::Undefined) {
-            // The image checks accesses to memory, too, and names no kernel in their reports.
+            // The image also checks memory accesses, but names no kernel in their reports.
             found.retain(|finding| finding.kernel.is_some());
         }
         let late = entries.endless.iter();
@@ -128,7 +128,7 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. A program that a finding ended is not a reason.
+    /// Whether findings may be missing. A program that ended because of a finding does not count.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
@@ -214,7 +214,7 @@ impl PassFinding {
     }
 }
 
-/// Returns a symbol's name in the source.
+/// Returns a symbol's name as in the source.
 fn readable(symbol: &str) -> String {
     let options = DemangleOptions::new().no_params().no_return_type();
     let demangled =
@@ -222,8 +222,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Returns whether two findings are the same error: the same kind of fault in the same kernel at
-/// the same lines, in any threads.
+/// Whether two findings are the same error: the same kind in the same kernel at the same lines, in
+/// any threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
@@ -281,7 +281,7 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && name != "main").collect()
 }
 
-/// Returns messages about programs that counted more findings than their reports contain.
+/// Returns messages about programs that counted more findings than they reported.
 fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     let mut counted: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     for launch in &entries.found {
@@ -307,8 +307,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     messages
 }
 
-/// Returns a command that repeats the finding. If the tests that may have caused it are known, the
-/// command runs only one of them.
+/// Returns a command that repeats the finding: with a single test, if the tests that may have
+/// caused it are known.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

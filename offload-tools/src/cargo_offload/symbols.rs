@@ -1,8 +1,8 @@
 //! The source lines of stack frames in images for the CPU.
 //!
-//! GCC's runtimes read the line numbers of the images that exist at the first report, and of no
-//! image that is loaded later. Frames also name the image and the offset in it, and the log folder
-//! has a copy of each image, from which `addr2line` of the binutils gets the lines.
+//! GCC's runtimes read line numbers only for images that are loaded before the first report. But
+//! frames also name the image and the offset in it, and the log folder has a copy of each image,
+//! from which `addr2line` (binutils) reads the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,12 +11,12 @@ use std::process::Command;
 /// The start of the names of images in the log folder, from `OFFLOAD_CPU_LOG`: `kernels-HASH.so`.
 const START: &str = "(kernels-";
 
-/// The innermost function and line at an offset in an image, and then those into which they were
-/// inlined.
+/// The innermost function and line at an offset in an image, followed by the functions and lines
+/// into which they were inlined.
 type Lines = BTreeMap<(String, u64), Vec<(String, String)>>;
 
-/// Replaces the frames of images in these texts by frames with the source lines that the images in
-/// the folder contain. A frame stays as it is if its line is unknown.
+/// Adds source lines to the frames in these texts, from the images in the folder. A frame whose
+/// line is unknown stays unchanged.
 pub fn resolve<'a>(folder: &Path, texts: impl Iterator<Item = &'a mut String>) {
     let texts: Vec<&mut String> = texts.collect();
     let mut places: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn resolve<'a>(folder: &Path, texts: impl Iterator<Item = &'a mut String>) {
             .args(["-a", "-f", "-i", "-C", "-e"])
             .arg(folder.join(format!("kernels-{image}.so")));
         command.args(offsets.iter().map(|offset| format!("{offset:#x}")));
-        // Without addr2line, reports have the lines that the runtimes know.
+        // Without addr2line, reports keep the lines that the runtimes know.
         let Ok(output) = command.output() else { continue };
         read(&image, &String::from_utf8_lossy(&output.stdout), &mut lines);
     }
@@ -67,7 +67,8 @@ fn frame(line: &str) -> Option<ImageFrame<'_>> {
     })
 }
 
-/// Reads the output of addr2line: after each address, lines with a function and a place in turns.
+/// Reads the output of addr2line: each address is followed by alternating lines for function and
+/// place.
 fn read(image: &str, output: &str, to: &mut Lines) {
     let (mut offset, mut function) = (None, None);
     for line in output.lines() {
@@ -99,7 +100,7 @@ fn replaced(text: &str, lines: &Lines) -> String {
             result += line;
             continue;
         };
-        // Inlined functions have separate frames, with the same offset.
+        // Each inlined function has its own frame, with the same offset.
         if previous.as_ref() != Some(&key) {
             for (function, place) in places {
                 result += &format!("{start}in {function} {place} {end}\n");

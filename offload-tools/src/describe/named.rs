@@ -1,4 +1,4 @@
-//! Facts about an image for the rules of selection.
+//! Image properties that the rules of selection need.
 
 use offload_format::image::{CodeObjectHeader, ImageHeader};
 use offload_format::inventory::{Image, ImageKind};
@@ -7,17 +7,17 @@ use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
-/// has no target, by its names (target ID and triple). Nothing is decompressed to create it.
+/// names no target, by its names (target ID and triple). Creating one decompresses nothing.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
-    /// The image, unless its file is closed.
+    /// The image; `None` if its file is closed.
     image: Option<&'i Image<'i>>,
     label: Cow<'i, str>,
     target_id: Option<Cow<'i, str>>,
     triple: Option<Cow<'i, str>>,
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
-    /// The kind, as far as it is known without decompressing.
+    /// The kind, as far as known without decompression.
     known_kind: Option<ImageKind>,
     needs: Needs,
 }
@@ -29,13 +29,13 @@ impl<'i> Named<'i> {
         Self::with_bytes(image, image.in_file())
     }
 
-    /// Creates a candidate from an image and its bytes; without these bytes, only the image's names
+    /// Creates a candidate from an image and its bytes; without bytes, only the image's names
     /// describe it.
     pub fn with_bytes(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         Self::with_header(image, bytes, bytes.and_then(|bytes| ImageHeader::parse(bytes).ok()))
     }
 
-    /// Creates a candidate like [`Named::with_bytes`], with the header that the bytes have.
+    /// Creates a candidate like [`Named::with_bytes`], with a header already read from the bytes.
     pub fn with_header(
         image: &'i Image<'i>,
         bytes: Option<&[u8]>,
@@ -67,7 +67,7 @@ impl<'i> Named<'i> {
         self.needs
     }
 
-    /// Returns the image, unless its file is closed.
+    /// Returns the image; `None` if its file is closed.
     pub fn image(&self) -> Option<&'i Image<'i>> {
         self.image
     }
@@ -86,20 +86,20 @@ impl<'i> Named<'i> {
         self.target_id.is_some()
     }
 
-    /// Whether the header or the container records such a kind.
+    /// Whether the kind in the header or the container satisfies `kind`.
     pub fn is(&self, kind: fn(ImageKind) -> bool) -> bool {
         self.header.map(|header| header.kind()).is_some_and(kind)
             || self.known_kind.is_some_and(kind)
     }
 
-    /// Returns the code that the image's names describe.
+    /// Returns the code as the image's names describe it.
     pub fn by_name(&self) -> ImageCode<'_> {
         let (target_id, triple) = (self.target_id.as_deref(), self.triple.as_deref());
         ImageCode::named(target_id, triple, self.is(ImageKind::is_ptx))
             .or_ptx_version(self.ptx_version)
     }
 
-    /// Returns the candidate without its image, for when the image's file is closed.
+    /// Returns the candidate without its image, to be kept after the image's file is closed.
     pub fn detached<'d>(&self) -> Named<'d> {
         let owned = |text: &Option<Cow<'i, str>>| text.as_deref().map(|it| it.to_owned().into());
         let Self { ptx_version, header, known_kind, needs, .. } = *self;
@@ -108,13 +108,13 @@ impl<'i> Named<'i> {
         Named { image: None, label, target_id, triple, ptx_version, header, known_kind, needs }
     }
 
-    /// Returns the words for a processor that this version does not know, if the image is for one.
+    /// Returns a text about the processor, if the image is for one that this version does not know.
     pub fn unknown_processor(&self) -> Option<String> {
         let ImageCode::UnknownProcessor(number) = self.code() else { return None };
         Some(Refusal::<String>::UnknownProcessor(number).to_string())
     }
 
-    /// Returns the target in the image's header, if its names describe another target.
+    /// Returns the target in the image's header, if the image's names give a different target.
     pub fn contradiction(&self) -> Option<String> {
         let header = self.header.filter(|header| header.contradicts(&self.by_name()))?;
         Some(header.to_string())

@@ -4,8 +4,8 @@ use crate::text::{escaped, shortened};
 use offload_format::ErrorKind;
 use offload_format::inventory::{Place, Problem};
 
-/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Names have at
-/// most `width` characters, if it is not 0.
+/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Shortens names
+/// to `width` characters unless it is 0.
 pub fn place_text(place: &Place<'_>, width: usize) -> String {
     let mut out = String::new();
     if let Some(slice) = place.slice {
@@ -19,8 +19,8 @@ pub fn place_text(place: &Place<'_>, width: usize) -> String {
     out
 }
 
-/// Returns the text of a problem without the file's name: `member a.o: section .hip_fatbin: code
-/// object: ...`.
+/// Returns a problem's text without the file's name: `member a.o: section .hip_fatbin: code object:
+/// ...`.
 pub fn problem_text(problem: &Problem<'_>) -> String {
     let Problem { place, error, .. } = problem;
     let mut out = place_text(place, 0);
@@ -32,7 +32,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
             out += "; the system cannot allocate them"
         }
-        // For kernels, the limit is on work, not on memory, so `--max-size` would not help.
+        // For kernels, the limit is on work, not memory, so `--max-size` would not help.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
             out += "; --max-size allows more"
         }

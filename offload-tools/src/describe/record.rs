@@ -7,7 +7,7 @@ use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// A file in JSON.
+/// The JSON record of a file.
 #[derive(Debug, Serialize)]
 pub struct FileRecord {
     /// The file's path, as given on the command line.
@@ -18,14 +18,15 @@ pub struct FileRecord {
     pub images: Vec<ImageRecord>,
 }
 
-/// An image in JSON: the fields of [`Image`], and facts from its bytes. Unknown values are null.
+/// The JSON record of an image: the fields of [`Image`], and facts from its bytes. Unknown values
+/// are null.
 #[derive(Debug, Serialize)]
 pub struct ImageRecord {
     /// The name of the section that contains the image.
     pub section: Option<String>,
-    /// The kind of the image's container.
+    /// The kind of the container.
     pub container: &'static str,
-    /// The number of the image's container in the file, from 0.
+    /// The container's number in the file, from 0.
     pub container_index: usize,
     /// The bundle entry ID as stored.
     pub entry_id: Option<String>,
@@ -47,7 +48,7 @@ pub struct ImageRecord {
     pub sha256: Option<String>,
     /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
-    /// The compiler of an image for the CPU, in its own words. Left out if it is not known.
+    /// The compiler of an image for the CPU, as it identifies itself. Left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
     /// How the threads of an image's kernels wait on the CPU. Left out if the image does not record
@@ -58,7 +59,7 @@ pub struct ImageRecord {
     pub member: Option<String>,
 }
 
-/// A kernel in JSON. Sizes are in bytes.
+/// The JSON record of a kernel. Sizes are in bytes.
 #[derive(Debug, Serialize)]
 pub struct KernelRecord {
     /// The kernel's name, mangled as in the image.
@@ -69,9 +70,9 @@ pub struct KernelRecord {
     pub arguments: u64,
     /// The arguments of a launch, in order.
     pub parameters: Vec<ParameterRecord>,
-    /// The size of all arguments together, including those that the runtime fills in.
+    /// The total size of the arguments, including those that the runtime fills in.
     pub arguments_size: Option<u64>,
-    /// Registers of an NVIDIA kernel, for each thread.
+    /// Registers of an NVIDIA kernel, per thread.
     pub registers: Option<u64>,
     /// Vector registers of an AMD kernel.
     pub vgprs: Option<u64>,
@@ -85,27 +86,27 @@ pub struct KernelRecord {
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread: scratch, local memory.
+    /// Memory per thread: scratch, local memory.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront.
     pub wavefront_size: Option<u64>,
-    /// The most threads that a block may have.
+    /// The maximum number of threads in a block.
     pub max_threads: Option<u64>,
 }
 
-/// How the threads of a kernel wait on the CPU, in JSON.
+/// The JSON record of how a kernel's threads wait on the CPU.
 #[derive(Debug, Serialize)]
 pub struct CpuKernelRecord {
-    /// The name with which programs launch the kernel.
+    /// The name that programs use to launch the kernel.
     pub name: String,
-    /// The number of regions into which waits cut the kernel; null if its threads have stacks.
+    /// The number of regions that waits divide the kernel into; null if its threads have stacks.
     pub regions: Option<u64>,
     /// Why the threads have stacks; null if they have none.
     pub stacks: Option<String>,
 }
 
 impl CpuKernelRecord {
-    /// Returns the records in the section `.offload.regions` of an image.
+    /// Returns the records in an image's section `.offload.regions`.
     pub fn all_of(image: &[u8]) -> Vec<Self> {
         let mut found = Vec::new();
         for line in text_of(image, b".offload.regions").lines() {
@@ -119,7 +120,7 @@ impl CpuKernelRecord {
         found
     }
 
-    /// Returns the record as text: `regions: 3`, or `stacks: ` and why.
+    /// Returns the record as text: `regions: 3`, or `stacks: ` and the reason.
     pub fn how(&self) -> String {
         match (self.regions, &self.stacks) {
             (Some(count), _) => format!("regions: {count}"),
@@ -128,15 +129,15 @@ impl CpuKernelRecord {
     }
 }
 
-/// Returns what the compiler of an image for the CPU records about itself, in the section
-/// `.comment`. The linked parts of the C library may be by a different one, GCC.
+/// Returns the compiler of an image for the CPU, from the section `.comment`. Linked parts of the C
+/// library may come from a different compiler, GCC.
 pub fn cpu_compiler(image: &[u8]) -> Option<String> {
     let text = text_of(image, b".comment");
     let words = |of: &str| text.split('\0').find(|words| words.contains(of)).map(str::to_owned);
     words("clang").or_else(|| words("GCC"))
 }
 
-/// Returns the text of the sections of a file with this name.
+/// Returns the text of a file's sections with this name.
 fn text_of(file: &[u8], name: &[u8]) -> String {
     let mut text = String::new();
     for section in sections(file).into_iter().flatten() {
@@ -148,7 +149,7 @@ fn text_of(file: &[u8], name: &[u8]) -> String {
     text
 }
 
-/// A parameter of a kernel in JSON.
+/// The JSON record of a kernel's parameter.
 #[derive(Debug, Serialize)]
 pub struct ParameterRecord {
     /// The parameter's name in the image.
@@ -170,7 +171,7 @@ impl KernelRecord {
     /// Returns the kernels of an image with this header; `None` if images of its kind do not list
     /// them.
     ///
-    /// Returns an error if the records of the kernels cannot be read.
+    /// Returns an error if the kernels' records cannot be read.
     pub fn all_of(bytes: &[u8], header: Option<ImageHeader>) -> Result<Option<Vec<Self>>> {
         let Some(header) = header.filter(ImageHeader::lists_kernels) else { return Ok(None) };
         let kernels = Kernels::with_header(bytes, header)?;
@@ -209,7 +210,7 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// Returns the JSON record of `image`, whose bytes `images` reads. Also returns the error of an
+    /// Returns the JSON record of `image`, read through `images`. Also returns the error of an
     /// unreadable part, for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,

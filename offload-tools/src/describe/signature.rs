@@ -1,19 +1,19 @@
-//! The parameters that an image records for a kernel, as one readable line.
+//! The parameters that an image records for a kernel, on one line.
 
 use super::KernelRecord;
 use super::record::ParameterRecord;
 use crate::text::escaped_str;
 
 impl KernelRecord {
-    /// Returns the parameters in parentheses: `(n: u32, 4 bytes, pointer, 8 bytes at 32)`. Names
-    /// and types appear if the image records them, otherwise sizes. An offset appears if there is a
+    /// Returns the parameters in parentheses: `(n: u32, 4 bytes, pointer, 8 bytes at 32)`. Shows
+    /// names and types if the image records them, otherwise sizes. Shows an offset if there is a
     /// gap before the parameter.
     pub fn signature(&self) -> String {
         self.list(|number, parameter| self.parameter(number, parameter))
     }
 
-    /// Returns the sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`. The text has
-    /// the same form for all kinds of images.
+    /// Returns the sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`, in the same
+    /// form for all kinds of images.
     pub fn sizes(&self) -> String {
         self.list(|_, parameter| bytes(parameter.size))
     }
@@ -37,8 +37,7 @@ impl KernelRecord {
             None if parameter.is_pointer => "pointer".to_owned(),
             None => bytes(parameter.size),
         };
-        // If compilers only number the parameters of PTX, their names have no meaning and are not
-        // shown.
+        // If compilers only number PTX parameters, the names mean nothing: do not show them.
         let is_number = |name: &&String| **name == format!("{}_param_{number}", self.name);
         match parameter.name.as_ref().filter(|name| !is_number(name)) {
             Some(name) => format!("{}: {ty}", escaped_str(name)),

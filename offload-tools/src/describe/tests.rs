@@ -1,5 +1,5 @@
-//! Tests with truncated and modified files of the corpus: nothing panics, and everything found is
-//! at its reported place.
+//! Tests with truncated and modified corpus files: nothing panics, and everything found is at its
+//! reported place.
 
 use super::{ImageRecord, problem_text};
 use offload_format::inventory::{Images, Inventory};
@@ -54,7 +54,7 @@ fn nothing_panics() {
         for _ in 0..150 {
             let mut changed =
                 file[..file.len() - if below(3) == 0 { below(file.len()) } else { 0 }].to_vec();
-            // Half of the changes are in the first 200 bytes, where headers and tables are.
+            // Half of the changes are in the first 200 bytes, where the headers and tables are.
             for _ in 0..1 + below(3) {
                 let end = if below(2) == 0 { changed.len() } else { changed.len().min(200) };
                 if let Some(byte) = changed.get_mut(below(end)) {

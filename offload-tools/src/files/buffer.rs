@@ -4,8 +4,8 @@ use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
-/// A buffer of zeros of any size, in the largest pages that the system has. With small pages,
-/// requesting each page takes longer than filling it.
+/// A buffer of zeros of any size, in the system's largest pages. With small pages, requesting each
+/// page takes longer than filling it.
 #[derive(Debug)]
 pub struct Buffer(MmapMut);
 
@@ -13,7 +13,7 @@ impl Buffer {
     /// Creates a buffer of `size` bytes.
     pub fn new(size: usize) -> io::Result<Self> {
         let map = MmapMut::map_anon(size)?;
-        // If the system refuses large pages, small pages also work.
+        // If the system refuses large pages, small pages work, too.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Self(map))

@@ -8,12 +8,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of a file: mapped if it is a regular file, else read to its end. On Windows all files
-/// are read.
+/// The bytes of a file: mapped if it is a regular file, otherwise read to its end. On Windows, all
+/// files are read.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
-/// The most bytes of a pipe, which are kept in memory.
+/// The maximum number of bytes from a pipe, which are kept in memory.
 const STREAM_LIMIT: u64 = 1 << 32;
 
 #[derive(Debug)]
@@ -26,14 +26,13 @@ impl Input {
     /// Opens a file or pipe. Returns an error for a folder, and for a device that is not empty.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // A file of size 0 is read, because files whose content is generated on reading, as in
-        // /proc, have this size too. For a folder, the attempt to read it returns the system's
-        // error.
+        // Files whose content is generated on reading, as in /proc, also report size 0, so read
+        // files of size 0. For a folder, reading returns the system's error.
         match file.metadata() {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::regular(file),
             // `/dev/null` is empty; other devices may have no end.
             Ok(metadata) if is_device(&metadata) => Self::read(file, 0),
-            // Windows has no metadata for its devices, such as `NUL`, but reads them.
+            // Windows has no metadata for devices such as `NUL`, but can read them.
             Err(error) if !cfg!(windows) => Err(error),
             _ => Self::read(file, STREAM_LIMIT),
         }
@@ -45,13 +44,13 @@ impl Input {
         if file.metadata()?.len() == 0 { Ok(Self::of_bytes(Vec::new())) } else { Self::map(file) }
     }
 
-    /// Returns an input for an open regular file that an output may replace later. On Windows the
+    /// Returns an input for an open regular file that an output may later replace. On Windows the
     /// file is read, because a mapped file cannot be replaced.
     fn regular(file: File) -> io::Result<Self> {
         if cfg!(windows) { Self::read(file, u64::MAX) } else { Self::of_file(file) }
     }
 
-    /// Reads to the end. Returns an error if there are more than `most` bytes.
+    /// Reads to the end; returns an error if there are more than `most` bytes.
     fn read(from: impl Read, most: u64) -> io::Result<Self> {
         let mut bytes = Vec::new();
         from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -65,14 +64,13 @@ impl Input {
         Ok(Self(Bytes::Read(bytes)))
     }
 
-    /// Maps a regular file that is not empty.
+    /// Maps a non-empty regular file.
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
         // SAFETY: The mapping is only read. Another process that writes to the file changes bytes
-        // to which this program has a shared reference. Readers here therefore copy each number
-        // before they check it, so that they see only one value of it. They also create no `str`
-        // from bytes without checking them. If a process truncates the file, a signal ends this
-        // process.
+        // that this program has a shared reference to. Readers therefore copy each number before
+        // checking it, so that they see only one value. They also never create a `str` from
+        // unchecked bytes. If a process truncates the file, a signal ends this process.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
     }
@@ -87,13 +85,12 @@ impl Input {
             // For a folder, this call returns the system's error.
             return Self::open(path);
         }
-        // The check runs before and after opening, because another file may get the name in
-        // between.
+        // Check before and after opening, because another file may take the name in between.
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
-        // Without `O_NONBLOCK`, opening a pipe would wait for a writer. The flags do not affect
-        // regular files.
+        // Without `O_NONBLOCK`, opening a pipe would wait for a writer. Regular files ignore the
+        // flags.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(
             &mut options,
@@ -102,12 +99,11 @@ impl Input {
         let file = options.open(path)?;
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
-        // A file in /proc counts as empty here, because its size is 0: some of these files have no
-        // end.
+        // A file in /proc counts as empty here, because its size is 0: some such files never end.
         Self::regular(file)
     }
 
-    /// Opens a file of the command line like [`Input::open`], but `-` is standard input.
+    /// Opens a file from the command line like [`Input::open`]; `-` is standard input.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" { Self::stdin() } else { Self::open(Path::new(path)) }
     }
@@ -169,7 +165,7 @@ impl Input {
         to.write_all(bytes)
     }
 
-    /// Copies from file to file in the operating system's kernel; some file systems then share the
+    /// Copies from file to file in the operating system's kernel. Some file systems then share the
     /// blocks instead of copying them.
     #[cfg(target_os = "linux")]
     fn copy_in_kernel(&self, from: &File, mut range: Range<u64>, mut to: &File) -> io::Result<()> {
@@ -178,10 +174,10 @@ impl Input {
             match rustix::fs::copy_file_range(from, Some(&mut range.start), to, None, left) {
                 Ok(0) => return Err(shrunk()),
                 Ok(_) => {}
-                // If the disk is full, another way of writing fails as well.
+                // If the disk is full, other ways of writing fail, too.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
-                // The kernel cannot copy these files: they are on two file systems, one of which is
-                // old or unusual, or one is a device.
+                // The kernel cannot copy these files: for example, one is a device, or they are on
+                // two file systems, one of them old or unusual.
                 Err(_) => return to.write_all(self.part(&range)),
             }
         }
@@ -206,7 +202,7 @@ pub fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
     &bytes[at(range.start)..at(range.end)]
 }
 
-/// Returns an error unless the metadata is that of a regular file.
+/// Returns an error unless the metadata describes a regular file.
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
     let what = "not a regular file, but members of thin archives must be; copy its content to one";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }

@@ -1,22 +1,22 @@
-//! Removal of files when a signal, or Ctrl-C on Windows, ends the program.
+//! Removes unfinished files when a signal, or Ctrl-C on Windows, ends the program.
 //!
-//! SIGBUS is one of these signals: it is sent if another process truncates a mapped file. The
-//! failed access is repeated until the thread of this module has cleaned up and ends the process.
+//! SIGBUS is one of these signals: it arrives if another process truncates a mapped file. The
+//! failed access repeats until this module's thread has cleaned up and ended the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The paths of files that are not completely written.
+/// The paths of unfinished files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Records a file that will be written.
+/// Records a file to be written.
 pub(super) fn add(path: &Path) {
     clean_up_when_signalled();
     lock().push(path.to_owned());
 }
 
-/// Removes the record of a file that is finished or deleted.
+/// Removes the record of a finished or deleted file.
 pub(super) fn remove(path: &Path) {
     lock().retain(|unfinished| unfinished != path);
 }
@@ -40,16 +40,16 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's own handler for SIGBUS detects stack overflows. For other causes, it lets the
-        // signal end the program at once. signal-hook would call this handler too, so the default
-        // action replaces it first. SAFETY: the default action is a valid one. Only Rust's runtime
-        // has set another handler before, and on Linux a stack overflow is SIGSEGV.
+        // Rust's handler for SIGBUS detects stack overflows; for other causes it ends the program
+        // at once. signal-hook would call it, too, so replace it with the default action first.
+        // SAFETY: the default action is valid. Only Rust's runtime has set another handler before,
+        // and on Linux a stack overflow is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-        // If the handler cannot be registered, signals end the program without the cleanup.
+        // If the handler cannot be registered, signals end the program without cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
         std::thread::spawn(move || {
             for signal in signals.forever() {
-                // The lock is held until the process ends, so no new file can be started.
+                // Hold the lock until the process ends, so that no new file is started.
                 let unfinished = lock();
                 remove_all(&unfinished);
                 if signal == SIGBUS {
@@ -67,21 +67,21 @@ pub(super) fn clean_up_when_signalled() {
 pub(super) fn clean_up_when_signalled() {
     use std::sync::Once;
 
-    /// Runs on a separate thread, which the system creates.
+    /// Runs on a separate thread that the system creates.
     unsafe extern "system" fn clean_up(_event: u32) -> i32 {
         let unfinished = lock();
         remove_all(&unfinished);
-        // The lock is held until the process ends, so no new file can be started.
+        // Hold the lock until the process ends, so that no new file is started.
         std::mem::forget(unfinished);
-        // The value 0 means not handled: the system's own handler runs next and ends the process.
+        // 0 means not handled: the system's own handler runs next and ends the process.
         0
     }
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // If this fails, Ctrl-C ends the program without the cleanup. SAFETY: the function has the
-        // type that the system requires, lives as long as the program, and does not unwind, because
-        // no code in it panics.
+        // If this fails, Ctrl-C ends the program without cleanup. SAFETY: the function has the type
+        // that the system requires, lives as long as the program, and does not unwind, because no
+        // code in it panics.
         let _ = unsafe { console::SetConsoleCtrlHandler(clean_up, 1) };
     });
 }
@@ -113,12 +113,12 @@ mod tests {
     use std::time::Duration;
     use std::{env, fs, thread};
 
-    /// The variable with the path of the file that the interrupted process writes.
+    /// The variable with the path of the file that the interrupted process is writing.
     const FILE: &str = "OFFLOAD_TEST_INTERRUPTED";
 
     const NAME: &str = "files::interrupt::tests::ctrl_c_removes_what_is_half_written";
 
-    /// Handles Ctrl-C by doing nothing, so that the process of the test continues.
+    /// Ignores Ctrl-C, so that the test's process continues.
     unsafe extern "system" fn goes_on(_event: u32) -> i32 {
         1
     }
@@ -143,9 +143,9 @@ mod tests {
             assert!(writer.try_wait().unwrap().is_none(), "it began no file");
             thread::sleep(Duration::from_millis(20));
         }
-        // SAFETY: the function has the type that the system asks for, and does nothing.
-        // `GenerateConsoleCtrlEvent` needs only two numbers: here the number for Ctrl-C, and the
-        // number for all processes of this console.
+        // SAFETY: the function has the type that the system requires, and does nothing.
+        // `GenerateConsoleCtrlEvent` needs only two numbers: Ctrl-C's, and 0 for all processes of
+        // this console.
         let sent = unsafe {
             SetConsoleCtrlHandler(goes_on, 1) != 0 && GenerateConsoleCtrlEvent(0, 0) != 0
         };

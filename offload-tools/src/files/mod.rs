@@ -28,8 +28,8 @@ pub use output::{Output, PayloadSource, read_layout};
 
 use std::io;
 
-/// Returns only the operating system's message, like `strerror`, without the error's number that
-/// Rust adds.
+/// Returns the operating system's message, like `strerror`, without the error number that Rust
+/// adds.
 pub fn os_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
@@ -38,7 +38,7 @@ pub fn os_message(error: &io::Error) -> String {
     }
 }
 
-/// The most bytes that may be allocated for the content of a compressed file. A file that states a
-/// larger size is refused before the allocation. A smaller size is allocated even if it is wrong,
-/// because memory that is never written costs nothing.
+/// The maximum number of bytes to allocate for the content of a compressed file; a file that states
+/// a larger size is refused. A smaller size is allocated even if it is wrong, because memory that
+/// is never written costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

@@ -1,13 +1,13 @@
-//! Names for files, made from text inside a file.
+//! File names made from text inside a file.
 
-/// The most bytes that file systems allow in a name.
+/// The maximum number of bytes in a file name.
 const MOST_BYTES: usize = 255;
 
-/// Returns a name for a file in the current folder, made of `start` and `end`. `_` replaces
-/// characters that could lead to another folder or should not be in names, and `start` is cut to
-/// the limit of file systems.
+/// Returns a file name for the current folder, made of `start` and `end`. Replaces characters that
+/// could lead to another folder or do not belong in names with `_`, and shortens `start` to the
+/// limit of file systems.
 ///
-/// `end` is neither changed nor cut, so it must come from the caller and be short.
+/// `end` is used unchanged, so it must come from the caller and be short.
 pub fn name_in_folder(start: &str, end: &str) -> String {
     let is_bad = |letter: char| {
         letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter)

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears complete when it is [committed](Output::commit), or not at all after an
-/// error or a signal. Standard output, pipes and devices are written directly.
+/// A file that appears only when it is [committed](Output::commit), or never after an error or a
+/// signal. Standard output, pipes and devices are written directly.
 #[derive(Debug)]
 pub struct Output(Sink);
 
@@ -31,7 +31,7 @@ enum Sink {
 pub enum PayloadSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// The bytes of a part of a file: offsets in bytes from its start.
+    /// A part of a file: offsets in bytes from its start.
     Part(&'a Input, Range<u64>),
 }
 
@@ -66,7 +66,7 @@ impl<'a> PayloadSource<'a> {
         Self::Part(input, 0..input.size())
     }
 
-    /// Returns the source with this index, which has this size in bytes.
+    /// Returns the source with this index, after checking its size in bytes.
     fn checked(payloads: &[Self], index: usize, size: u64) -> &Self {
         let found = match &payloads[index] {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -78,16 +78,16 @@ impl<'a> PayloadSource<'a> {
 }
 
 impl Output {
-    /// Starts to write a file. An existing file remains unchanged until the new one is committed.
+    /// Starts to write a file. An existing file stays unchanged until the new one is committed.
     ///
     /// Returns an error if the path is a folder, if the file is not writable, or if its folder is
     /// missing or not writable.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
-            // For a folder, this line returns the error.
+            // This line returns the error for a folder.
             Ok(_) => Ok(Self(Sink::Direct(OpenOptions::new().write(true).open(path)?))),
-            // Windows has no metadata for its devices, such as `NUL`, but writes to them.
+            // Windows has no metadata for devices such as `NUL`, but can write to them.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let device = OpenOptions::new().write(true).open(path);
                 device
@@ -95,7 +95,7 @@ impl Output {
                     .filter(|_| cfg!(windows))
                     .map_or(Err(error), |device| Ok(Self(Sink::Direct(device))))
             }
-            // For a link to a missing file, the target of the link is created.
+            // A link to a missing file: create the link's target.
             Err(_) => match fs::read_link(path) {
                 Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),
                 Err(_) => Self::beside(path.to_owned(), None),
@@ -103,8 +103,8 @@ impl Output {
         }
     }
 
-    /// Starts to write a file whose name comes from inside another file. A link, pipe or device of
-    /// that name is replaced and never written through, because the user did not choose the name.
+    /// Starts to write a file whose name comes from inside another file. A link, pipe or device
+    /// with that name is replaced, never written through, because the user did not choose the name.
     ///
     /// Returns an error in the same cases as [`Output::create`].
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
@@ -117,8 +117,8 @@ impl Output {
         }
     }
 
-    /// Starts to write an output that the command line names, like [`Output::create`], but `-` is
-    /// standard output.
+    /// Starts to write an output from the command line like [`Output::create`]; `-` is standard
+    /// output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" {
             Ok(Self(Sink::Stdout(io::stdout())))
@@ -127,9 +127,9 @@ impl Output {
         }
     }
 
-    /// Starts a file that replaces a regular file.
+    /// Starts to write a file that replaces a regular file.
     fn over(path: PathBuf, metadata: &fs::Metadata) -> io::Result<Self> {
-        // Opening the old file for writing checks whether it may be overwritten.
+        // Open the old file for writing to check that it may be overwritten.
         OpenOptions::new().write(true).open(&path)?;
         Self::beside(path, Some(metadata.permissions()))
     }
@@ -137,7 +137,7 @@ impl Output {
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
 
-        // The path cannot name a file: returns the error of opening it.
+        // The path cannot name a file: return the error of opening it.
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return File::create(&path).map(|file| Self(Sink::Direct(file)));
         }
@@ -156,8 +156,8 @@ impl Output {
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
-                    // If the file exists, an earlier process with the same number left it: try the
-                    // next name.
+                    // A file with this name is left over from an earlier process with the same
+                    // number: try the next name.
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(error);
                     }
@@ -206,15 +206,14 @@ impl Output {
         Ok(())
     }
 
-    /// Completes the file and moves it to its final place. The file may not be on the disk yet: a
-    /// power failure may leave an empty file.
+    /// Completes the file and moves it to its final place. The file may not be on the disk yet:
+    /// after a power failure it may be empty.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
             Sink::Whole { unfinished, path, file } => {
                 drop(file);
-                // If the files were exchanged, the old file now has the name in `unfinished`, which
-                // removes it.
+                // If the files were exchanged, `unfinished` now names the old file and removes it.
                 if trade_places(&unfinished.0, &path) {
                     Ok(())
                 } else {
@@ -245,8 +244,8 @@ impl Write for Output {
 /// Exchanges the new file with the existing one; returns `false` if there is no existing file or
 /// the system cannot exchange files.
 ///
-/// An exchange is faster than a rename over the old file. On such a rename, ext4 writes the new
-/// file to the disk, which takes longer than all else.
+/// An exchange is faster than renaming over the old file: on such a rename, ext4 writes the new
+/// file to the disk, which takes longer than everything else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -258,13 +257,13 @@ fn trade_places(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// An unfinished file, which is removed when this value is dropped.
+/// An unfinished file, removed when this value is dropped.
 #[derive(Debug)]
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // After a commit by a rename, no file has this name, so an error is ignored.
+        // After a commit by a rename, no file has this name: ignore the error.
         let _ = fs::remove_file(&self.0);
         interrupt::remove(&self.0);
     }

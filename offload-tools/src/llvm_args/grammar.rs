@@ -1,4 +1,4 @@
-//! The description of a tool's command line.
+//! Descriptions of tools' command lines.
 
 use strsim::levenshtein;
 
@@ -9,11 +9,11 @@ pub struct Grammar {
     pub overview: &'static str,
     /// The version text that the tool prints.
     pub version: &'static str,
-    /// The tool's options. If a misspelled option is equally similar to several options, the first
-    /// of them is suggested.
+    /// The tool's options. If a misspelled option is equally similar to several, the first is
+    /// suggested.
     pub options: &'static [Spec],
-    /// The description of the one argument that is not an option, for the help; `None` if no such
-    /// argument is allowed.
+    /// The help text for the one argument that is not an option; `None` if no such argument is
+    /// allowed.
     pub positional: Option<&'static str>,
 }
 
@@ -28,7 +28,7 @@ pub struct Spec {
     pub placeholder: &'static str,
     /// The lines of the description in the help.
     pub help: &'static str,
-    /// Whether the tool refuses to run without this option.
+    /// Whether the option is required.
     pub required: bool,
 }
 
@@ -39,11 +39,11 @@ pub enum Value {
     Nothing,
     /// No value, or a boolean after `=`.
     Flag,
-    /// Any text; the last value counts.
+    /// Any text; the last value wins.
     Text,
     /// Any text; each value is added to a list.
     List,
-    /// Texts separated by commas; each one is added to a list.
+    /// Texts separated by commas; each is added to a list.
     CommaList,
     /// A signed integer of 32 bits.
     Integer,
@@ -68,21 +68,21 @@ pub(super) const GENERIC: &[Spec] = &[
     ending("version", "Display the version of this program"),
 ];
 
-/// The flag `-h`, which appears in no list and is never suggested. The tool acts on this flag,
-/// after all arguments were accepted.
+/// The flag `-h`, which is not in any list and never suggested. It takes effect after all arguments
+/// were accepted.
 static SHORT_HELP: Spec = flag("h", "");
 
-/// Returns an option that ends the tool.
+/// Returns an option that makes the tool exit.
 const fn ending(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Nothing, "", help)
 }
 
-/// Returns an option that needs no value.
+/// Returns an option without a required value.
 pub const fn flag(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Flag, "", help)
 }
 
-/// Returns an option that may be missing.
+/// Returns an optional option.
 pub const fn option(
     name: &'static str,
     value: Value,
@@ -97,9 +97,8 @@ pub(super) fn dashes(name: &str) -> &'static str {
     if name.len() == 1 { "-" } else { "--" }
 }
 
-/// Returns `text` with its name replaced by the most similar option's name; if several are equally
-/// similar, by the first. An option without a value is compared with all of the text, other options
-/// with the part before `=`.
+/// Returns `text` with its name replaced by the most similar option's; among equals, by the first.
+/// An option without a value is compared with the whole text, others with the part before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let changes = |option: &&Spec| {

@@ -15,13 +15,13 @@ pub(super) fn is_hidden(option: &Spec) -> bool {
 }
 
 impl Grammar {
-    /// Returns the help for `-h`, and for a tool that has nothing to do: all options in one list.
+    /// Returns the help for `-h`, or for a tool that has nothing to do: all options in one list.
     pub fn help_list(&self, program: &str) -> String {
         text(self, program, false, false)
     }
 }
 
-/// Returns the help of a tool: in groups or in one list, with or without hidden options.
+/// Returns a tool's help, in groups or in one list, with or without hidden options.
 pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool) -> String {
     let name = Path::new(program).file_name().map_or(program.into(), OsStr::to_string_lossy);
     let mut out = format!("OVERVIEW: {}\n\nUSAGE: {name} [options]", grammar.overview);

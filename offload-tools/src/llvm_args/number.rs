@@ -1,6 +1,6 @@
 //! Numbers as LLVM's command lines spell them.
 
-/// Parses a number with an optional sign, in any base that LLVM supports: `0x`, `0b`, `0o` and a
+/// Parses a number with an optional sign, in any base that LLVM supports: `0x`, `0b`, `0o`, and a
 /// leading `0` for octal.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         [b'0', second, ..] if second.is_ascii_digit() => (8, &lower[1..]),
         _ => (10, lower.as_str()),
     };
-    // `from_str_radix` itself accepts a sign, so a second sign must be refused.
+    // `from_str_radix` itself accepts a sign, so refuse a second one.
     let digits = digits.bytes().next()?.is_ascii_alphanumeric().then_some(digits)?;
     let value = i64::from_str_radix(digits, base).ok()?;
     Some(if negative { -value } else { value })

@@ -11,9 +11,9 @@ use std::path::Path;
 /// The result of parsing a command line.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The tool runs with these values.
+    /// Run the tool with these values.
     Run(Parsed),
-    /// The tool must print these texts and exit.
+    /// Print these texts and exit.
     Exit {
         /// The text for standard output.
         stdout: String,
@@ -95,7 +95,7 @@ struct Run<'a> {
     program: &'a str,
     errors: String,
     parsed: Parsed,
-    /// Whether the command line has more than one argument that is not an option.
+    /// Whether there is more than one argument that is not an option.
     surplus: bool,
 }
 
@@ -123,8 +123,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Processes options of one letter that are joined after one dash; the last of them may have a
-    /// value.
+    /// Processes one-letter options joined after one dash; the last may have a value.
     fn group(
         &mut self,
         argument: &OsStr,
@@ -207,8 +206,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the output of an option that all tools have, such as `--version`, after which the
-    /// tool exits. Returns `None` for other options.
+    /// Returns the output of an option that all tools have and that ends the tool, such as
+    /// `--version`. Returns `None` for other options.
     fn generic(&self, option: &Spec) -> Option<String> {
         if option.value != Value::Nothing {
             return None;
@@ -223,8 +222,8 @@ impl Run<'_> {
         }
     }
 
-    /// Reports an unknown option. `text` is the rest of the argument after the joined options that
-    /// were recognized.
+    /// Reports an unknown option. `text` is the rest of the argument after the recognized joined
+    /// options.
     fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
         let options = GENERIC.iter().chain(self.grammar.options);
@@ -245,8 +244,8 @@ impl Run<'_> {
         self.error(&format!("for the {}{} option: {what}", dashes(option.name), option.name));
     }
 
-    /// Adds a line about an error to `errors`. The line starts with the program's file name,
-    /// without the path that the program was called by.
+    /// Adds an error line to `errors`. The line starts with the program's file name, without the
+    /// path.
     fn error(&mut self, what: &str) {
         let name =
             Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
@@ -254,7 +253,7 @@ impl Run<'_> {
     }
 }
 
-/// Splits an option into its name and its value.
+/// Splits an option into name and value.
 fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     match split_once(text, b'=') {
         Some((name, value)) => (name.to_string_lossy().into_owned().into(), Some(value)),
@@ -262,8 +261,8 @@ fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     }
 }
 
-/// Returns the text after the dashes of an option. Returns `None` if the argument is not an option,
-/// and an empty text for the `--` that ends the options.
+/// Returns the text after an option's dashes: empty for the `--` that ends the options, `None` if
+/// the argument is not an option.
 fn option_text(argument: &OsStr) -> Option<OsString> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {
@@ -424,7 +423,7 @@ mod tests {
             "tool: for the --type option: must be specified at least once!\n"
         );
         assert!(matches!(outcome(&REQUIRED, &["--type=x"]), Outcome::Run(_)));
-        // All errors of the command line are reported, not only the first.
+        // All errors are reported, not only the first.
         let errors = errors(&REQUIRED, &["--list=x", "--bogus", "--type"]);
         assert_eq!(errors.lines().count(), 5, "{errors}");
     }

@@ -4,11 +4,11 @@ use super::split_once;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// The maximum number of files that are read for one command line; otherwise files that include
-/// each other would be read forever.
+/// The maximum number of files read for one command line. Without it, files that include each other
+/// would be read forever.
 const MOST_FILES: usize = 64;
 
-/// Replaces each `@file` by the arguments in the file, which may contain more such references. If
+/// Replaces each `@file` with the arguments in the file, which may contain more such references. If
 /// the file does not exist, the argument stays unchanged.
 pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut open: Vec<OsString> = arguments.into_iter().collect();
@@ -32,8 +32,8 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     out
 }
 
-/// Converts a file's bytes to UTF-8, and removes a byte order mark of UTF-8 or UTF-16 at their
-/// start. Invalid bytes in a file that is not UTF-16 are kept.
+/// Converts a file's bytes to UTF-8, and removes a leading byte order mark of UTF-8 or UTF-16.
+/// Keeps invalid bytes in a file that is not UTF-16.
 fn decoded(text: Vec<u8>) -> Vec<u8> {
     let from_utf16 = |number: fn([u8; 2]) -> u16| {
         let units: Vec<u16> =
@@ -48,7 +48,7 @@ fn decoded(text: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Splits a file's text like a GNU shell: at white space outside quotes. A backslash keeps the
+/// Splits a file's text like a GNU shell: at white space outside of quotes. A backslash keeps the
 /// next character unchanged.
 fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
@@ -71,10 +71,10 @@ fn split(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Splits a file's text like the command line of a Windows program: at white space outside
+/// Splits a file's text like the command line of a Windows program: at white space outside of
 /// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Then
 /// each pair is one backslash, and a remaining backslash makes the quote an ordinary character.
-/// Inside of quotes, two quotes mean one quote.
+/// Inside quotes, two quotes mean one quote.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
@@ -113,8 +113,7 @@ fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Converts bytes to an argument, which ends at its first NUL like an argument from the operating
-/// system.
+/// Converts bytes to an argument, cut at the first NUL as the operating system does.
 fn os_string(bytes: &[u8]) -> OsString {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     #[cfg(unix)]

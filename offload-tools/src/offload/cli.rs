@@ -93,19 +93,19 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// Settings from the command line for all commands, and the files that could not be read.
+/// Settings for all commands, and the files that could not be read.
 #[derive(Debug)]
 pub struct Context {
-    /// The number of bytes that may be decompressed at once.
+    /// The maximum number of bytes to decompress at once.
     pub max_size: u64,
     /// Whether `max_size` comes from the command line.
     pub is_max_size_given: bool,
-    /// The files that could be read only in part or not at all, as messages name them.
+    /// The files that could not be read completely, as messages name them.
     pub unread: RefCell<Vec<String>>,
 }
 
-/// The most bytes that may be decompressed at once without `--max-size`. The limit is larger than
-/// any device code, but small enough that a current machine remains usable.
+/// The maximum number of bytes to decompress at once without `--max-size`: more than any device
+/// code, but little enough that a current machine stays usable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {
@@ -115,7 +115,7 @@ impl Context {
     }
 
     /// Opens one of several files. If it cannot be opened, prints the error and returns `None`, so
-    /// that the command continues with the other files.
+    /// that the command continues with the others.
     pub fn open_or_report(&self, path: &Path, out: &mut out::Out) -> Result<Option<Input>> {
         match self.open(path) {
             Ok(input) => Ok(Some(input)),
@@ -133,8 +133,8 @@ impl Context {
         Inventory::of(input.bytes(), self.max_size)
     }
 
-    /// Warns on standard error about a part of a file that could not be read. The command then ends
-    /// with the exit status 1. `file` is the name as messages have it: `x.whl: lib/libx.so`.
+    /// Warns on standard error that a part of a file could not be read. The command then exits with
+    /// status 1. `file` is the file's name in messages: `x.whl: lib/libx.so`.
     pub fn warn(&self, file: &str, problem: impl std::fmt::Display) {
         out::warn(&format!("{file}: {problem}"));
         self.add_unread(file);
@@ -156,7 +156,7 @@ pub fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| word == "offload") {
         words.remove(1);
     }
-    // clap would take `--color` for itself, but after `test` it is an option of `cargo test`.
+    // After `test`, `--color` is an option of `cargo test`, but clap would parse it.
     if words.get(1).and_then(|word| word.to_str()).is_some_and(cargo_offload::has) {
         return cargo_offload::run(words.split_off(1));
     }
@@ -168,8 +168,7 @@ pub fn main() -> ExitCode {
     }
     match cli.run() {
         Ok(status) => status,
-        // A broken pipe ends the program silently, like the signal would: there is no reader for a
-        // message.
+        // On a broken pipe, exit silently, as a signal would: nobody reads a message.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             out::error(&error.to_string());

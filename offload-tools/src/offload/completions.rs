@@ -19,7 +19,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, mut command: clap::Command) -> Result {
-    // The script is first written to memory, because clap_complete panics if it cannot write.
+    // Write the script to memory first, because clap_complete panics if it cannot write.
     let mut script = Vec::new();
     generate(args.shell, &mut command, "cargo-offload", &mut script);
     let mut out = out::stdout();

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 /// The result of a command: its exit status, or the error that ended it.
 pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 
-/// The error that ended a command: the attempt, the failure, and the advice. The error is printed
-/// as `error: ...`, and the exit status is 1.
+/// The error that ended a command: the attempt, the failure, and advice. It is printed as `error:
+/// ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
     /// `None` if the reader of standard output has closed it.
@@ -18,12 +18,12 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates a message of two parts: `attempted: happened`.
+    /// Creates a message with two parts: `attempted: happened`.
     pub fn new(attempted: impl fmt::Display, happened: impl fmt::Display) -> Self {
         Self::text(format!("{attempted}: {happened}"))
     }
 
-    /// Creates a message of one part.
+    /// Creates a message with one part.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), advice: None }
     }
@@ -34,7 +34,7 @@ impl Error {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    /// Creates the error for an input that cannot be read.
+    /// Creates the error for an unreadable input.
     pub fn read(path: &Path, error: &io::Error) -> Self {
         Self::file("cannot read", path, error)
     }
@@ -49,7 +49,7 @@ impl Error {
         Self::text(format!("{verb} {path}: {}", crate::files::os_message(error)))
     }
 
-    /// Whether the reader of standard output has closed it, so that no message is needed.
+    /// Whether the reader of standard output has closed it, so no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
         self.text.is_none()
     }

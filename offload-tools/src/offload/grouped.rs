@@ -1,9 +1,9 @@
-//! Items with equal keys as one, for output.
+//! Groups items with equal keys for output.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Returns groups of items with equal keys, in the order of their first items.
+/// Groups items with equal keys, in the order of each group's first item.
 pub(super) fn grouped<T, K: Eq + Hash + Clone>(
     items: impl Iterator<Item = T>,
     key: impl Fn(&T) -> K,

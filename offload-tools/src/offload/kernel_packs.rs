@@ -1,12 +1,12 @@
 //! Finds the kernel packs of programs and libraries. Such a program or library contains the paths
 //! of its packs instead of code objects.
 //!
-//! Paths have the same meaning as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a
-//! path is absolute, or relative to the folder of the program or library. The loader replaces
-//! `@GFXARCH@` with a device's target ID; this module uses every file that such a name could mean.
-//! No other references to files are followed, and only regular files with the magic of kernel packs
-//! are read. The loader's environment variables (`ROCM_KPACK_PATH`) are ignored, so the output
-//! depends only on the files.
+//! Paths are read like in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
+//! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
+//! with a device's target ID; this module uses every file that the path could mean. It follows no
+//! other references to files, and reads only regular files with the magic of kernel packs. It
+//! ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the output depends only on
+//! the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -19,21 +19,21 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most files that are checked in one folder, and the most packs that are opened for one file.
+/// The maximum number of files checked in one folder, and of packs opened for one file.
 const MOST: usize = 4096;
 
-/// The end of the names of manifests.
+/// The extension of manifests.
 pub(super) const MANIFEST: &str = ".kpm";
 
 /// The triple of images in kernel packs.
 const AMD_TRIPLE: &str = "amdgcn-amd-amdhsa";
 
-/// A kernel pack that has code objects of a program or library.
+/// A kernel pack with code objects for a program or library.
 #[derive(Debug)]
 pub(super) struct KernelPack {
     pub(super) path: PathBuf,
     pub(super) input: Input,
-    /// The name of the program or library in the pack; `None` selects all code objects.
+    /// The name of the program or library in the pack; `None` for all code objects.
     name: Option<String>,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct KernelPack {
 #[derive(Debug, Default)]
 pub(super) struct KernelPacks {
     pub(super) packs: Vec<KernelPack>,
-    /// The texts of problems, which are printed after the file's name.
+    /// Texts about problems, which are printed after the file's name.
     pub(super) problems: Vec<String>,
-    /// The entries of packs for which the file's wrappers ask. Empty if they are not known.
+    /// The pack entries that the file's wrappers request; empty if unknown.
     pub(super) entries: BTreeSet<String>,
 }
 
-/// A target of a pack as a candidate: the loader looks for packs by target.
+/// A pack's target as a candidate: the loader looks for packs by target.
 #[derive(Clone, Copy)]
 struct PackTarget<'k>(&'k str);
 
@@ -73,15 +73,15 @@ impl KernelPack {
 }
 
 impl KernelPacks {
-    /// Opens the kernel packs of a file: the packs that it lists if it is a manifest, and the packs
-    /// that its references name.
+    /// Opens the kernel packs of a file: those that a manifest lists, and those that the file's
+    /// references name.
     pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
         let mut found = Self::default();
         if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
             found.manifest(path, input.bytes(), None);
         }
-        // A symbolic link is resolved, like in the loader: the paths are relative to the folder of
-        // the actual file.
+        // Resolve a symbolic link, as the loader does: paths are relative to the actual file's
+        // folder.
         let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
         let real = if is_link { fs::canonicalize(path).ok() } else { None }
             .unwrap_or_else(|| path.to_owned());
@@ -116,7 +116,7 @@ impl KernelPacks {
         self.packs.iter().filter_map(|pack| Kpack::parse(pack.input.bytes()).ok()).collect()
     }
 
-    /// Returns the entries for which the wrappers ask and that no pack has.
+    /// Returns the entries that the wrappers request but no pack has.
     pub(super) fn missing(&self) -> Vec<&str> {
         let tables = self.tables();
         let all: BTreeSet<&str> =
@@ -125,11 +125,11 @@ impl KernelPacks {
         entries.filter(|entry| !self.packs.is_empty() && !all.contains(entry)).collect()
     }
 
-    /// Returns the texts of what a device misses although some pack has it: entries that no pack
-    /// has for it, and entries that old loaders do not find.
+    /// Returns texts about what is missing for a device: entries that some pack has, but no pack
+    /// for this device, and entries that old loaders do not find.
     ///
-    /// ROCm's loader up to 7.14 opens the pack for the best target alone. Later ones also look into
-    /// the packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
+    /// Up to 7.14, ROCm's loader opens only the pack for the best target. Later versions also look
+    /// into packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
     pub(super) fn gaps(&self, device: &DeviceInfo) -> Vec<String> {
         let tables = self.tables();
         let targets = || tables.iter().flat_map(|table| table.targets());
@@ -162,7 +162,7 @@ impl KernelPacks {
         gaps
     }
 
-    /// Returns the texts of what the devices of the packs' own targets miss.
+    /// Returns texts about what is missing for the devices of the packs' own targets.
     pub(super) fn all_gaps(&self) -> BTreeSet<String> {
         let tables = self.tables();
         let targets = tables.iter().flat_map(|table| table.targets());
@@ -170,7 +170,7 @@ impl KernelPacks {
         devices.flat_map(|device| self.gaps(&device)).collect()
     }
 
-    /// Warns about the problems with the packs of a file.
+    /// Warns about the problems with a file's packs.
     pub(super) fn warn(&self, context: &Context, file: &str) {
         self.problems.iter().for_each(|problem| context.warn(file, problem));
     }
@@ -209,7 +209,7 @@ impl KernelPacks {
         }
     }
 
-    /// Opens the packs that a manifest lists, from the folder of the manifest.
+    /// Opens the packs that a manifest lists, from the manifest's folder.
     fn manifest(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) {
         let shown = escaped_path(path);
         let manifest = match KpackManifest::parse(bytes) {
@@ -218,7 +218,7 @@ impl KernelPacks {
         };
         let names: BTreeSet<&str> = manifest.files.iter().map(|file| file.file).collect();
         for file in names {
-            // A manifest may list only packs: a manifest in the list is reported as a problem.
+            // A manifest may list only packs; a listed manifest is reported as a problem.
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
                 self.problems.push(format!(
@@ -233,13 +233,13 @@ impl KernelPacks {
     }
 }
 
-/// Whether a file names kernel packs or, by its name, is a manifest of packs.
+/// Whether a file names kernel packs or is, by its name, a manifest of packs.
 pub(super) fn names_packs(name: &[u8], inventory: &Inventory<'_>) -> bool {
     !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
 }
 
-/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], these are all
-/// existing paths with a target ID in that place; otherwise there is only the path itself.
+/// Returns the files that a path can mean: if it contains [`GFX_ARCH`], all existing paths with a
+/// target ID in its place; otherwise only the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
@@ -254,17 +254,17 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
         let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { &parent };
         let entries = fs::read_dir(folder).into_iter().flatten().take(MOST).filter_map(Result::ok);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        // The names are sorted, so that the output is the same on every machine.
+        // Sort the names, so that the output is the same on every machine.
         let names: BTreeSet<String> =
             names.filter(|name| is_for_a_target(name, start, end)).collect();
-        // Joining an empty rest would add a slash at the end of the path.
+        // Joining an empty rest would add a trailing slash.
         let with_rest = |it: PathBuf| if rest.as_os_str().is_empty() { it } else { it.join(rest) };
         return names.into_iter().map(|name| with_rest(parent.join(name))).collect();
     }
     vec![pattern.to_owned()]
 }
 
-/// Returns the text of a problem: a library has no pack. `there_is` says where none is.
+/// Returns the message for a library without a pack; `there_is` says where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
         "its code objects are in kernel packs, but {there_is} none for '{name}'; tried {}",
@@ -272,7 +272,7 @@ pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     )
 }
 
-/// Returns the text of a problem: packs that have nothing for the library that names them.
+/// Returns the message for packs that contain nothing for the library that names them.
 pub(super) fn no_code(name: &str) -> String {
     format!("its kernel packs have no code objects for '{name}'")
 }

@@ -1,9 +1,8 @@
-//! The commands of `cargo offload`, which users run. Each command has one file, with its arguments
-//! and `run`.
+//! The commands of `cargo offload`. Each command has a file with its arguments and `run`.
 //!
 //! A command prints to [`out::stdout`], which removes colour if the output is not a terminal. It
-//! returns its exit status: 0, or 1 for findings, for parts of a file that could not be read, and
-//! for errors ([`Error`]). For wrong arguments, clap exits with status 2.
+//! returns its exit status: 0, or 1 for findings, unreadable parts of a file and errors
+//! ([`Error`]). For wrong arguments, clap exits with status 2.
 
 pub mod bundle;
 pub mod cli;

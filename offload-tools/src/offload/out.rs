@@ -4,7 +4,7 @@ use crate::text::{BAD, WARNING, styled};
 use anstream::AutoStream;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
-/// Standard output: buffered, and without colour if it is not a terminal. The caller must flush it.
+/// Standard output: buffered, without colour if it is not a terminal. The caller must flush it.
 pub type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
 
 pub fn stdout() -> Out {
@@ -16,14 +16,14 @@ pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Returns the number of columns if standard output is a terminal, otherwise `None`.
+/// Returns the number of columns; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     let columns =
         terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     is_terminal().then(|| columns.unwrap_or(80).max(40))
 }
 
-/// Prints a warning to standard error about a failure after which the command continues.
+/// Prints a warning to standard error; the command continues.
 pub fn warn(text: &str) {
     say(&styled(WARNING, "warning:"), text);
 }
@@ -38,6 +38,6 @@ pub fn note(text: &str) {
 }
 
 fn say(kind: &str, text: &str) {
-    // If standard error is closed, the message is dropped.
+    // If standard error is closed, drop the message.
     let _ = writeln!(anstream::stderr().lock(), "{kind} {text}");
 }

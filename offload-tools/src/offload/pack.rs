@@ -102,7 +102,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     written.map(|()| ExitCode::SUCCESS)
 }
 
-/// Writes a file, or to standard output if its name is `-`.
+/// Writes a file, or standard output if the name is `-`.
 pub(super) fn write(
     path: &Path,
     fill: impl FnOnce(&mut Output) -> std::io::Result<()>,
@@ -111,14 +111,13 @@ pub(super) fn write(
         fill(&mut output)?;
         output.commit()
     });
-    // If the reader of standard output has closed it, the conversion with `into` keeps this from
-    // being reported as an error.
+    // `into` detects a closed standard output, which is not reported as an error.
     written.map_err(
         |error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) },
     )
 }
 
-/// The description of an image in an offload binary.
+/// An image's description in an offload binary.
 struct Described {
     kind: OffloadKind,
     triple: String,
@@ -160,7 +159,7 @@ fn described(part: &Part<'_>) -> Result<Described> {
     })
 }
 
-/// Returns the target triple of the machine that this program runs on.
+/// Returns the target triple of the machine on which this program runs.
 fn host_triple() -> Result<String> {
     let arch = std::env::consts::ARCH;
     let system = match (std::env::consts::OS, cfg!(target_env = "musl")) {
@@ -178,8 +177,8 @@ fn host_triple() -> Result<String> {
     Ok(format!("{arch}-{system}"))
 }
 
-/// Returns the kind of an image file. The bytes of the file decide; if they have no known kind, the
-/// extension of its name decides, as in LLVM's tool.
+/// Returns the kind of an image file from its bytes or, if they have no known kind, from its
+/// extension, as LLVM's tool does.
 fn image_kind(part: &Part<'_>) -> StatedKind {
     part.kind().and_then(ImageKind::stated).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
@@ -189,10 +188,10 @@ fn image_kind(part: &Part<'_>) -> StatedKind {
     })
 }
 
-/// Returns the bytes to add after an image: a NUL must follow PTX, because drivers read the text up
-/// to a NUL. In version 1, zeros after the image fill the file up to a multiple of 8. If the size
-/// of PTX is such a multiple, a line feed is added, so that zeros follow. In later versions, the
-/// next image follows without padding.
+/// Returns the bytes to add after an image. PTX needs a NUL after it, because drivers read the text
+/// up to a NUL. Version 1 fills up with zeros after an image to a multiple of 8; if the size of PTX
+/// is such a multiple, a line feed is added, so that zeros follow. In later versions, the next
+/// image follows without padding.
 fn tail(part: &Part<'_>, version: Version) -> &'static [u8] {
     if !part.kind().is_some_and(ImageKind::is_ptx) {
         return b"";
@@ -205,7 +204,7 @@ fn tail(part: &Part<'_>, version: Version) -> &'static [u8] {
     }
 }
 
-/// Returns an error if two images have the same target, or if a device fits both of their targets.
+/// Returns an error if two images have the same target, or if a device fits both targets.
 fn check_together(parts: &[Part<'_>]) -> Result<()> {
     for (number, part) in parts.iter().enumerate() {
         for earlier in &parts[..number] {

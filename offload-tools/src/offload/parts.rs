@@ -9,7 +9,7 @@ use offload_format::offload_binary::OffloadKind;
 use offload_format::target::{ImageCode, OffloadArch, TargetId, TargetTriple, amdgpu, similar};
 use std::path::{Path, PathBuf};
 
-/// An image to be added, with its target.
+/// An image to add, with its target.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     /// The target as written on the command line.
@@ -40,8 +40,8 @@ pub(super) enum PartTarget<'a> {
 impl<'a> Part<'a> {
     /// Parses an argument and opens its file.
     ///
-    /// Returns an error if the target is invalid, if the file cannot be read, or if its header
-    /// contradicts the target without `--force`.
+    /// Returns an error if the target is invalid, if the file cannot be read, or, without
+    /// `--force`, if its header contradicts the target.
     pub(super) fn parse(argument: &'a str, force: bool, context: &Context) -> Result<Self> {
         let Some((target, path)) = argument.split_once('=') else {
             return Err(no_target(argument));
@@ -93,8 +93,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Warns about a processor that is not in the table: it may be new, or mistyped. The image's
-    /// header was checked before, so it does not name another processor.
+    /// Warns about a processor that is not in the table: it may be new, or misspelled. The image's
+    /// header does not name a different processor: that was checked before.
     fn warn_if_unknown(&self) {
         let Some(id) = self.target_id() else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -115,7 +115,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the kind of the image; `None` if its header cannot be read.
+    /// Returns the image's kind; `None` if its header cannot be read.
     pub(super) fn kind(&self) -> Option<ImageKind> {
         self.header.map(|header| header.kind())
     }
@@ -156,16 +156,15 @@ impl<'a> PartTarget<'a> {
     }
 
     fn full(kind: &str, name: &str, start: usize, target: &str) -> Self {
-        // Dashes between the triple and the target ID, or at the end of the name, do not belong to
-        // the triple.
+        // Dashes before the target ID or at the end of the name do not belong to the triple.
         let end = name.len() - if name.ends_with(target) { target.len() } else { 0 };
         let triple = name[start..end].trim_end_matches('-').to_owned();
         PartTarget::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
     }
 }
 
-/// Returns the error for an argument without `=`. If the argument is a file whose header contains
-/// its target, the error suggests this target.
+/// Returns the error for an argument without `=`. If it is a file whose header has a target, the
+/// error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' has no target"));

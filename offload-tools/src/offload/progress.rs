@@ -1,4 +1,4 @@
-//! A progress bar on standard error, if that is a terminal, for work that takes more than a second.
+//! A progress bar on standard error for work that takes more than a second, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A progress bar for work on a known number of bytes. Nothing is shown in the first second, or if
-/// standard error is not a terminal. Commands that print to the same terminal during the work do
+/// A progress bar for work on a known number of bytes. Shows nothing in the first second, or if
+/// standard error is not a terminal. Commands that print to the same terminal while they work do
 /// not need it.
 #[derive(Debug)]
 pub struct Progress {
@@ -21,14 +21,14 @@ pub struct Progress {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Starts a progress bar for work on parts of these sizes in bytes; `what` describes the work:
-    /// `reading images`.
+    /// Starts a progress bar for work on parts with these sizes in bytes; `what` describes the
+    /// work: `reading images`.
     pub fn new(what: &'static str, sizes: impl Iterator<Item = u64>) -> Self {
         let total = sizes.fold(0, u64::saturating_add);
         Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
     }
 
-    /// Adds a number of finished bytes.
+    /// Adds finished bytes.
     pub fn add(&mut self, bytes: u64) {
         if self.bar.length().is_none()
             && self.begun.elapsed() >= QUIET
@@ -55,7 +55,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // Removes the bar, but not other output.
+        // Remove the bar, but no other output.
         self.bar.finish_and_clear();
     }
 }
@@ -88,7 +88,7 @@ impl Drop for Busy {
     fn drop(&mut self) {
         if let Some((running, shown)) = self.0.take() {
             drop(running);
-            // The result is ignored: the thread does not panic, and the work itself is finished.
+            // Ignore the result: the thread does not panic, and the work itself is finished.
             let _ = shown.join();
         }
     }

@@ -1,5 +1,5 @@
-//! The walk of all commands through a FILE: the file with its kernel packs, or the files inside
-//! an archive.
+//! The walk of all commands through a FILE: the file itself with its kernel packs, or the files
+//! inside an archive.
 
 use super::kernel_packs::{KernelPacks, names_packs};
 use super::{Context, Error, Result, out};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A file that a command reads, with its inventory.
 pub(super) struct Visited<'m> {
-    /// The path of FILE, or the name as stored in the archive.
+    /// The path of FILE, or the name stored in the archive.
     pub(super) name: &'m [u8],
     /// The file's name for messages: `x.whl: lib/libx.so`.
     pub(super) shown: String,
@@ -22,29 +22,29 @@ pub(super) struct Visited<'m> {
     pub(super) stored: Option<u64>,
     /// Whether the file is inside an archive.
     pub(super) is_inside: bool,
-    /// The kernel packs of FILE. Those of a file in an archive are other files of the archive.
+    /// The kernel packs of FILE. For a file in an archive, they are other files of the archive.
     pub(super) beside: KernelPacks,
 }
 
-/// The totals of an archive; of another FILE, there are none.
+/// The totals of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     /// The number of files with images.
     files: usize,
-    /// The size of the images in these files in bytes, decompressed.
+    /// The decompressed size of these files' images in bytes.
     bytes: u64,
-    /// The size of all files in bytes, including files without images.
+    /// The size of all files in bytes, including those without images.
     pub(super) unpacked: u64,
     /// Texts about members that could not be unpacked, each with the member's name.
     pub(super) problems: Vec<String>,
-    /// Archives inside the archive, which are not opened.
+    /// Archives inside the archive, which stay closed.
     closed: Vec<String>,
 }
 
 impl Context {
-    /// Calls `visit` for FILE or, if it is an archive, for each file in it that has containers,
+    /// Calls `visit` for FILE or, if it is an archive, for each file in it with containers,
     /// problems, or members in separate files. With `packs`, also calls it for each file that names
-    /// kernel packs. Warns if FILE is an archive of an unsupported kind.
+    /// kernel packs. Warns if FILE is an unsupported kind of archive.
     ///
     /// Returns an error if `visit` returns one.
     pub(super) fn walk(
@@ -117,7 +117,7 @@ impl Context {
 }
 
 impl Summary {
-    /// Returns a description of the archive: `zip archive with 118.0 MiB of images in 11 files`.
+    /// Describes the archive: `zip archive with 118.0 MiB of images in 11 files`.
     pub(super) fn description(
         &self,
         archive: &Archive<'_>,
@@ -138,15 +138,15 @@ impl Summary {
         }
     }
 
-    /// Reports on standard error which members could not be unpacked, and which archives were not
-    /// opened.
+    /// Reports on standard error which members could not be unpacked, and which archives stayed
+    /// closed.
     pub(super) fn report(&self, context: &Context, path: &Path) {
         let shown = escaped_path(path);
         self.problems.iter().for_each(|problem| context.warn(&shown, problem));
         self.note_closed(path);
     }
 
-    /// Reports on standard error which archives were not opened.
+    /// Reports on standard error which archives stayed closed.
     pub(super) fn note_closed(&self, path: &Path) {
         /// The maximum number of names in one message: a Debian package contains dozens of
         /// compressed manual pages.
@@ -163,7 +163,7 @@ impl Summary {
 }
 
 impl<'m> Visited<'m> {
-    /// Returns FILE, or a kernel pack.
+    /// Creates the value for FILE, or for a kernel pack.
     pub(super) fn new(
         path: &'m Path,
         input: &'m Input,
@@ -182,7 +182,7 @@ impl<'m> Visited<'m> {
         packs.collect()
     }
 
-    /// Returns the kernel packs of FILE with the entries for which its wrappers ask.
+    /// Returns the kernel packs of FILE with the entries that its wrappers request.
     pub(super) fn needed_packs(&self, context: &Context) -> Vec<Visited<'_>> {
         let (mut packs, entries) = (self.packs(context), &self.beside.entries);
         if !entries.is_empty() {
@@ -204,7 +204,7 @@ impl<'m> Visited<'m> {
         joined
     }
 
-    /// Returns the kind of an archive that cannot be opened, if the file is one.
+    /// Returns the kind of an archive that cannot be opened; `None` for other files.
     pub(super) fn unopened(&self) -> Option<&'static str> {
         unpack::unopened(self.input.bytes()).filter(|_| self.inventory.containers.is_empty())
     }
@@ -214,7 +214,7 @@ impl<'m> Visited<'m> {
         context.warn(&self.shown, problem);
     }
 
-    /// Reports on standard error which parts of the file could not be read.
+    /// Reports the file's unreadable parts on standard error.
     pub(super) fn warn_of_problems(&self, context: &Context) {
         self.inventory.problems.iter().for_each(|it| self.warn(context, problem_text(it)));
     }

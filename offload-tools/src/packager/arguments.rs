@@ -5,13 +5,13 @@ use offload_format::offload_binary::OffloadKind;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The keys of one `--image` with their values, in the order of the command line.
+/// The keys and values of one `--image`, in command-line order.
 #[derive(Debug)]
 pub(super) struct Arguments(Vec<(OsString, OsString)>);
 
 impl Arguments {
-    /// Parses `text`, the argument of one `--image`. A piece without `=` is a key with an empty
-    /// value. The values of a repeated key are joined with commas.
+    /// Parses the argument of one `--image`. A piece without `=` is a key with an empty value.
+    /// Values of a repeated key are joined with commas.
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
         for piece in split(text) {
@@ -36,8 +36,8 @@ impl Arguments {
     }
 }
 
-/// Splits the name of a file, without its folder, at the last dot. A name like `.o` is only an
-/// extension, unlike in [`Path::extension`]. Without a dot the extension is empty.
+/// Splits a file's name, without its folder, at the last dot. Unlike in [`Path::extension`], a name
+/// like `.o` is only an extension. Without a dot, the extension is empty.
 pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.rsplit_once('.') {
@@ -46,7 +46,7 @@ pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     }
 }
 
-/// Returns the offload kind with this name, or the kind for none if the name is unknown.
+/// Returns the offload kind with this name; for an unknown name, the kind "none".
 pub(super) fn offload_kind(name: &OsStr) -> OffloadKind {
     OffloadKind::named(name.to_str().unwrap_or_default())
 }

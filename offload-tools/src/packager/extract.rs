@@ -57,7 +57,7 @@ pub(super) fn extract(
 }
 
 /// Writes all images, including nested ones, and prints the names of the files. LLVM's main branch
-/// does this if the command line has no `--image`. Without `--image`, LLVM 22 writes nothing.
+/// does this without `--image`; LLVM 22 then writes nothing.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     for (number, image) in images.iter().enumerate() {
         let name = write_numbered(input, image, number, "")?;
@@ -69,13 +69,13 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
 /// The maximum depth of nested offload binaries. LLVM sets no limit.
 const DEPTH: u32 = 16;
 
-/// The maximum number of images that are read in one file, including nested offload binaries. On
-/// each level, many entries can name the same bytes. Without this limit, a small file could contain
-/// an enormous number of images.
+/// The maximum number of images read from one file, including nested offload binaries. On each
+/// level, many entries can name the same bytes, so a small file could otherwise contain an enormous
+/// number of images.
 const MOST_IMAGES: usize = 1 << 16;
 
-/// Returns the images, in order, with the images of offload binaries in place of each image that
-/// consists of them.
+/// Returns the images in order, replacing each image that consists of offload binaries with their
+/// images.
 ///
 /// Returns an error if a nested binary is malformed, if there are too many images, or if the
 /// nesting is too deep.
@@ -110,8 +110,7 @@ fn add_expanded(
     Ok(())
 }
 
-/// Whether an image has all requested values. A key that the image does not have counts as a key
-/// with an empty value.
+/// Whether an image has all requested values. A missing key counts as an empty value.
 fn matches(arguments: &Arguments, image: &Found) -> bool {
     arguments.iter().all(|(key, value)| match key.to_str() {
         Some("file") => true,
@@ -120,7 +119,7 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
             image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
         }
         // LLVM's main branch selects by the archive member's name; an image's own string `member`
-        // counts, too.
+        // also counts.
         Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
         // A key that is not UTF-8 is in no image, so its value counts as empty.
@@ -128,8 +127,7 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
     })
 }
 
-/// Returns the layout of a library with these members. All members from the same file have the name
-/// of that file.
+/// Returns the layout of a library with these members. All members from the same file get its name.
 fn library(images: &[&Found]) -> Result<Layout, String> {
     let mut builder = ArchiveBuilder::new();
     for image in images {
@@ -146,8 +144,8 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
     Ok(builder.layout())
 }
 
-/// Writes an image to a file in the current folder, and returns the file's name. The name consists
-/// of the input's name, the target, the architecture, or `no_arch` without one, and a number.
+/// Writes an image to a file in the current folder, and returns the file's name: the input's name,
+/// the target, the architecture (`no_arch` if there is none) and a number.
 fn write_numbered(
     input: &Path,
     image: &Found,

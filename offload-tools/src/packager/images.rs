@@ -1,4 +1,4 @@
-//! Reads the images of a file of any kind that contains offload binaries.
+//! Reads the images of any file that contains offload binaries.
 
 use crate::files::{Input, MEMORY_LIMIT, PayloadSource, os_message};
 use crate::text::escaped_path;
@@ -11,17 +11,17 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The maximum depth of thin archives that contain names of thin archives.
+/// The maximum depth of thin archives that refer to thin archives.
 const DEPTH: u32 = 8;
 
-/// The largest accepted ratio of decompressed to compressed size. No valid stream reaches half of
-/// this ratio.
+/// The maximum accepted ratio of decompressed to compressed size. No valid stream reaches half of
+/// it.
 const MOST_INFLATED: u64 = 1 << 16;
 
-/// The size of an offload binary's header and one entry: LLVM accepts no shorter offload binary.
+/// The size of an offload binary's header and one entry: LLVM accepts no shorter binary.
 const LEAST_SIZE: usize = 72;
 
-/// An image, its strings, and its place.
+/// An image with its strings and its place.
 #[derive(Debug)]
 pub(super) struct Found {
     /// The name of the file or archive member that contains the image.
@@ -34,22 +34,21 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Returns the value of a key: empty if the key is missing, the last value if the key is
-    /// repeated.
+    /// Returns the value of a key: empty if missing, the last value if repeated.
     pub(super) fn string(&self, key: &str) -> &[u8] {
         let found = self.strings.iter().rev().find(|(found, _)| found == key);
         found.map_or(b"", |(_, value)| value)
     }
 
-    /// Whether the image comes from a file or archive member with this name, with or without its
+    /// Whether the image comes from a file or archive member with this name, with or without the
     /// folder.
     pub(super) fn is_of_member(&self, name: &[u8]) -> bool {
         let file_name = self.origin.rsplit(|byte| *byte == b'/').next();
         self.origin == name || file_name == Some(name)
     }
 
-    /// Returns the images of the offload binaries that the image consists of; `None` if the image
-    /// contains something else.
+    /// Returns the images of the offload binaries that the image consists of; `None` for other
+    /// contents.
     pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
         if !self.bytes().starts_with(&MAGIC) {
             return None;
@@ -73,8 +72,8 @@ impl Found {
     }
 }
 
-/// Returns all images of a file in file order; `-` is standard input. The list is empty if the file
-/// is of a kind that cannot contain offload binaries.
+/// Returns all images of a file in file order; `-` is standard input. The list is empty if files of
+/// this kind cannot contain offload binaries.
 pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     let mut all = Vec::new();
     if path == Path::new("-") {
@@ -87,8 +86,7 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     Ok(all)
 }
 
-/// Adds the file's name to a message of this tool. Messages with LLVM's own wording do not get the
-/// file's name.
+/// Adds the file's name to one of this tool's messages. LLVM's messages do not get the file's name.
 fn in_file(path: &Path, what: &str) -> String {
     // The name may come from a thin archive, so it is escaped.
     format!("'{}': {what}", escaped_path(path))
@@ -101,7 +99,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // Files of other kinds contain no offload binaries, so this tool does not check them.
+        // Other kinds of files contain no offload binaries, so they are not checked.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,
@@ -136,7 +134,7 @@ impl Walk<'_> {
         outcome
     }
 
-    /// Reads a member of a thin archive: a file whose path is relative to the archive's folder.
+    /// Reads a thin archive's member: a file whose path is relative to the archive's folder.
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
         let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
         let deeper = depth
@@ -147,7 +145,7 @@ impl Walk<'_> {
         Walk { path: &path, found: self.found }.walk(input, member, deeper)
     }
 
-    /// Adds the images of the offload binaries that bitcode for a host contains in constants.
+    /// Adds the images of the offload binaries in constants of the host's bitcode.
     fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
         let section = DeviceSection::LlvmOffloading.elf_name();
         let objects = Bitcode::variables_in_section(bitcode, section)
@@ -211,9 +209,8 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// Returns the message for a damaged offload binary; `left` is the number of bytes from its
-    /// start to the section's end. If LLVM checks for the same damage, the message is in LLVM's
-    /// words.
+    /// Returns the message for a damaged offload binary, in LLVM's words if LLVM checks for the
+    /// same damage; `left` is the number of bytes from its start to the section's end.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

@@ -1,12 +1,12 @@
 //! `llvm-offload-binary`, also called `clang-offload-packager`. Packs images for devices, with
 //! their strings, into a file of offload binaries, and extracts them again.
 //!
-//! | module | has |
+//! | module | does |
 //! |---|---|
-//! | `arguments` | what follows `--image` |
-//! | `pack` | from files to offload binaries |
-//! | `images` | what is in a file: offload binaries, or anything that has them in it |
-//! | `extract` | from a file to its images, also those of offload binaries inside images |
+//! | `arguments` | parses the argument of `--image` |
+//! | `pack` | writes offload binaries from files |
+//! | `images` | reads images from offload binaries, or from files that contain them |
+//! | `extract` | extracts images, also from offload binaries inside images |
 //!
 //! Several output files are not written as a unit: files written before an error stay, as with
 //! LLVM's tool.
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const GRAMMAR: Grammar = Grammar {
-    // LLVM's original text, which users' scripts search for.
+    // LLVM's text, which users' scripts search for.
     overview: "A utility for bundling several object files into a single binary.\n\
         The output binary can then be embedded into the host section table\n\
         to create a fatbinary containing offloading code.\n",
@@ -56,7 +56,7 @@ const GRAMMAR: Grammar = Grammar {
 /// The tool's former name in LLVM.
 const OLD_NAME: &str = "clang-offload-packager";
 
-/// Runs the tool; the first of `arguments` is the name of the called program.
+/// Runs the tool; the first of the `arguments` is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
@@ -113,7 +113,7 @@ fn warn(program: &str, what: &str) {
     anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
 }
 
-/// Returns a label such as `error:`, coloured if the terminal supports it.
+/// Returns a label such as `error:`, in colour if the terminal supports it.
 fn label(text: &str, color: AnsiColor) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
     format!("{style}{text}:{style:#}")
@@ -129,7 +129,7 @@ fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Resu
     write_to(Output::named(path), path, fill)
 }
 
-/// Writes the contents of an output that is already open.
+/// Writes the contents of an open output.
 fn write_to(
     output: io::Result<Output>,
     path: &OsStr,

@@ -23,7 +23,7 @@ pub(super) struct Compression {
 impl Compression {
     /// Reads the options; `None` without `--compress`.
     ///
-    /// Returns an error for an unknown format, or for a level that the format does not have.
+    /// Returns an error for an unknown format, or for a level that the format does not support.
     pub(super) fn of(parsed: &Parsed) -> Result<Option<Self>, String> {
         if parsed.flag("compress") != Some(true) {
             return Ok(None);
@@ -47,7 +47,7 @@ impl Compression {
             None => Ok(Some(Self { method, level: None })),
             Some(level) => match i32::try_from(level).ok().filter(|level| range.contains(level)) {
                 Some(level) => Ok(Some(Self { method, level: Some(level) })),
-                // The message is LLVM's text.
+                // LLVM's text.
                 None => Err(format!(
                     "invalid {method} compression level {level}; expected a value in [{}, {}]",
                     range.start(),
@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// Writes the images that `arguments` name; `arguments` has one text for each `--image`.
+/// Writes the images that `arguments` name: one text for each `--image`.
 pub(super) fn pack(
     arguments: &[OsString],
     output: &OsStr,
@@ -68,7 +68,7 @@ pub(super) fn pack(
     let mut inputs = Vec::new();
     for text in arguments {
         let arguments = Arguments::parse(text);
-        // The message is LLVM's text.
+        // LLVM's text.
         let files = arguments.get("file").ok_or("'file' is a required image arguments")?;
         for file in split(files) {
             let input = Input::named(&file).map_err(|error| os_message(&error))?;
@@ -106,8 +106,8 @@ fn add(
     Ok(())
 }
 
-/// Returns the kind of an image. Bitcode is detected from the bytes; other kinds follow from the
-/// extension of the file's name.
+/// Returns the kind of an image: bitcode is detected from the bytes, other kinds from the file's
+/// extension.
 fn image_kind(file: &OsStr, bytes: &[u8]) -> StatedKind {
     if Bitcode::is_bitcode(bytes) {
         return StatedKind::BITCODE;

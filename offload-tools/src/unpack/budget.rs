@@ -1,4 +1,4 @@
-//! Limits the amount of unpacked data, and keeps the data in memory or in a file.
+//! Limits on unpacked data, which is kept in memory or in a file.
 
 use crate::files::Input;
 use crate::text;
@@ -6,18 +6,18 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// The number of bytes that may still be unpacked from one archive.
+/// The limit on the bytes unpacked from one archive, and how many are left.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: u64,
     left: Cell<u64>,
 }
 
-/// The size in bytes from which a member is stored in a file without a name; smaller members stay
-/// in memory. The system removes the file when it is closed.
+/// The size in bytes from which a member is stored in an unnamed file instead of memory. The system
+/// removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
-/// The reason why a member is not unpacked. The message contains all details.
+/// The complete message that says why a member is not unpacked.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 
@@ -39,7 +39,7 @@ impl Budget {
         size > self.left.get()
     }
 
-    /// Returns the error for an archive that unpacks to more than the limit.
+    /// Returns the error for an archive that exceeds the limit.
     pub(super) fn refusal(&self) -> Refused {
         let limit = text::size(self.limit);
         Refused(format!(
@@ -52,15 +52,15 @@ impl Budget {
         Limited { budget: self, inner }
     }
 
-    /// Reads to the end and keeps the bytes in memory or in a file. `size` is the expected size;
-    /// nothing relies on it.
+    /// Reads to the end and keeps the bytes in memory or in a file. `size` is the expected size; a
+    /// wrong value is harmless.
     pub(super) fn keep(&self, reader: impl Read, size: u64) -> io::Result<Input> {
         keep(reader, size, IN_MEMORY)
     }
 }
 
-/// Keeps contents of fewer than `in_memory` bytes in memory, and larger contents in a file. `size`
-/// is the expected size.
+/// Keeps contents of fewer than `in_memory` bytes in memory, and larger ones in a file. `size` is
+/// the expected size.
 fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
     if size < in_memory {
@@ -93,7 +93,7 @@ fn no_file(error: &io::Error) -> io::Error {
     )))
 }
 
-/// A reader whose bytes count towards the limit of a [`Budget`]: see [`Budget::limited`].
+/// A reader whose bytes count towards the limit of a [`Budget`]; created by [`Budget::limited`].
 #[derive(Debug)]
 pub(super) struct Limited<'r, R> {
     budget: &'r Budget,
@@ -101,7 +101,7 @@ pub(super) struct Limited<'r, R> {
 }
 
 impl<'r, R> Limited<'r, R> {
-    /// Returns the [`Budget`] whose limit the bytes count towards.
+    /// Returns the [`Budget`] that the bytes count towards.
     pub(super) fn budget(&self) -> &'r Budget {
         self.budget
     }

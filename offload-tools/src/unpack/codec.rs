@@ -1,4 +1,4 @@
-//! Compression of a whole file.
+//! Compression of whole files.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, Read};
@@ -19,11 +19,11 @@ pub(super) struct Names {
     pub(super) tar_description: &'static str,
 }
 
-/// The most memory for xz's window, in KiB. `xz -9` needs 64 MiB. Without this limit, a malformed
+/// The maximum memory for xz's window, in KiB. `xz -9` needs 64 MiB; without a limit, a malformed
 /// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
-/// The first bytes of each member of a gzip file: the magic, and the only method.
+/// The first bytes of each gzip member: the magic, and the only method.
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 impl Codec {
@@ -69,26 +69,26 @@ impl Codec {
         })
     }
 
-    /// Returns up to `size` decompressed bytes, fewer if the data ends or is damaged.
+    /// Returns up to `size` decompressed bytes; fewer if the data ends or is damaged.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {
-            // Bytes before an error are kept.
+            // Keep the bytes before an error.
             let _ = reader.take(size as u64).read_to_end(&mut start);
         }
         start
     }
 }
 
-/// A reader of a gzip file. The contents of its members follow each other. Zeros after a member are
-/// padding, as gzip 1.12 reads them; other bytes are an error.
+/// A reader for gzip files. The contents of members are concatenated. Zeros after a member are
+/// padding, as in gzip 1.12; other bytes are an error.
 struct Gzip<'a>(GzDecoder<&'a [u8]>);
 
 impl Read for Gzip<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.0.read(out)?;
-            // Compressed data may have many zeros, too: they are counted only after a member.
+            // Compressed data may also contain many zeros, so count them only after a member.
             if count > 0 || out.is_empty() {
                 return Ok(count);
             }

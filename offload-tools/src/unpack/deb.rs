@@ -1,11 +1,11 @@
-//! Files of Debian's packages: an `ar` archive with the files in a tar archive.
+//! Debian packages: an `ar` archive that contains tar archives.
 
 use super::budget::Budget;
 use super::codec::Codec;
 use super::{Found, Visit, tar, unopened};
 use offload_format::archive::Archive;
 
-/// Unpacks the files that the package installs. Other members, such as `control.tar`, have no
+/// Unpacks the files that the package installs. Other members, such as `control.tar`, contain no
 /// device code.
 pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
     let mut problem = |text: String| visit(Found::Problem { name: b"", text });

@@ -1,12 +1,12 @@
 //! Files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
 //! Debian packages, conda packages.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
-//! | `codec` | what a whole file is compressed with: gzip, xz, zstd |
-//! | `zip`, `tar`, `deb` | the members of one kind of archive |
-//! | `name` | which names of members are refused, and which come twice |
-//! | `budget` | how much is unpacked, and where one member is kept meanwhile |
+//! | `codec` | compression of a whole file: gzip, xz, zstd |
+//! | `zip`, `tar`, `deb` | the members of each kind of archive |
+//! | `name` | checks for names that lead to other folders or occur twice |
+//! | `budget` | the limit on unpacked bytes, and the storage of one member |
 //!
 //! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
 //! the disk. Names of members are shown and never used as paths. An archive inside an archive is
@@ -40,7 +40,7 @@ enum Form {
     Deb,
     Tar,
     CompressedTar(Codec),
-    /// One compressed file.
+    /// A single compressed file.
     Compressed(Codec),
 }
 
@@ -60,7 +60,7 @@ pub enum Found<'m> {
     Closed {
         /// The member's name as stored.
         name: &'m [u8],
-        /// The kind of the archive, for example `a zip archive`.
+        /// The kind of the archive, such as `a zip archive`.
         what: &'static str,
     },
 }
@@ -72,15 +72,15 @@ pub struct Member<'m> {
     pub name: &'m [u8],
     /// The file's bytes.
     pub content: Input,
-    /// The size in the archive, in bytes; `None` if the archive is compressed as a whole.
+    /// The compressed size in bytes; `None` if the archive is compressed as a whole.
     pub stored: Option<u64>,
 }
 
-/// A function that gets each part of the archive. If it returns an error, the walk ends.
+/// A function called for each part of the archive. If it returns an error, the walk ends.
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by its first bytes; `None` if the bytes are not an archive that can be
+    /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
     /// opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
@@ -112,7 +112,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the kind's name in words, for example `zip archive`.
+    /// Returns the kind's name in words, such as `zip archive`.
     pub fn description(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
@@ -123,19 +123,18 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the maximum number of bytes to unpack unless the command line allows more. Real
-    /// archives of code unpack to far fewer bytes. Without a limit, a tiny file could fill a disk.
+    /// Returns the default limit on unpacked bytes. Real archives of code unpack to far fewer.
+    /// Without a limit, a tiny file could fill a disk.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
         (self.bytes.len() as u64).saturating_mul(64).clamp(LEAST, MOST)
     }
 
-    /// Unpacks the members one by one, in the order of the archive. `path` is the path of the
-    /// archive. A single compressed file gets its name from `path`. At most `limit` bytes are
-    /// unpacked in total.
+    /// Unpacks the members one by one, in the archive's order. A single compressed file gets its
+    /// name from `path`, the path of the archive. At most `limit` bytes are unpacked in total.
     ///
-    /// Stops at the first error that `visit` returns, and returns this error.
+    /// Stops at the first error from `visit`, and returns it.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
         let budget = Budget::new(limit);
         let mut visit = |found: Found<'_>| match &found {
@@ -175,13 +174,13 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Passes a part of an archive on. An archive in it is reported as closed.
+/// Passes on a part of an archive. Reports an archive inside it as closed.
 fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     if let Found::File(member) = &found
         && let Some(what) = closed_inside(member.content.bytes())
     {
         visit(Found::Closed { name: member.name, what })?;
-        // A program before the archive may have device code.
+        // A program before the archive may contain device code.
         if !zip::is_after_other_bytes(member.content.bytes()) {
             return Ok(());
         }
@@ -189,8 +188,8 @@ fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     visit(found)
 }
 
-/// Whether a file of a zip archive is one of the two tar archives in a conda package (`.conda`):
-/// one has the files of the package, the other those about it.
+/// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`): one
+/// has the package's files, the other its metadata.
 fn is_part_of_conda(member: &Member<'_>) -> bool {
     let is_named = |start: &[u8]| member.name.starts_with(start);
     (is_named(b"pkg-") || is_named(b"info-"))
@@ -199,7 +198,7 @@ fn is_part_of_conda(member: &Member<'_>) -> bool {
 }
 
 /// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if
-/// the bytes are not a known archive.
+/// the bytes are no known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -214,15 +213,15 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may also begin with `BZh`. So the check includes the magic of the first block, which
-    // follows the level (a digit).
+    // Text may also begin with `BZh`, so check the first block's magic, too. It follows the level
+    // (a digit).
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }
     STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// Returns the kind of an archive inside another archive, which is not opened.
+/// Returns the kind of an archive inside another archive, which stays closed.
 fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     match Archive::of(bytes) {
         Some(archive) => Some(match archive.form {
@@ -235,8 +234,7 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the message for a decoder's error, or for an archive that unpacks to more than the
-/// limit.
+/// Returns the message for a decoder's error or an exceeded limit.
 fn cannot_unpack(error: &std::io::Error) -> String {
     if error.get_ref().is_some_and(|inner| inner.is::<budget::Refused>()) {
         error.to_string()

@@ -6,10 +6,10 @@ use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
-/// The block size of tar archives: every part is a multiple of it.
+/// The block size of tar archives: the size of every part is a multiple of it.
 pub(super) const BLOCK: usize = 512;
 
-/// The largest record, in bytes, that comes before a file, for example a long name.
+/// The maximum size in bytes of a record before a file, such as a long name.
 const LARGEST_RECORD: u64 = 1 << 20;
 
 /// Whether the bytes are the start of a tar archive.
@@ -17,7 +17,7 @@ pub(super) fn is_start(bytes: &[u8]) -> bool {
     let Some(block) = bytes.get(..BLOCK) else { return false };
     let header = Header::from_byte_slice(block);
     let is_marked = header.as_ustar().is_some() || header.as_gnu().is_some();
-    // The oldest archives have no mark: for them, the header's checksum decides.
+    // The oldest archives have no magic: check the header's checksum instead.
     is_marked || (block[0] != 0 && is_checked(header))
 }
 
@@ -28,7 +28,7 @@ fn is_checked(header: &Header) -> bool {
     header.cksum().is_ok_and(|sum| same.cksum().is_ok_and(|real| sum == real))
 }
 
-/// The name, size and sparseness of a file, from the records that come before it in the archive.
+/// The name, size and sparseness of the next file, from the records before it.
 #[derive(Default)]
 struct Records {
     name: Option<Vec<u8>>,
@@ -36,8 +36,8 @@ struct Records {
     is_sparse: bool,
 }
 
-/// Unpacks the members and passes each to `visit`. `is_packed` means that the archive is compressed
-/// as a whole: then members have no stored size of their own.
+/// Unpacks the members and passes each to `visit`. If `is_packed` is set, the archive is compressed
+/// as a whole, so members have no compressed size.
 pub(super) fn walk<R: Read, E>(
     input: &mut Limited<'_, R>,
     is_packed: bool,
@@ -76,8 +76,8 @@ pub(super) fn walk<R: Read, E>(
                     if records.is_sparse || entry_type == EntryType::GNUSparse {
                         let text = "is stored with holes, so neither it nor any later file is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
-                        // The position of the next header depends on the holes, which this tool
-                        // does not read.
+                        // The position of the next header depends on the file's holes, which this
+                        // tool does not read.
                         return Ok(());
                     }
                     match keep(input, size) {
@@ -95,7 +95,7 @@ pub(super) fn walk<R: Read, E>(
                     }
                 }
             }
-            // Skips folders, links, devices, and records about all files.
+            // Skip folders, links, devices, and records about all files.
             _ => {
                 records = Records::default();
                 skip_member(input, size)
@@ -107,8 +107,8 @@ pub(super) fn walk<R: Read, E>(
     }
 }
 
-/// Reads the rest of an archive that is compressed as a whole: the checksums of the compressed data
-/// are after the end of the tar archive.
+/// Reads the rest of an archive that is compressed as a whole: the compressed data's checksums come
+/// after the tar archive.
 fn end<E>(input: &mut impl Read, is_packed: bool, visit: &mut Visit<'_, E>) -> Result<(), E> {
     if is_packed && let Err(error) = io::copy(input, &mut io::sink()) {
         return visit(Found::Problem { name: b"", text: cannot_unpack(&error) });
@@ -122,7 +122,7 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     let mut filled = 0;
     while filled < BLOCK {
         match input.read(&mut block[filled..]) {
-            // Some programs write no blocks of zeros at the end, or only a part of one.
+            // Some programs write no zero blocks at the end, or only part of one.
             Ok(0) if block[..filled].iter().all(|byte| *byte == 0) => return Ok(None),
             Ok(0) => return Err(cut_short()),
             Ok(count) => filled += count,
@@ -133,7 +133,7 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     Ok((block != [0; BLOCK]).then_some(block))
 }
 
-/// Reads and keeps the content of a file of this size, and skips its padding.
+/// Reads and keeps a file's content of this size, and skips its padding.
 fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
     let budget: &Budget = input.budget();
     if budget.is_too_small_for(size) {
@@ -177,12 +177,12 @@ fn read_records(
     skip(input, padding(size))
 }
 
-/// Returns the size of the padding that fills the last block.
+/// Returns the size of the padding in the last block.
 fn padding(size: u64) -> u64 {
     (BLOCK as u64 - size % BLOCK as u64) % BLOCK as u64
 }
 
-/// Skips the bytes of a member of this size, with the padding of its last block.
+/// Skips a member of this size, with its padding.
 fn skip_member(input: &mut impl Read, size: u64) -> io::Result<()> {
     skip(input, size)?;
     skip(input, padding(size))

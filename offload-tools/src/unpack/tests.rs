@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 /// The members of every archive in these tests.
 const MEMBERS: [(&str, &[u8]); 3] = [("a/one", &[1; 300]), ("two", b"two"), ("empty", b"")];
 
-/// The output of Python 3's `lzma.compress` for `"two" * 100`, followed by the bytes from 0 to 63.
+/// The output of Python 3's `lzma.compress` for `"two" * 100` and the bytes from 0 to 63.
 const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\
     \xe0\x01\x6b\x00\x47\x5d\x00\x3a\x1d\xca\x34\x6d\x98\x3f\x83\x06\x08\x88\x90\x9c\xdc\xad\x16\xc1\
     \xef\x4b\x1c\x00\xf8\x29\x4a\x76\x56\x19\xec\x39\x9c\x93\x31\xe5\x22\x56\xee\xc6\x34\x00\x3b\x32\
@@ -95,7 +95,7 @@ fn members_come_out_as_they_went_in() {
     assert_eq!(walked(&gzip(b"content")), Some((vec![("a".to_owned(), b"content".to_vec())], 0)));
 }
 
-/// Returns the files that an undamaged archive has.
+/// Returns the files in an undamaged archive.
 fn files_of(whole: &[u8]) -> Files {
     let (files, problems) = walked(whole).expect("it is an archive");
     assert_eq!(problems, 0);
@@ -112,7 +112,7 @@ fn zstd_of(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn no_damage_changes_files_in_silence() {
     let tar = tar_archive();
-    // The number of bytes by which the kind of an archive is recognized.
+    // `magic` is the number of first bytes that identify the kind of an archive.
     for (kind, magic, whole) in [
         ("zip", 0, zip_archive()),
         ("gz", 3, gzip(b"content")),
@@ -144,7 +144,7 @@ fn no_damage_changes_files_in_silence() {
 #[test]
 fn damage_of_a_tar_archive_ends_the_walk() {
     let (whole, files) = (tar_archive(), files_of(&tar_archive()));
-    // Blocks of zeros at the end may be missing; otherwise a part of a file or header is.
+    // Zero blocks at the end may be missing, but no part of a file or header.
     let end = whole.iter().rposition(|byte| *byte != 0).unwrap();
     for at in 512..whole.len() {
         let (found, problems) = walked(&whole[..at]).expect("it begins with a header");
@@ -179,7 +179,7 @@ fn archives_may_have_several_members_and_padding() {
     }
     let expected = [before, files].concat();
     assert_eq!(walked(&program), Some((expected, 0)), "bytes before a zip archive");
-    // A script that ends with an archive, and one that writes one.
+    // A script that ends with an archive, and a script that writes one.
     let cut = &program[..program.len() - 30];
     assert!(walked(cut).unwrap().1 > 0, "an archive after a script is cut");
     for script in [&b"#!/bin/sh\nprintf 'PK\\003\\004'\n"[..], b"#!/bin/sh\n\0PK\x03\x04", b"#!"] {

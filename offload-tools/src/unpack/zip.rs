@@ -20,20 +20,20 @@ struct Entry<'a> {
     wayfinder: ZipArchiveEntryWayfinder,
 }
 
-/// The compression method, the checksum and the sizes of a member, which are in the archive's list
-/// and in the member's own header.
+/// A member's compression method, checksum and sizes, stored both in the archive's directory and in
+/// the member's header.
 type Facts = (CompressionMethod, u32, u64, u64);
 
 /// The start of a member's header.
 const MEMBER: &[u8] = b"PK\x03\x04";
 /// The start of an entry of the directory.
 const ENTRY: &[u8] = b"PK\x01\x02";
-/// The start of the end record, with which an empty archive begins.
+/// The start of the end record. An empty archive begins with it.
 const END: &[u8] = b"PK\x05\x06";
-/// The start of the record before the end record of a large archive, and the record's size.
+/// The start and the size of the record before a large archive's end record.
 const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
 
-/// Whether a file is a zip archive, or ends with one: a self-extracting archive begins with the
+/// Whether a file is a zip archive or ends with one: a self-extracting archive begins with the
 /// program that unpacks it.
 pub(super) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(MEMBER)
@@ -42,8 +42,8 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
         || is_after_script(bytes)
 }
 
-/// Whether a member's header follows a script directly, as in a self-extracting archive that is
-/// cut. Other programs may have this header among their own bytes.
+/// Whether a member's header directly follows a script, as in a truncated self-extracting archive.
+/// Other programs may contain this header among their own bytes.
 fn is_after_script(bytes: &[u8]) -> bool {
     if !bytes.starts_with(b"#!") {
         return false;
@@ -53,7 +53,7 @@ fn is_after_script(bytes: &[u8]) -> bool {
     bytes[text - 2..].starts_with(MEMBER)
 }
 
-/// Whether a file ends with a zip archive, and begins otherwise.
+/// Whether a file ends with a zip archive but begins with something else.
 pub(super) fn is_after_other_bytes(bytes: &[u8]) -> bool {
     let Ok(archive) = ZipArchive::from_slice(bytes) else { return false };
     let is_at_start = bytes.starts_with(MEMBER) && start(&archive) == Some(0);
@@ -62,17 +62,17 @@ pub(super) fn is_after_other_bytes(bytes: &[u8]) -> bool {
     is_at_end && !is_at_start && list(&archive).is_some_and(|list| list.is_there)
 }
 
-/// The list of files of a zip archive, as the end record describes it.
+/// The location of a zip archive's directory, from the end record.
 struct List {
-    /// The place in the file, by the size of the list.
+    /// The offset in the file, computed from the directory's size.
     at: usize,
-    /// Whether there is a list.
+    /// Whether the directory is there.
     is_there: bool,
-    /// The place in the archive.
+    /// The offset in the archive.
     offset: usize,
 }
 
-/// Returns the list of files. Returns `None` for a large archive, which describes it elsewhere.
+/// Returns the directory's location; `None` for a large archive, which records it elsewhere.
 fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
     let (bytes, end) = (*archive.get_ref(), usize::try_from(archive.eocd_offset()).ok()?);
     let (locator, size) = LOCATOR;
@@ -87,17 +87,17 @@ fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
     Some(List { at, is_there: bytes[at..].starts_with(ENTRY), offset: field(16)? })
 }
 
-/// Returns the place in a file from which the offsets of a zip archive count. Returns `None` if the
-/// end record has another size or offset of the list of files than the list itself.
+/// Returns the position in the file from which a zip archive's offsets count. Returns `None` if the
+/// directory does not match the size or offset in the end record.
 fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
     let Some(list) = list(archive) else { return Some(0) };
-    // An archive without files has no list.
+    // An archive without files has no directory.
     let is_empty = archive.eocd_offset() == 0;
     (list.is_there || is_empty).then(|| list.at.checked_sub(list.offset))?
 }
 
-/// Unpacks the members in the order of the directory. A program before the archive is a file, too:
-/// it has the name of the archive, which is at `path`.
+/// Unpacks the members in directory order. A program before the archive is also a file, with the
+/// name of the archive, which is at `path`.
 pub(super) fn walk<E>(
     file: &[u8],
     path: &Path,
@@ -149,13 +149,13 @@ pub(super) fn walk<E>(
             });
         }
     }
-    // The number of files in the end record has 16 bits unless the archive is large.
+    // The end record's number of files has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
         whole(format!("its end records {recorded} files, but the list has {count}"))?;
     }
-    // No program writes members that share bytes. They could unpack to far more than an archive of
-    // this size can have.
+    // No program writes members that share bytes. They could unpack to far more than any archive of
+    // this size.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {
@@ -246,7 +246,7 @@ fn cannot_list(error: &rawzip::Error) -> String {
 /// The decoder of a member, or the error that occurred when it was started.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
-/// Returns the decoder of a member. Returns an error message if the member is encrypted, or if its
+/// Returns the decoder of a member, or an error message if the member is encrypted or its
 /// compression is not supported.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
@@ -266,7 +266,7 @@ fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'
 }
 
 /// Returns the message for a member that cannot be unpacked, or whose checksum or size differs from
-/// the archive's list.
+/// the directory's.
 fn damaged(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rawzip::Error>());
     match inner.map(rawzip::Error::kind) {

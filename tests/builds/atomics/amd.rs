@@ -1,13 +1,13 @@
-//! AMD's GPUs: the instructions with which caches are written back and invalidated, as LLVM's "User
-//! Guide for AMDGPU Backend" has them in "Memory Model".
+//! AMD's GPUs: the instructions that write back and invalidate caches, from "Memory Model" in
+//! LLVM's "User Guide for AMDGPU Backend".
 
 use super::table;
 use offload_tests::prelude::*;
 
-/// The targets, of which each has other instructions.
+/// The targets, each with different instructions.
 const TARGETS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
 
-/// Returns the instructions of a release and of an acquire.
+/// Returns the instructions for a release and for an acquire.
 fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     match (target, scope) {
         ("gfx90a" | "gfx942", "block") => [&[], &[]],
@@ -20,8 +20,8 @@ fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     }
 }
 
-/// Each kernel of the table has the instructions of its order and its scope, or of the whole
-/// system.
+/// Asserts that each kernel in the table has the instructions of its order and its scope, or those
+/// of the whole system.
 #[track_caller]
 pub fn assert_orders(target: &str, image: &Path, is_for_system: bool) {
     let code = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(image)));

@@ -1,5 +1,6 @@
-//! Atomic operations keep their orders and scopes: for NVIDIA's GPUs by each clang, beside nvcc
-//! with `cuda::atomic_ref`, and for AMD's. An operation that would lose them is an error.
+//! Atomic operations must keep their orders and scopes: for NVIDIA's GPUs with each clang, compared
+//! with nvcc and `cuda::atomic_ref`, and for AMD's. An operation that would lose them must be an
+//! error.
 
 pub mod amd;
 mod spirv;
@@ -9,7 +10,7 @@ use offload_tests::prelude::*;
 use offload_tests::published;
 use offload_tests::tools::clangs;
 
-/// Compiles a source with the kit's header to PTX by one clang.
+/// Compiles a source with the kit's header to PTX with a given clang.
 fn ptx_by(clang: &Path, arch: u32, level: u32, source: &Path) -> String {
     let version = match arch {
         50 => 40,
@@ -32,7 +33,7 @@ fn ptx_by(clang: &Path, arch: u32, level: u32, source: &Path) -> String {
     fs::read_to_string(out).expect("PTX")
 }
 
-/// Compiles the table by nvcc, and returns the instructions.
+/// Compiles the table with nvcc, and returns the instructions.
 pub fn instructions_by_nvcc(folder: &Path, source: &str) -> BTreeMap<String, Vec<String>> {
     let (source_file, out) = (folder.join("cuda.cu"), folder.join("cuda.ptx"));
     scratch::write(&source_file, source);
@@ -46,7 +47,7 @@ pub fn instructions_by_nvcc(folder: &Path, source: &str) -> BTreeMap<String, Vec
     table::instructions(&fs::read_to_string(out).expect("PTX"))
 }
 
-/// Each kernel has the same instructions.
+/// Asserts that each kernel has the same instructions.
 #[track_caller]
 pub fn assert_same(
     found: &BTreeMap<String, Vec<String>>,
@@ -75,11 +76,11 @@ fn each_order_and_scope_is_that_of_cuda() {
     }
 }
 
-/// ptxas accepts the PTX of a source.
+/// Asserts that ptxas accepts the PTX of a source.
 #[track_caller]
 fn assert_assembles(source: &Path, arch: u32) {
     let ptx = source.with_extension(format!("{arch}.ptx"));
-    // The ptxas of CUDA 13 knows no older architecture.
+    // CUDA 13's ptxas does not support older architectures.
     let (.., old) = published::OLD_PTXAS[3];
     let ptxas = if arch < 75 { published::path(old) } else { cuda("ptxas").get_program().into() };
     let mut assemble = Command::new(ptxas);
@@ -87,7 +88,7 @@ fn assert_assembles(source: &Path, arch: u32) {
     succeed(&mut assemble);
 }
 
-/// Other forms of the compiler's functions: a statement with `p` and `y`, pointers to `unsigned`,
+/// More forms of the compiler's functions: a statement with `p` and `y`, pointers to `unsigned`,
 /// and its instructions for `sm_80`. The parts of a name are sorted.
 const FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)                         | atom.acq_rel.add.b32.sys
@@ -119,7 +120,7 @@ __atomic_store_n((int **)p, nullptr, __ATOMIC_RELEASE)                  | st.b64
 *y = atomicAdd(p, 1)                                                    | atom.add.b32
 ";
 
-/// Forms for GPUs that have fences alone: the instructions for `sm_60`, and for `sm_50`, which has
+/// Forms for GPUs that have only fences: the instructions for `sm_60`, and for `sm_50`, which has
 /// no scopes either.
 const OLD_FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)       | membar.sys atom.add.b32.sys membar.sys  | membar.sys atom.add.b32 membar.sys
@@ -139,7 +140,7 @@ fn each_form_has_its_order() {
     for (forms, column, arch) in
         [(FORMS, 1, 80), (FORMS, 1, 70), (OLD_FORMS, 1, 60), (OLD_FORMS, 2, 50)]
     {
-        // Headers of the host call such functions, too.
+        // The host's headers also call such functions.
         let mut source = "#include <atomic>\n\
             int host(std::atomic<int> &x, int *y) { return ++x + __atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL); }\n\
             struct wide { long a, b; };\n\
@@ -174,8 +175,8 @@ fn each_form_has_its_order() {
     }
 }
 
-/// An operation that clang compiles without its order is an error that names it, in every language.
-/// Operations without an order are right.
+/// An operation that clang compiles without its order must be an error that names it, in every
+/// language. Operations without an order are right.
 #[test(CLANG.slow())]
 fn what_clang_loses_is_an_error() {
     let scenario = Scenario::new("atomics_errors");
@@ -195,11 +196,11 @@ fn what_clang_loses_is_an_error() {
         .has("fetch_add with the order acq_rel, in k\n")
         .has("put fences around an operation with __ATOMIC_RELAXED");
     errors("k.c", &c("__ATOMIC_RELAXED"), &["compute_80"]).passes();
-    // A function for any order is not one with each of them.
+    // A function for any order does not contain an operation with each order.
     let inlined = c("order").replace("{\n", "{\n  const int order = relaxed();\n");
     let inlined = "static int relaxed(void) { return __ATOMIC_RELAXED; }\n".to_owned() + &inlined;
     errors("k.c", &inlined, &["compute_80"]).passes();
-    // AMD's GPUs have the order.
+    // AMD's GPUs support the order.
     errors("k.c", &c("__ATOMIC_ACQ_REL"), &["gfx90a"]).passes();
     let ir = |order: &str| {
         format!(
@@ -219,7 +220,7 @@ fn what_clang_loses_is_an_error() {
     errors("k.ll", &ir("monotonic"), &["compute_80"]).passes();
 }
 
-/// The compiler's functions compile for all targets. Operators of `_Atomic` would lose orders.
+/// The compiler's functions must compile for all targets. Operators of `_Atomic` would lose orders.
 #[test(CLANG.slow())]
 fn one_source_for_all_targets() {
     let scenario = Scenario::new("atomics_all");
@@ -236,13 +237,13 @@ fn one_source_for_all_targets() {
     build(&["compute_80"], "++*(_Atomic(unsigned) *)p")
         .fails()
         .has("_Atomic loses its orders on NVIDIA's GPUs: use __atomic_fetch_add and kin");
-    // Of 8 bytes at a multiple of 4, which no instruction takes.
+    // 8 bytes at a multiple of 4, which no instruction supports.
     for target in ["compute_80", "spirv64"] {
         let statement =
             "struct pair { int a, b; } v = {1, 2}; __atomic_store((pair *)p, &v, __ATOMIC_RELEASE)";
         build(&[target], statement).fails().has("'this_type_needs_alignas_with_its_size<pair>'");
     }
-    // Functions of CUDA have no order.
+    // CUDA's functions have no order.
     build(&["compute_80"], "*y = atomicAdd(p, 1) + atomicCAS(p, 1, 2) + atomicInc(p, 9)").passes();
     for (statement, lost) in UNUSUAL {
         build(&["compute_80"], statement)
@@ -253,7 +254,7 @@ fn one_source_for_all_targets() {
     }
 }
 
-/// The compiler's functions with other names, and the orders that they would lose.
+/// The compiler's functions with different names, and the orders that they would lose.
 const UNUSUAL: [(&str, &str); 6] = [
     (
         "*y = atomic_fetch_add_explicit((atomic_uint *)p, 1, memory_order_acq_rel)",
@@ -266,7 +267,8 @@ const UNUSUAL: [(&str, &str); 6] = [
     ("*y = _InterlockedExchange((int *)p, 1) + atomicExch(p, 2)", "swap with the order seq_cst"),
 ];
 
-/// CUDA's headers declare functions of their own for PTX; the compiler's keep their orders.
+/// CUDA's headers declare their own functions for PTX; the compiler's functions must keep their
+/// orders.
 #[test(crate::NVCC_AND_CLANG.slow())]
 fn orders_with_the_headers_of_cuda() {
     let scenario = Scenario::new("atomics_cuda");

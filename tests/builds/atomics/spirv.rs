@@ -1,11 +1,11 @@
-//! SPIR-V: instructions with the order and the scope, for accesses to the block's memory and the
-//! device's.
+//! SPIR-V: instructions with the order and scope, for accesses to the block's and the device's
+//! memory.
 
 use super::table;
 use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
-/// Each kernel of the table has the instructions of its order and its scope.
+/// Each kernel in the table must have the instructions of its order and scope.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn each_order_and_scope() {
     let scenario = Scenario::new("atomics_spirv");
@@ -62,14 +62,14 @@ fn each_order_and_scope() {
                 found.push(what);
             }
         }
-        // For the device's memory, and for the block's.
+        // Once for the device's memory, once for the block's.
         assert_eq!(found, vec![(instruction, scope, order); 2], "{name}");
         count += 1;
     }
     assert_eq!(count, table::sources().count);
 }
 
-/// An operation that clang writes without its order is an error that names it.
+/// An operation that clang writes without its order must be an error that names it.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn what_spirv_loses_is_an_error() {
     let scenario = Scenario::new("atomics_spirv_errors");

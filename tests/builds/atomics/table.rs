@@ -1,9 +1,9 @@
-//! Every atomic operation with every order and scope on numbers of each width, in three languages.
+//! Every atomic operation with every order and scope, on numbers of each width, in three languages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A number: its types in Rust and in C++, and whether it is in floating point.
+/// A number: its types in Rust and in C++, and whether it is floating-point.
 const NUMBERS: [(&str, &str, bool); 6] = [
     ("u32", "unsigned", false),
     ("i32", "int", false),
@@ -13,7 +13,7 @@ const NUMBERS: [(&str, &str, bool); 6] = [
     ("f64", "double", true),
 ];
 
-/// An order: its name in Rust, and that in C++, in capital letters for the compiler's functions.
+/// An order: its names in Rust and in C++, the latter in capitals for the compiler's functions.
 const ORDERS: [(&str, &str); 5] = [
     ("Relaxed", "relaxed"),
     ("Acquire", "acquire"),
@@ -22,7 +22,7 @@ const ORDERS: [(&str, &str); 5] = [
     ("SeqCst", "seq_cst"),
 ];
 
-/// A scope: the method in Rust, and the names for the compiler's functions and in CUDA.
+/// A scope: the method in Rust, and the names in the compiler's functions and in CUDA.
 const SCOPES: [(&str, &str, &str); 3] =
     [(".block()", "WRKGRP", "block"), (".device()", "DEVICE", "device"), ("", "SYSTEM", "system")];
 
@@ -40,7 +40,7 @@ const OPERATIONS: [&str; 11] = [
     "fetch_max",
 ];
 
-/// The kernels in three languages, with the same names.
+/// The kernels in three languages, with equal names.
 pub struct Sources {
     pub rust: String,
     pub clang: String,
@@ -134,7 +134,7 @@ impl Sources {
     }
 }
 
-/// Returns the operation, the order and the scope of a kernel from its name.
+/// Parses a kernel's name: returns the operation, the order and the scope.
 pub fn parts(name: &str) -> [&str; 3] {
     let operation = OPERATIONS.iter().find(|it| name.starts_with(**it)).expect("an operation");
     let scope = name.rsplit('_').next().expect("a scope");
@@ -142,8 +142,8 @@ pub fn parts(name: &str) -> [&str; 3] {
     [operation, order.expect("an order").1, scope]
 }
 
-/// Returns the instructions of each kernel in PTX that other threads see, without those that read
-/// and write plainly. The parts of a name are in one order, and types that have no effect are bits.
+/// Returns the instructions of each PTX kernel that other threads can see, except plain reads and
+/// writes. The parts of a name are in a fixed order, and types without effect become bits.
 pub fn instructions(ptx: &str) -> BTreeMap<String, Vec<String>> {
     let (mut kernels, mut kernel) = (BTreeMap::<String, Vec<String>>::new(), String::new());
     for line in ptx.lines() {

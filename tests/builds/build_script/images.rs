@@ -1,11 +1,12 @@
-//! The content of images, as other tools read it: symbols, targets, versions, effects of options,
+//! The content of images, as read by other tools: symbols, targets, versions, effects of options,
 //! and the library for the program.
 
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// Kernels in two files call a function in a third. Two packages are built in folders of other
-/// names; one has Cargo's target folder inside, as it is by default. Both have the same bytes.
+/// Kernels in two files call a function in a third. Two packages are built in folders with
+/// different names; one contains Cargo's target folder, as by default. Both must produce the same
+/// bytes.
 #[test(COMPILERS.slow())]
 fn several_files_make_one_program_in_any_folder() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
@@ -47,7 +48,7 @@ fn several_files_make_one_program_in_any_folder() {
     }
 }
 
-/// Asserts that the images have both kernels, and that all symbols are defined.
+/// Asserts that the images contain both kernels, and that all symbols are defined.
 fn assert_are_whole(scenario: &Scenario, profile: &str) {
     let image = |file: &str| scenario.output(profile, &format!("several/{file}"));
     let ptx = scenario.output_text(profile, "several/compute_80.ptx");
@@ -94,14 +95,14 @@ fn assert_have_debug_information(scenario: &Scenario, profile: &str) {
     assert_eq!(ptx.contains("OUT_DIR/"), profile == "debug", "{profile}:\n{ptx}");
 }
 
-/// Whether an image exports a symbol whose type `nm` shows as this letter.
+/// Whether an image exports a symbol with this type letter in `nm`'s output.
 fn defines(image: &Path, name: &str, letter: char) -> bool {
     let listing =
         stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--defined-only"]).arg(image)));
     listing.lines().any(|line| line.ends_with(&format!(" {letter} {name}")))
 }
 
-/// Returns type, binding, section and name of each symbol.
+/// Returns the type, binding, section and name of each symbol.
 fn symbols(image: &Path) -> Vec<[String; 4]> {
     let listing = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(image)));
     let rows = listing.lines().map(|line| line.replace("[<other: 0x10>]", ""));
@@ -199,8 +200,7 @@ fn a_nul_follows_every_ptx() {
         assert_eq!(pack.get(end), Some(&0), "{number}: no NUL behind the {} bytes", image.size);
         residues.push(text.trim_end().len() % 8);
     }
-    // Checks that the test covers every length: the lengths of the texts have all eight remainders
-    // modulo 8.
+    // The texts' lengths must have all eight remainders modulo 8.
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -232,7 +232,7 @@ fn options_reach_every_compiler() {
             .to_owned()
             + &kernel("KERNEL_NAME", "1.0f"),
     );
-    // The header causes no compiler warnings.
+    // The header must not cause compiler warnings.
     scenario.build().passes().lacks("warning");
     let image = |file: &str| scenario.output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
@@ -242,8 +242,8 @@ fn options_reach_every_compiler() {
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
-/// The build script sets Cargo's variables as if it built for other hosts, since this machine has
-/// no standard library for these hosts.
+/// Sets Cargo's variables for the build script as if it built for other hosts, because this machine
+/// lacks their standard library.
 #[test(LLVM)]
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");

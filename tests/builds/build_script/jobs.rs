@@ -1,4 +1,4 @@
-//! How many compilers run at a time, and which image's steps run first.
+//! How many compilers run in parallel, and which image's steps run first.
 
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Calls, Run, Scenario, Watched};
@@ -23,8 +23,8 @@ fn as_many_compilers_run_as_there_are_jobs() {
 
     let calls = build_changed("1.0f", build("-j1"));
     expect_one_at_a_time(&calls, "one job");
-    // The steps for one target are a chain. The chain with the most remaining steps runs first, so
-    // three steps come before two. Equal chains keep the order of the list.
+    // The steps for a target form a chain. The chain with the most remaining steps runs first, so
+    // three steps precede two. Equal chains keep the list's order.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };
@@ -39,7 +39,7 @@ fn as_many_compilers_run_as_there_are_jobs() {
 
     let calls = build_changed("3.0f", build("-j4").env("OFFLOAD_JOBS", "1"));
     expect_one_at_a_time(&calls, "OFFLOAD_JOBS");
-    // Images do not depend on `OFFLOAD_JOBS`, so no compiler runs when its value changes.
+    // Images do not depend on `OFFLOAD_JOBS`, so no compiler runs when it changes.
     build("-j4").env("OFFLOAD_JOBS", "3").passes();
     watched.log().assert_none("another number of jobs");
 

@@ -1,11 +1,11 @@
-//! Messages of a build: warnings appear once, errors belong to their module, and nothing is printed
-//! if nothing is built.
+//! Messages of a build: warnings appear once, errors name their module, and nothing is printed if
+//! nothing is built.
 
 use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 
-/// Compilers print a warning for each target; the user sees it once and complete.
+/// Compilers print a warning for each target; the user must see it once and completely.
 #[test(CLANG.slow())]
 fn warnings_are_shown_once() {
     let scenario = Scenario::new("build_warnings");
@@ -29,7 +29,7 @@ fn warnings_are_shown_once() {
         .lacks(" generated");
 }
 
-/// Compilers of kernels get no options for warnings, unless build.rs or the environment has them.
+/// Kernel compilers must get no warning options, unless build.rs or the environment has them.
 #[test(CLANG.slow())]
 fn warnings_of_the_cpu_are_those_by_default() {
     let scenario = Scenario::new("build_warnings_cpu");
@@ -55,7 +55,7 @@ fn warnings_of_the_cpu_are_those_by_default() {
     }
 }
 
-/// A kernel that is a template is in no image until a source instantiates it.
+/// A template kernel is in no image until a source instantiates it.
 #[test(CLANG.slow())]
 fn a_template_without_instances() {
     let scenario = Scenario::new("build_template");
@@ -72,8 +72,8 @@ fn a_template_without_instances() {
     scenario.build().passes().lacks("have no kernels");
 }
 
-/// Compilers also print remarks, and details for `-v`. Users who request this output see it next to
-/// the warnings of the same compiler.
+/// Compilers also print remarks, and details for `-v`. Users who request this output must see it
+/// next to the same compiler's warnings.
 #[test(CLANG.slow())]
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");
@@ -101,7 +101,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
     all.times(2, "| #include <...> search starts here:");
 }
 
-/// An option of one module does not apply to another module with the same targets.
+/// One module's option must not apply to another module with the same targets.
 #[test(CLANG)]
 fn each_modules_options_are_asked_about() {
     const MAIN: &str = r#"let plain = Module::new("plain").file("kernels/add.cu").clone();
@@ -131,7 +131,7 @@ fn two_packs_of_one_name_are_refused() {
     scenario.build().fails().has(message);
 }
 
-/// Builds without any compiler, as on docs.rs, in editors and for `cargo package`.
+/// Tests builds without any compiler, as on docs.rs, in editors and for `cargo package`.
 #[test(GCC.slow())]
 fn nothing_is_built_for_docs_rs() {
     let scenario = Scenario::new("build_skipped");
@@ -150,8 +150,8 @@ fn nothing_is_built_for_docs_rs() {
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
         {
-            // Each tool is a script instead of a link: rustup's programs act according to the name
-            // that starts them.
+            // Each tool is a script instead of a link, because rustup's programs act according to
+            // the name that starts them.
             scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
         }
     }
@@ -171,8 +171,8 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
-    // A package can be published only if its dependencies have versions. Here, the crates of this
-    // checkout replace the published ones.
+    // A package can be published only if its dependencies have versions. This checkout's crates
+    // replace the published ones.
     scenario.write(
         "Cargo.toml",
         scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),

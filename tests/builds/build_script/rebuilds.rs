@@ -1,4 +1,4 @@
-//! Edits that compile an image again, and edits that do not.
+//! Edits that recompile an image, and edits that do not.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
@@ -19,7 +19,7 @@ fn a_second_build_compiles_nothing() {
     watched.log().assert_none("a build without a change");
 
     // The script runs again, finds all images current, and changes only the index. Each run writes
-    // the index, because packs that are no longer made must disappear from it.
+    // the index, so that removed packs disappear from it.
     let folder = scenario.out_dir("debug").join("offload");
     let before = scratch::times(&folder);
     scenario.touch_build_script();
@@ -65,13 +65,13 @@ fn the_environment_names_the_targets() {
     assert!(own != other);
     // The target's name has its features in canonical order, unlike the variable.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
-    // The package's own variable has priority over the variable for all packages; an empty variable
+    // The package's own variable has priority over the one for all packages; an empty variable
     // counts as unset.
     let both = [("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")];
     assert_eq!(build(&both), ["gfx942"]);
     assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
 
-    // A return to the earlier value uses the existing images.
+    // Returning to the earlier value reuses the existing images.
     watched.log();
     assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
     watched.compilations().assert_none("the first list again");
@@ -108,7 +108,7 @@ fn only_what_a_change_reaches_is_compiled() {
         watched.compilations()
     };
     let every_image: &[(&str, usize)] = &[("clang", 3), ("c++", 2)];
-    // Each command of a pack writes into a folder with the pack's name, so the log shows which
+    // Each of a pack's commands writes into a folder with the pack's name, so the log shows which
     // packs are compiled.
     let expect = |pack: &str, counts: &[(&str, usize)], why: &str| {
         let calls = build();
@@ -133,7 +133,7 @@ fn only_what_a_change_reaches_is_compiled() {
     scenario.kernel("without", "VALUE + 1.0f");
     expect("without", every_image, "a source");
 
-    // An image that somebody changed or removed is made again.
+    // A changed or removed image must be made again.
     fs::remove_file(scenario.output("debug", "with/cpu.so")).expect("the image is there");
     let ptx = scenario.output("debug", "without/compute_80.ptx");
     fs::write(&ptx, b"damaged").expect("the image can be written");
@@ -142,15 +142,16 @@ fn only_what_a_change_reaches_is_compiled() {
     assert!(String::from_utf8_lossy(&read(&ptx)).contains(".visible .entry without("));
 }
 
-/// A changed PATH makes the script run again; the script compiles only if it finds a different
-/// compiler there.
+/// A changed PATH makes the script run again, but it compiles only if it finds a different
+/// compiler.
 #[test(CLANG.slow())]
 fn another_compiler_in_path_is_noticed() {
     let scenario = Scenario::new("build_path");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
-        // Each build queries the script, for example for its version. The log omits these queries.
+        // Each build queries the script, for example for its version. Leave these queries out of
+        // the log.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
             log.display(),
@@ -179,7 +180,7 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is identified by its file, not by its name. Also tests a header that the build script
+/// A compiler is identified by its file, not its name. Also tests a header that the build script
 /// writes in each run.
 #[test(CLANG.slow())]
 fn another_compiler_behind_the_same_name_is_noticed() {
@@ -203,15 +204,14 @@ fn another_compiler_behind_the_same_name_is_noticed() {
         (read(scenario.output("debug", "add/cpu.so")), printed)
     };
     let (first, _) = build("2");
-    // Although the script writes the header in `OUT_DIR`, the next build does not run the script
+    // Although the script writes the header into `OUT_DIR`, the next build must not run the script
     // again.
     build("").1.found_fresh("build_compiler");
     let (second, _) = build("3");
     assert!(first != second, "the image is still the old compiler's");
 }
 
-/// A build script may go on after `try_compile` has failed. Cargo must still run the build script
-/// again.
+/// A build script may continue after `try_compile` fails. Cargo must still run it again.
 #[test(CLANG)]
 fn a_failure_that_is_handled_is_not_final() {
     let scenario = Scenario::new("build_handled");

@@ -1,25 +1,25 @@
-//! No image is stale: tries each cause of an old image, one at a time. (`model/` tests random
-//! combinations.)
+//! Tests that no image is stale, with each cause of an old image, one at a time. (`model/` tests
+//! random combinations.)
 
 use crate::{variables_of_cargo, with_ptxas};
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
-/// Returns a source whose kernel has the value that a header defines.
+/// Returns a source whose kernel has a value that a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// The compilers for `compute_80` and for the CPU. Each has a name, which is also a pack's, the
-/// calls that select it, and the file of the image.
+/// The compilers for `compute_80` and for the CPU: the name, which is also a pack's, the calls that
+/// select it, and the image's file.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".arch("compute_80")"#, "clang/compute_80.ptx"),
     ("gcc", r#".arch("cpu")"#, "gcc/cpu.so"),
     ("nvcc", r#".arch("compute_80").compiler(Compiler::Nvcc)"#, "nvcc/compute_80.ptx"),
 ];
 
-/// Returns a package that compiles `kernels/add.cu` by each of the [`KINDS`], with these calls.
+/// Returns a package that compiles `kernels/add.cu` with each of the [`KINDS`] and these calls.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     let packs = KINDS.map(|(kind, own, _)| {
@@ -29,7 +29,7 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Builds with the tests' nvcc as `NVCC` and with these folders of the package in variables.
+/// Builds with the tests' nvcc in `NVCC`, and with folders of the package in these variables.
 /// Returns the images of the [`KINDS`].
 #[track_caller]
 fn images(scenario: &Scenario, folders: &[(&str, &str)]) -> [Vec<u8>; 3] {
@@ -47,7 +47,7 @@ fn assert_differ(one: &[Vec<u8>; 3], other: &[Vec<u8>; 3], why: &str) {
     }
 }
 
-/// Adds and removes headers that an `#include` or `__has_include` of the source finds.
+/// Adds and removes headers that the source's `#include` or `__has_include` finds.
 #[test(COMPILERS.slow())]
 fn headers_that_come_and_go() {
     let scenario = package("stale_headers", r#".include("inc1").include("inc2")"#);
@@ -60,8 +60,8 @@ fn headers_that_come_and_go() {
     let first = images();
     scenario.write("inc1/val.h", "#define VALUE 7.0f\n");
     assert_differ(&images(), &first, "a header before another in the folders of build.rs");
-    // The header is in the source's own folder. The build does not report this folder to Cargo, so
-    // the test touches the build script.
+    // The header is in the source's own folder, which the build does not report to Cargo, so touch
+    // the build script.
     scenario.write("kernels/add.cu", with_header("#include \"val.h\""));
     let first = images();
     scenario.write("kernels/val.h", "#define VALUE 9.0f\n").touch_build_script();
@@ -113,12 +113,12 @@ fn variables_that_compilers_read() {
     expect_other("two", "two-plus", "a header in a folder of CPATH");
     scenario.write("two-plus/plus.h", "#define PLUS 3.0f\n");
     expect_other("two", "two-plus", "a header in a folder of CPLUS_INCLUDE_PATH");
-    // No compiler writes the dependency file that `DEPENDENCIES_OUTPUT` requests in addition.
+    // No compiler writes the additional dependency file that `DEPENDENCIES_OUTPUT` requests.
     let written = fs::read_to_string(scenario.folder.join("dependencies")).unwrap_or_default();
     assert!(!written.contains("add.cu"), "{written}");
 }
 
-/// Edits each file that a flag names, with a pack by clang and one by nvcc.
+/// Edits each file that a flag names, with one pack by clang and one by nvcc.
 #[test(COMPILERS.slow())]
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
@@ -192,7 +192,7 @@ fn assembly_that_takes_in_files() {
     assert!(built() != second, ".include");
 }
 
-/// Two files change after a compiler has read them and before the build has ended. An older file
+/// Two files change after a compiler has read them but before the build ends. An older file
 /// replaces the header, and an editor saves the source.
 #[test(CLANG.slow())]
 fn edits_while_a_compiler_runs_are_not_lost() {
@@ -234,7 +234,7 @@ fn folders_of_builds_in_path_do_not_count() {
     let scenario = Scenario::new("path_of_builds");
     scenario.pack("add", r#".file("kernels/add.cu").arch("sm_80")"#).kernel("add", "1.0f");
     with_ptxas(scenario.build().release()).env("OFFLOAD_PREBUILT", "update").passes();
-    // Now ptxas is missing, so the build script reports the folders of PATH to Cargo.
+    // ptxas is missing, so the build script reports the folders in PATH to Cargo.
     let deps = scenario.target.join("debug/deps");
     let build = || {
         let run = scenario.build().arg("-v").path([deps.clone()]);
@@ -265,7 +265,7 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
 }
 
-/// Like ccache's folder: a link called `clang` leads to a program that starts the next clang in
+/// As in ccache's folder, a link called `clang` leads to a program that starts the next clang in
 /// PATH.
 #[test(CLANG.slow())]
 fn a_compiler_behind_a_masquerade() {
@@ -296,14 +296,14 @@ fn a_compiler_behind_a_masquerade() {
         fs::read_to_string(&log).unwrap_or_default().lines().count()
     };
     assert!(build() > 0);
-    // The build queries the linker each time, and compiles nothing.
+    // The build queries the linker each time, but compiles nothing.
     let asks = build();
     real("two/clang", "SECOND");
     assert!(build() > asks, "another compiler behind the link");
     assert_eq!(build(), asks);
 }
 
-/// Starts two build scripts in one `OUT_DIR`. This happens if somebody ends only Cargo: its build
+/// Starts two build scripts in one `OUT_DIR`, as happens if a user ends only Cargo: its build
 /// script still runs when the next build starts another.
 #[test(CLANG.slow())]
 fn two_scripts_in_one_out_dir() {
@@ -329,7 +329,7 @@ fn two_scripts_in_one_out_dir() {
     assert!(!calls.overlap(), "compilers of both ran at once: {calls:?}");
 }
 
-/// Returns PTX with a kernel of this name.
+/// Returns PTX with a kernel with this name.
 fn ptx(name: &str) -> String {
     format!(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}() {{ ret; }}\n")
 }
@@ -356,8 +356,7 @@ fn packs_of_several_threads() {
     }
 }
 
-/// Puts a link in the place where the build writes a temporary file. The file to which the link
-/// leads must not change.
+/// Puts a link where the build writes a temporary file. The link's target must not change.
 #[test]
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");

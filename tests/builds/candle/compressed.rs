@@ -1,7 +1,7 @@
-//! The modules of `candle-kernels` as PTX in a compressed pack. Each image decompresses to its
-//! original bytes, even if the streams of all other modules are damaged. The test compares the
-//! images with those of an uncompressed pack, and checks the sizes of the pack and the program. The
-//! images are also judged as PTX.
+//! The modules of `candle-kernels` as PTX in a compressed pack. Each image must decompress to its
+//! original bytes, even if all other modules' streams are damaged. Compares the images with those
+//! of an uncompressed pack, checks the sizes of the pack and the program, and checks the images as
+//! PTX.
 
 use super::lowered_ptx::assert_are_lowered;
 use super::{MODULES, SOME, paths};
@@ -32,12 +32,11 @@ fn all_of_candle_kernels_compressed() {
 struct Sizes {
     images: u64,
     pack: u64,
-    /// The difference in size between the program and a program without the pack.
+    /// How much larger the program is than without the pack.
     added: u64,
 }
 
-/// A program that writes the images of the named modules to a folder, or prints why it cannot get
-/// them.
+/// A program that writes the named modules' images to a folder, or prints why it cannot get them.
 const MAIN: &str = r#"use std::path::PathBuf;
 
 static CANDLE: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!("candle", compressed);
@@ -128,10 +127,9 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
     }
 }
 
-/// Returns a program in whose pack the streams of all modules except the selected one are damaged.
+/// Returns a program in whose pack all modules' streams except the selected one's are damaged.
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
-    // The pack has one offload binary for each module: a header of 40 bytes, then a compressed
-    // stream.
+    // The pack has one offload binary per module: a 40-byte header, then a compressed stream.
     const HEADER: usize = 40;
     let mut streams: Vec<usize> = OffloadBinary::in_a_row(pack)
         .map(|it| it.expect("our own pack can be read").0 as usize + HEADER)

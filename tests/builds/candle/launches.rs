@@ -1,7 +1,7 @@
-//! Launches of candle, in `launches/`: the arguments are the expressions of candle-core's
-//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, names of kernels are made
-//! when the program runs. `launches/wrong.rs` has the launches that are refused. The buffers are
-//! cudarc's own, over a stand-in for the driver.
+//! candle's launches, in `launches/`, with the argument expressions of candle-core's
+//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, kernels' names are composed
+//! at run time. `launches/wrong.rs` has the refused launches. The buffers are cudarc's, with a
+//! stand-in for the driver.
 
 use super::paths;
 use offload_tests::prelude::*;
@@ -18,7 +18,7 @@ const PROGRAM: [(&str, &str); 6] = [
     ("src/wrong.rs", include_str!("launches/wrong.rs")),
 ];
 
-/// The launches of `launches/wrong.rs`, in order: what the messages tell.
+/// Texts in the messages about the launches in `launches/wrong.rs`, in order.
 const REFUSED: [&[&str]; 12] = [
     &[
         "`dequantize_mul_mat_vec_q5_k` (",
@@ -37,7 +37,7 @@ const REFUSED: [&[&str]; 12] = [
     &["parameter 1, `src0`, is `*const f32`, but the argument is `&CudaSlice<u8>`"],
 ];
 
-/// Wrong launches of kernels that the program names: rustc refuses them.
+/// Wrong launches of kernels that the program names: rustc must refuse them.
 const WRONG: &str = r#"
 mod kernels {
     offload_gpu::include_kernels!("candle");

@@ -1,15 +1,15 @@
-//! The PTX of `candle-kernels` with its version lowered: which version each module needs, and what
-//! the assemblers of that version and of today make of it.
+//! The PTX of `candle-kernels` with lowered versions: which version each module needs, and whether
+//! that version's and today's assemblers accept it.
 
 use super::MODULES;
 use crate::nvcc::lowered_ptx::assert_is_lowered;
 use offload_format::target::PtxVersion;
 use offload_tests::prelude::*;
 
-/// The modules that convert numbers of 8 bits on compute capability 9.0, which PTX 8.1 has.
+/// The modules that convert 8-bit numbers on compute capability 9.0, which PTX supports since 8.1.
 const NEWER: [&str; 5] = ["affine", "binary", "cast", "indexing", "unary"];
 
-/// Checks the images of modules, which are named `affine.compute_80`.
+/// Checks modules' images, which are named like `affine.compute_80`.
 pub fn assert_are_lowered(images: &BTreeMap<String, &[u8]>) {
     let folder = scratch::folder("candle-lowered");
     for (image, text) in images {

@@ -1,9 +1,9 @@
-//! The published crate `candle-kernels`, built with offload-build from the registry's sources: a
+//! The published crate `candle-kernels`, built with offload-build from the registry's sources, as a
 //! model for other projects. Modules that programs load become a pack; modules with launches become
 //! a static library.
 //!
-//! `cargo xtask test --test builds -- candle` builds some of it. With `--include-ignored` after it,
-//! the command builds the whole crate, which needs 8 minutes on 2 cores.
+//! `cargo xtask test --test builds -- candle` builds part of it. With `--include-ignored` after it,
+//! the command builds the whole crate, which takes 8 minutes on 2 cores.
 
 mod compressed;
 mod functions;
@@ -16,7 +16,7 @@ use offload_tests::tools::candle_kernels;
 
 const NVIDIA: Needs = needs(&[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-/// The modules that programs load, each with its number of kernels.
+/// The modules that programs load, with their numbers of kernels.
 const MODULES: [(&str, usize); 11] = [
     ("affine", 10),
     ("binary", 96),

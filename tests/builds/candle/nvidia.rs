@@ -1,5 +1,5 @@
-//! Programs that contain loaded modules and sources with launches, compiled by nvcc. `cuobjdump`
-//! and the CUDA runtime without a driver check the images.
+//! Programs with loaded modules and sources with launches, compiled by nvcc. `cuobjdump` and the
+//! CUDA runtime without a driver check the images.
 
 use super::{MODULES, NVIDIA, path, paths};
 use offload_format::offload_binary::OffloadBinary;
@@ -47,7 +47,7 @@ fn all_of_candle_kernels() {
     assert_has_all(&scenario, build, "release", &modules, with_launches.len(), &["sm_80", "sm_90"]);
 }
 
-/// Builds with the build.rs of docs/migrating.md; only the folder of the sources differs.
+/// Builds with the build.rs in docs/migrating.md, with only the sources' folder changed.
 #[test(NVIDIA.slow())]
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
@@ -61,7 +61,7 @@ fn the_build_script_of_the_page() {
     assert_has_all(&scenario, build, "debug", &["affine", "fill"], 1, &["sm_90"]);
 }
 
-/// A program that selects an image of each module for a GPU, and then launches a kernel. Without a
+/// A program that selects an image of each module for a GPU, then launches a kernel. Without a
 /// driver, nothing reads the pointers.
 const MAIN: &str = r#"use std::ffi::c_void;
 
@@ -89,7 +89,7 @@ fn main() {
 }
 "#;
 
-/// Builds a program of these modules and of sources with launches, for these targets. Checks every
+/// Builds a program from these modules and sources with launches, for these targets. Checks every
 /// image with other tools, and starts the program.
 fn assert_has_all(
     scenario: &Scenario,
@@ -112,8 +112,8 @@ fn assert_has_all(
             assert_is_for(module, target, &scenario.output(profile, &image));
         }
         assert_eq!(count(&library, target), with_launches, "{target} in {}", library.display());
-        // The linker takes only those objects from the archive whose functions the program uses, so
-        // the program may contain fewer images.
+        // The linker takes only objects with functions that the program uses, so the program may
+        // contain fewer images.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }
     let pack = read(scenario.output(profile, "candle.pack"));

@@ -1,4 +1,4 @@
-//! Compilers that a launcher starts: caches, other machines, and faults of a launcher.
+//! Compilers started by a launcher: caches, other machines, and a launcher's failures.
 
 mod distcc;
 mod sccache;
@@ -15,7 +15,7 @@ fn package(name: &str, archs: &str) -> Scenario {
     scenario
 }
 
-/// Makes the next build compile everything.
+/// Makes the next build recompile everything.
 fn forget(scenario: &Scenario) {
     fs::remove_dir_all(scenario.out_dir("debug").join("offload")).expect("OUT_DIR can be emptied");
     scenario.touch_build_script();
@@ -33,7 +33,7 @@ fn it_gets_what_reads_a_source() {
     assert_eq!(log.lines().count(), 3, "{log}");
     for line in log.lines() {
         let is_compilation = line.starts_with("one /") && line.contains(" -c ");
-        // The image for the CPU is made of a copy with entries.
+        // The image for the CPU is compiled from a copy with entries.
         let is_for_cpu = line.contains(" -fsigned-char ");
         let source = if is_for_cpu { "/cpu.0.cpp -o " } else { " add.cu -o " };
         assert!(is_compilation && line.contains(source), "{line}");
@@ -56,7 +56,7 @@ fn a_launcher_that_is_not_there() {
     }
     // An empty variable counts as unset.
     build("").passes();
-    // If nothing is compiled, invalid values of the variables are no errors.
+    // If nothing is compiled, invalid values of the variables are not errors.
     scenario.touch_build_script();
     build("sccachee").env("OFFLOAD_JOBS", "none").passes();
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
 
-/// A cache and its server, and how builds use them.
+/// A cache with its server, and how builds use them.
 struct Sccache(CacheServer);
 
 impl Sccache {
@@ -27,7 +27,7 @@ impl Sccache {
     }
 
     /// Checks the number of hits and misses since the last call. The server counts after it answers
-    /// a compiler, so the last hit or miss may be missing for a short time.
+    /// a compiler, so the last one may be missing for a short time.
     #[track_caller]
     fn expect(&self, hits: u64, misses: u64) {
         let mut counted = self.counts();
@@ -65,8 +65,8 @@ fn a_second_build_is_all_hits() {
     build().passes();
     let plain = pack();
 
-    // sccache counts five runs: a compiler for each GPU, and ptxas. It does not cache the LLVM IR
-    // of the image for the CPU.
+    // sccache counts five runs: one compiler per GPU, and ptxas. It does not cache the LLVM IR for
+    // the CPU's image.
     for (hits, misses) in [(0, 5), (5, 0)] {
         forget(&scenario);
         build().envs(sccache.variables()).passes();
@@ -74,7 +74,7 @@ fn a_second_build_is_all_hits() {
         assert!(pack() == plain, "another pack than without a launcher");
     }
 
-    // A launcher is no input of images: a build without it keeps the images that were made with it.
+    // A launcher is not an input of images: a build without it keeps the images made with it.
     let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
     let before = made();
     scenario.touch_build_script();
@@ -90,14 +90,13 @@ fn a_header_counts_under_a_cache() {
         scenario.build().envs(sccache.variables()).passes();
         scenario.output_text("debug", "add/compute_80.ptx")
     };
-    // The PTX spelling of 1.0f and 2.0f.
+    // 1.0f and 2.0f as spelled in PTX.
     let (one, two) = ("0f3F800000", "0f40000000");
     assert!(ptx().contains(one));
     forget(&scenario);
     assert!(ptx().contains(one));
     sccache.expect(2, 2);
-    // After a build from the cache, Cargo tracks the header as it does after a build with the
-    // compiler.
+    // After a build from the cache, Cargo must track the header as after a build with the compiler.
     scenario.write("include/value.h", "#define VALUE 2.0f\n");
     assert!(ptx().contains(two));
     sccache.expect(0, 2);
@@ -117,7 +116,7 @@ fn an_error_is_the_compilers_own() {
         .fails()
         .once("error: use of undeclared identifier 'undefined_name'")
         .has("include/value.h:1:15: ")
-        // The command that the message shows is the command that ran.
+        // The message must show the command that ran.
         .has("the command was\n    ")
         .has("/scripts/sccache /");
 }

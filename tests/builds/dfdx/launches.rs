@@ -1,8 +1,8 @@
-//! Launches of `dfdx`, in `launches/`: the arguments are the expressions of its `cuda_kernel.rs`
-//! files, for each type of elements. The program runs them on the CPU, and compares the results
-//! with plain Rust. It also compiles the same text with cudarc's buffers.
+//! dfdx's launches, in `launches/`, with the argument expressions of its `cuda_kernel.rs` files,
+//! for each element type. The program runs them on the CPU, and compares the results with plain
+//! Rust. The same text is also compiled with cudarc's buffers.
 //!
-//! Where dfdx passes `0u64` for a null pointer, `None` is here. Types of dfdx take the places of
+//! Where dfdx passes `0u64` for a null pointer, these launches pass `None`. dfdx's types replace
 //! the kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.
 
 use super::{ALL, NEEDS, folder, sources};

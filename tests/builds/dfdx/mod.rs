@@ -1,9 +1,8 @@
-//! The kernels of the published crate `dfdx`, unchanged from the registry's sources: an image of
-//! each file by clang, for both vendors' GPUs and the CPU, with this kit's header alone, and a
-//! function in Rust of each kernel. nvcc makes the same images.
+//! The kernels of the published crate `dfdx`, unchanged from the registry's sources. clang makes an
+//! image of each file for both vendors' GPUs and the CPU, using only this kit's header, and each
+//! kernel gets a Rust function. nvcc makes the same images.
 //!
-//! Each file of kernels includes an `atomicAdd(__half *, __half)` of its own, for GPUs that are
-//! older than sm_70.
+//! Each kernel file includes its own `atomicAdd(__half *, __half)`, for GPUs older than sm_70.
 
 mod launches;
 
@@ -18,10 +17,10 @@ const NVCC: Needs = needs(&[Tool::Dfdx, Tool::Llvm22, Tool::Cuda, Tool::Gcc, Too
 const ALL: &str =
     "takes 3 minutes on 2 cores; `cargo xtask test --all --test builds -- dfdx --ignored` runs it";
 
-/// The targets for which clang and g++ compile, with the kit's header.
+/// The targets that clang and g++ compile for, with the kit's header.
 const TARGETS: [&str; 3] = ["gfx90a", "sm_80", "cpu"];
 
-/// Modules for the tests that do not run on request, each with its number of kernels.
+/// Modules for the default tests, with their numbers of kernels.
 const SOME: [(&str, usize); 3] = [("dropout", 6), ("max_to", 9), ("sgd", 4)];
 
 #[test(NEEDS.slow())]
@@ -48,10 +47,10 @@ fn all_of_dfdx_by_nvcc() {
     assert_eq!(counts.iter().map(|it| it.1).sum::<usize>(), KERNELS, "{counts:?}");
 }
 
-/// The kernels of all modules; three of them are in a header, and thus in each module.
+/// The number of kernels in all modules; three of them are in a header, and so in each module.
 const KERNELS: usize = 493;
 
-/// Returns the `.cu` files of the crate by their stems.
+/// Returns the crate's `.cu` files by stem.
 fn sources() -> BTreeMap<String, PathBuf> {
     let mut folders = vec![folder().join("src")];
     let mut sources = BTreeMap::new();
@@ -74,8 +73,8 @@ fn folder() -> PathBuf {
     dfdx().expect("Tool::Dfdx was checked")
 }
 
-/// Builds the selected modules for a target, checks the functions of their kernels, and returns
-/// each module with its number of kernels.
+/// Builds the selected modules for a target, checks their kernels' functions, and returns each
+/// module with its number of kernels.
 fn functions(
     name: &str,
     target: &str,

@@ -3,8 +3,8 @@
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-/// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs
-/// the commands of the case.
+/// A script replaces clang. It passes queries to LLVM's clang; instead of compiling, it runs the
+/// case's commands.
 #[test(CLANG.slow())]
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
@@ -15,7 +15,7 @@ fn compilers_that_do_not_end_well() {
         )
         .kernel("add", "y[i]");
     let bitcode = "/offload/add/work/gfx90a.0.bc";
-    // Each case has the script's commands, and the texts of the message: the compiler's exit status
+    // Each case has the script's commands, and the texts in the message: the compiler's exit status
     // and the help.
     let cases: &[(&str, &[&str])] = &[
         (
@@ -63,8 +63,7 @@ fn compilers_that_do_not_end_well() {
         let printed =
             scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
         let checked = message(&printed, "add").and_then(|message| {
-            // The command line also contains the path of the bitcode, so only the text before it is
-            // searched.
+            // The command line also contains the bitcode's path, so search only the text before it.
             let (before, command) =
                 message.split_once("; the command was\n  ").ok_or("no command line")?;
             match command.lines().count() {
@@ -88,8 +87,7 @@ fn a_diagnostic_in_colour() {
         let build = |when: &str| {
             let build = scenario.build().env("FOR", target).env("CXX", "g++");
             let text = build.env("CARGO_TERM_COLOR", when).fails().stderr;
-            // Cargo's own messages are also coloured, so only the text of offload-build is
-            // returned.
+            // Cargo's own messages are also coloured, so return only offload-build's text.
             text.split_once("could not make the pack")
                 .expect("offload-build's message")
                 .1
@@ -101,12 +99,13 @@ fn a_diagnostic_in_colour() {
         let diagnostic = always.split("the command was").next().expect("text");
         assert!(diagnostic.contains("kernels/bad.cu:4:19:"), "{always}");
         assert!(diagnostic.contains("\u{1b}["), "{always}");
-        // The command in the message has no option for colour, as in a run without colour.
+        // The command in the message must have no colour option, as in a run without colour.
         assert!(!always.contains("diagnostics-color"), "{always}");
     }
 }
 
-/// Each compiler refuses the same declaration in its own words. What the help names compiles.
+/// Each compiler refuses the same declaration in its own words. The code that the help suggests
+/// must compile.
 #[test(CLANG.slow())]
 fn shared_memory_of_a_template() {
     let scenario = Scenario::new("errors_shared");

@@ -56,7 +56,7 @@ fn no_ptxas() {
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         assert_eq!(checked, Ok(()), "{printed}");
     }
-    // A build finds what the message's command installs, and needs no variable. Files stand for
+    // A build must find what the message's command installs, without a variable. Files replace
     // those of pip's packages.
     let home = scenario.folder.join("home");
     let with_home = |targets| build().home(&home).env("OFFLOAD_ARCH", targets);
@@ -73,12 +73,12 @@ fn no_ptxas() {
     scenario
         .script(&format!("{folder}/cu13/bin/ptxas"), &format!("exec '{}' \"$@\"", ptxas.display()));
     with_home("sm_80").passes();
-    // The same for an architecture that CUDA 13 has dropped.
+    // The same for an architecture that CUDA 13 no longer supports.
     let folder = installed("sm_70", "nvidia-cuda-nvcc-cu12");
     let script = "case \"$*\" in */dev/null*) ;; *) echo 'the ptxas of CUDA 12' >&2; exit 1;; esac";
     scenario.script(&format!("{folder}/cuda_nvcc/bin/ptxas"), script);
     with_home("sm_70").fails().has("the ptxas of CUDA 12");
     with_home("sm_80").passes();
-    // Targets that need no ptxas are built without it.
+    // Targets that need no ptxas must build without it.
     build().env("OFFLOAD_ARCH", "gfx90a compute_80").passes();
 }

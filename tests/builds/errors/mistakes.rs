@@ -1,4 +1,4 @@
-//! Typical mistakes, with all that a user sees: `mistakes.txt`, for a reader to judge.
+//! Typical mistakes, with everything that a user sees: `mistakes.txt`, for a reader to judge.
 
 use super::message;
 use offload_tests::prelude::*;
@@ -60,7 +60,7 @@ fn messages_of_typical_mistakes() {
         scenario.write("kernels/k.cu", kernel);
         let printed = scenario.build().env("CASE", name).ends();
         let message = message(&printed, name).unwrap_or_else(|why| panic!("{name}: {why}"));
-        // Cargo itself may have the last word.
+        // Cargo itself may print the end of the message.
         let message = message.split("\n\nwarning: ").next().unwrap_or_default();
         text += &format!("--- {name}: {calls}\n{message}\n\n");
     }
@@ -71,7 +71,7 @@ fn messages_of_typical_mistakes() {
     ] {
         text = text.replace(&*path.to_string_lossy(), shown);
     }
-    // Commands of compilers are longer than a page is wide.
+    // Compilers' commands are longer than a page's lines.
     let lines = text.lines().map(|line| match line.char_indices().nth(80) {
         Some((at, _)) if line.starts_with("  /") => format!("{} …\n", &line[..at]),
         _ => format!("{line}\n"),

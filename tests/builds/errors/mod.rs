@@ -1,5 +1,5 @@
-//! Errors that end a build: each is one message that contains the error and its solution. No partly
-//! written files remain.
+//! Errors that end a build: each must be one message with the error and its solution. No incomplete
+//! files may remain.
 
 mod cases;
 mod compilers;
@@ -48,12 +48,12 @@ fn each_once<S: AsRef<str>>(
     })
 }
 
-/// The failed cases of a table. A test reports all failed cases, not only the first.
+/// A table's failed cases. A test reports them all, not only the first.
 #[derive(Default)]
 struct Problems(Vec<String>);
 
 impl Problems {
-    /// Notes a case whose check has failed.
+    /// Records a case whose check failed.
     fn check(&mut self, case: &str, checked: Result<(), String>, printed: &Printed) {
         if let Err(problem) = checked {
             self.0.push(format!("==== {case}: {problem}\n{printed}"));

@@ -1,19 +1,19 @@
-//! Builds that may only use the prebuilt set, and a set that does not fit the package.
+//! Builds that may use only the prebuilt set, and a set that does not match the package.
 
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-/// A change of a file of the package.
+/// A change to one of the package's files.
 enum Change {
     Append(&'static str),
-    /// The line with this end is another one.
+    /// Replaces the line that ends with the first text.
     Line(&'static str, &'static str),
     Nothing,
     Remove,
 }
 use Change::{Append, Line, Nothing, Remove};
 
-/// A file, its change, the variables of the build after that, and sentences of the message.
+/// A file, its change, the next build's variables, and sentences in the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 /// Makes a table of rows.
@@ -96,8 +96,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     problems.assert_none();
     // All files have their original contents again.
     build().passes();
-    // Removes a folder for headers. A build with the prebuilt set does not need the folder; a build
-    // with a compiler reports that it is missing.
+    // Remove a folder for headers. A build with the prebuilt set does not need it; a build with a
+    // compiler reports that it is missing.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
     build().passes();
     scenario

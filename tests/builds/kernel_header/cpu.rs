@@ -11,8 +11,7 @@ const SOURCE: &str = include_str!("kernels.cu");
 
 tests!(compilers());
 
-/// Returns a test for each compiler, optimization level and way to switch between the stacks of
-/// threads.
+/// Returns a test for each compiler, optimization level and way to switch between threads' stacks.
 fn compilers() -> impl Iterator<Item = Test> {
     let compilers = [
         ("gcc_unoptimized", "g++", "-O0"),
@@ -67,7 +66,8 @@ fn compile_source(name: &str, program: &str, options: &str, source: &str) -> Pat
     image
 }
 
-/// g++ for AArch64 takes other constraints in inline assembly than clang, and than g++ for x86-64.
+/// g++ for AArch64 accepts different constraints in inline assembly from clang, and from g++ for
+/// x86-64.
 #[test(needs(&[Tool::GccAarch64]))]
 fn gcc_for_aarch64_compiles_kernels() {
     for options in ["-O0 -g", "-O3", "-O2 -DOFFLOAD_CPU_UCONTEXT"] {
@@ -76,7 +76,7 @@ fn gcc_for_aarch64_compiles_kernels() {
     }
 }
 
-/// A loaded image for the CPU, and the lanes of its warps.
+/// A loaded image for the CPU, and the number of lanes in its warps.
 struct Image {
     library: Library,
     lanes: usize,
@@ -103,12 +103,12 @@ impl Image {
 
     fn launch<F: Fn()>(&self, grid: [u32; 3], block: [u32; 3], shared: usize, thread: F) {
         unsafe extern "C" fn call<F: Fn()>(context: *mut c_void) {
-            // SAFETY: `context` is the closure of the launch; the closure outlives the launch and
-            // is only read.
+            // SAFETY: `context` is the launch's closure, which outlives the launch and is only
+            // read.
             unsafe { (*context.cast::<F>())() }
         }
         let context = (&raw const thread).cast_mut().cast();
-        // SAFETY: the types match those in offload/cpu.h.
+        // SAFETY: the types are those in offload/cpu.h.
         unsafe {
             if shared == 0 {
                 let launch = self.function::<Launch>("offload_cpu_launch");
@@ -121,25 +121,25 @@ impl Image {
     }
 }
 
-/// Launches a kernel of the source above with these arguments, whose types are those of its
-/// parameters. A comment at each use says why the arrays are large enough.
+/// Launches a kernel from the source above with these arguments, whose types are those of its
+/// parameters. A comment at each use explains why the arrays are large enough.
 macro_rules! launch {
     ($image:expr, $kernel:ident($($argument:ident: $ty:ty),+), $grid:expr, $block:expr $(, $shared:expr)?) => {{
         type Kernel = unsafe extern "C" fn($($ty),+);
         let shared = 0 $(+ $shared)?;
-        // SAFETY: the type matches the function in the source.
+        // SAFETY: the type is that of the function in the source.
         let kernel = unsafe { $image.function::<Kernel>(stringify!($kernel)) };
-        // SAFETY: the arrays have all elements that the kernel accesses, as the use says.
+        // SAFETY: the arrays have all elements that the kernel accesses, as explained at the use.
         $image.launch($grid, $block, shared, || unsafe { kernel($($argument),+) });
     }};
 }
 
-/// Functions of systems, which nvcc's sources may use as names of kernels.
+/// System functions whose names nvcc's sources may use for kernels.
 const SYSTEM: &str = "access alarm brk chdir chroot clone close crypt dup dup2 execv fork fsync getpid index isatty \
     link lseek nice open pause pipe pread read readlink rindex rmdir sbrk setns sleep stat swab symlink sync sysconf truncate \
     unlink unshare usleep wait write";
 
-/// Returns a source with a kernel of each name, whose threads wait.
+/// Returns a source with a kernel for each name, whose threads wait.
 fn of_system() -> String {
     let kernel = |name| {
         format!(
@@ -150,7 +150,7 @@ fn of_system() -> String {
     SYSTEM.split_whitespace().map(kernel).collect()
 }
 
-/// The functions with these names that an image calls are still those of the system.
+/// Functions with these names that an image calls must still be the system's.
 #[test(CLANG)]
 fn kernels_have_names_of_system_functions() {
     for (program, options) in
@@ -201,10 +201,10 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
     let found = [0_f32; BLOCKS];
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
-    // The kernel reads as many elements as there are threads, and writes one for each block.
+    // The kernel reads one element per thread, and writes one per block.
     launch!(image, tree_sum(from: *const f32, to: *mut f32), [BLOCKS as u32, 1, 1], shape);
     let expected = expected::sums(&x, size);
-    // SAFETY: reads the value again, after foreign code has written there.
+    // SAFETY: reads the value again, after foreign code wrote it.
     let found = unsafe { std::ptr::read_volatile(&raw const found) };
     assert_eq!(found.to_vec(), expected, "tree_sum {shape:?}");
 }
@@ -262,8 +262,8 @@ fn transpose(image: &Image) {
     }
 }
 
-/// Runs four launches at the same time. Each launch has separate shared memory; all launches change
-/// the same cells with atomic functions.
+/// Runs four launches at the same time. Each has separate shared memory; all change the same cells
+/// with atomic functions.
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
@@ -279,8 +279,8 @@ fn atomics(image: &Image) {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
                 let [i, u, l, f, d] = addresses;
-                // The arrays contain all elements that the kernel accesses, and the kernel accesses
-                // them only with atomic functions.
+                // The arrays contain all elements that the kernel accesses, which it does only with
+                // atomic functions.
                 launch!(
                     image,
                     atomics(i: usize, u: usize, l: usize, f: usize, d: usize),
@@ -296,7 +296,7 @@ fn atomics(image: &Image) {
     assert_eq!(cells, Cells::after(LAUNCHES, THREADS));
 }
 
-/// Minima and maxima of quiet and signaling NaN, and the largest number, or the least.
+/// Minima and maxima of quiet and signaling NaN with the largest or the smallest number.
 fn extremes(image: &Image) {
     for [nan, wide] in [[0x7fc0_0000, 0x7ff8_0000], [0x7f80_0001, 0x7ff0_0000], [!0, !0]] {
         for number in [f32::MAX, 1e-45, -0.0, f32::NEG_INFINITY] {
@@ -304,7 +304,7 @@ fn extremes(image: &Image) {
             let (from, to) = (bits.as_ptr(), found.as_ptr().cast_mut());
             // The kernel reads three elements, and writes one.
             launch!(image, extremes(from: *const u32, to: *mut u32), [1, 1, 1], [1, 1, 1]);
-            // SAFETY: reads the value again, after foreign code has written there.
+            // SAFETY: reads the value again, after foreign code wrote it.
             let wrong = unsafe { std::ptr::read_volatile(&raw const found) };
             assert_eq!(wrong, [0], "{nan:x}, {number}");
         }
@@ -316,7 +316,7 @@ fn extremes(image: &Image) {
 fn kernels_with_barriers_run_on_the_cpu_for_many_block_sizes() {
     let scenario = built("header_cpu", &["cpu"], SOURCE);
     let image = Image::load(&scenario.output("release", "k/cpu.so"));
-    // Every size up to eight warps, and then the sizes around whole warps.
+    // Every size up to eight warps, then the sizes around whole warps.
     for size in (1..=1024).filter(|size| *size <= 256 || (size + 1) % 32 <= 2) {
         sums(&image, [size, 1, 1]);
         reversal(&image, [size, 1, 1]);
@@ -327,7 +327,7 @@ fn kernels_with_barriers_run_on_the_cpu_for_many_block_sizes() {
     }
 }
 
-/// Returns the path of a program that consists of the kernels and a `main` in C++.
+/// Returns the path of a program that consists of the kernels and a C++ `main`.
 fn program(name: &str, options: &str, main: &str) -> PathBuf {
     let folder = scratch::folder(name);
     scratch::write(folder.join("program.cu"), format!("{SOURCE}\n{main}"));
@@ -362,7 +362,7 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
             "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a warp \
              function, and 8 have returned.\n",
         ),
-        // NVIDIA's GPUs wait for ever here, too.
+        // NVIDIA's GPUs also wait forever here.
         (
             "functions",
             "offload: lanes of a warp wait for each other in block (0, 0, 0): thread 0 in __any_sync, thread 1 in \
@@ -378,7 +378,7 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
         assert!(!output.status.success());
         assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
     }
-    // No GPU gives a thread that much local memory.
+    // No GPU gives a thread this much local memory.
     succeed(Command::new(&program).arg("local"));
 }
 

@@ -1,7 +1,7 @@
-//! The values that the kernels of `kernels.cu` must compute, by loops. The tests of the kernel
-//! header and the checks for a GPU (`gpu/src/checks/header.rs`) both compile this file.
+//! The values that the kernels of `kernels.cu` must compute, computed by loops. Both the kernel
+//! header's tests and the checks for a GPU (`gpu/src/checks/header.rs`) compile this file.
 
-/// Returns small whole numbers, whose sums are exact as floats in any order.
+/// Returns small integers, whose sums are exact as floats in any order.
 pub fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
@@ -11,12 +11,12 @@ pub fn sums(values: &[f32], size: usize) -> Vec<f32> {
     values.chunks(size).map(|block| block.iter().sum()).collect()
 }
 
-/// Returns each block of `size` values from back to front: `reverse`.
+/// Returns each block of `size` values reversed: `reverse`.
 pub fn reversed(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks(size).flat_map(|block| block.iter().rev().copied()).collect()
 }
 
-/// Returns the sums of the first values, one after the other; -1 from the `n`-th on: `scan`.
+/// Returns the prefix sums; -1 from the `n`-th on: `scan`.
 pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
     let mut sum = 0;
     let value = |(t, value): (usize, &i32)| {
@@ -26,8 +26,7 @@ pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
     values.iter().enumerate().map(value).collect()
 }
 
-/// Returns what `votes` writes into its three buffers, whose values were -1, with blocks of `size`
-/// threads.
+/// Returns what `votes` writes into its three buffers, initially -1, with blocks of `size` threads.
 pub fn votes(size: usize) -> [Vec<i32>; 3] {
     let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
     let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
@@ -73,13 +72,13 @@ pub fn lanes(values: &[i32], warp_size: usize) -> Vec<i64> {
     expected
 }
 
-/// Returns the matrix of `rows` rows with rows and columns exchanged: `transpose`.
+/// Returns the transpose of a matrix with `rows` rows: `transpose`.
 pub fn transposed(values: &[i32], rows: usize, columns: usize) -> Vec<i32> {
     let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
     at.map(|at| values[at]).collect()
 }
 
-/// The memory on which the atomic functions of `atomics` work.
+/// The memory that the atomic functions of `atomics` change.
 #[derive(Debug, Default, PartialEq)]
 pub struct Cells {
     pub i: [i32; 5],

@@ -1,6 +1,6 @@
-//! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and the numbers of wider
-//! types around each boundary. The reference is NVIDIA's own headers, in a program for the host.
-//! Directed roundings are compared with those of the CPU.
+//! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and the wider types'
+//! numbers around each boundary. The reference is NVIDIA's headers, in a program for the host.
+//! Directed roundings are compared with the CPU's.
 
 use super::{CPU, built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};

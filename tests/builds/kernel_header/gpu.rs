@@ -1,5 +1,5 @@
 //! The kernels of the CPU test, compiled for GPUs: their instructions, and the sizes of shared
-//! memory that images record.
+//! memory recorded in images.
 
 use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
@@ -8,16 +8,15 @@ use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-/// Returns the bytes of shared memory in each kernel, without the bytes that the launch adds.
+/// Returns the bytes of shared memory in each kernel, without those that the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = read(image);
     let kernels = Kernels::parse(&bytes).expect("the image can be read");
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// Returns the expected number of bytes of shared memory in each kernel. `votes` is the number for
-/// the kernel `votes`, which counts at a barrier; `each` is the number that the system reserves for
-/// every kernel.
+/// Returns the expected bytes of shared memory in each kernel. `votes` is the number for the kernel
+/// `votes`, which counts at a barrier; `each` is what the system reserves for every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let own = [("tree_sum", 4096), ("transpose", 16 * 17 * 4), ("scan", 8192), ("votes", votes)];
     let none = ["reverse", "lanes", "atomics", "extremes", "stuck"].map(|name| (name, 0));
@@ -25,8 +24,8 @@ fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     all.map(|(name, size)| (name.to_owned(), Some(size + each))).collect()
 }
 
-/// Returns the instructions of each function from a listing. Names start at the left, and
-/// instructions follow spaces.
+/// Returns each function's instructions from a listing, in which names start at the left, and
+/// instructions after spaces.
 fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let (mut functions, mut current) = (BTreeMap::new(), String::new());
     for line in listing.lines() {
@@ -97,11 +96,11 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
         expect(target, &code, "atomics", &atomics);
         expect(target, &code, "atomics", "global.cas.b32 atom.inc.u32 atom.dec.u32");
     }
-    // From sm_90 on, the system reserves 1024 bytes of shared memory for each kernel.
+    // Since sm_90, the system reserves 1024 bytes of shared memory for each kernel.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
         let image = scenario.output("release", &format!("k/{target}.cubin"));
         assert_eq!(shared_memory(&image), expected_sizes(0, each), "{target}");
-        // NVIDIA's own reader reports the same sizes.
+        // NVIDIA's reader must report the same sizes.
         let usage = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(&image)));
         assert!(usage.contains(&format!("SHARED:{}", 4096 + each)), "{usage}");
     }
@@ -130,7 +129,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
     let atomics = "OpAtomicIAdd OpAtomicSMin OpAtomicSMax OpAtomicUMax OpAtomicAnd OpAtomicOr OpAtomicXor OpAtomicExchange \
          OpAtomicCompareExchange";
     expect("spirv64", &code, "atomics", atomics);
-    // The same kernels, with as many parameters, as our reader finds.
+    // Our reader must find the same kernels, with the same number of parameters.
     let bytes = read(&image);
     let mut kernels = Kernels::parse(&bytes).expect("the image can be read");
     for entry in listing.lines().filter_map(|line| line.strip_prefix("OpEntryPoint Kernel ")) {
@@ -139,7 +138,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
         assert_eq!(entry.split('"').nth(1), Some(kernel.name), "{listing}");
         let parameters = code[kernel.name].matches(" = OpFunctionParameter ").count();
         assert_eq!(kernel.arguments.count(), parameters, "{}", kernel.name);
-        // No driver may fuse products and sums, and a warp has the promised size.
+        // No driver may fuse products and sums, and a warp must have the promised size.
         for mode in ["ContractionOff", "SubgroupSize 32"] {
             let line = format!("OpExecutionMode {id} {mode}\n");
             assert!(listing.contains(&line), "no {line} in\n{listing}");
@@ -148,7 +147,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
     assert_eq!(kernels.count(), 0, "each kernel is an entry point:\n{listing}");
 }
 
-/// `warpSize` is a constant in the machine code.
+/// `warpSize` must be a constant in the machine code.
 #[test(CLANG)]
 fn warps_are_as_wide_as_the_hardware_says() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
@@ -163,8 +162,8 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for products of
-/// bytes. The first gfx9 processor does not have it.
+/// Tests that `__dp4a` becomes one instruction on each GPU with an instruction for products of
+/// bytes. The first gfx9 processor has none.
 #[test(CLANG)]
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \

@@ -1,10 +1,10 @@
-//! Functions of the host in a source of kernels: those that call what CUDA has for both sides
-//! compile, and those that need the vendor's library have advice.
+//! Host functions in a kernel source: those that call functions that CUDA has for both sides must
+//! compile, and those that need the vendor's library must cause advice.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
 
-/// Functions of the host, and one of both sides, that call functions of both sides and C's.
+/// Host functions, and one for both sides, that call functions for both sides and C's functions.
 const BOTH_SIDES: &str = "
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -62,7 +62,7 @@ fn host_functions_need_no_include() {
     }
 }
 
-/// Each message has the name that is missing. What the advice says compiles.
+/// Each message must name what is missing. The code that the advice suggests must compile.
 #[test(CLANG.slow())]
 fn host_code_has_advice() {
     let scenario = Scenario::new("header_host_code");

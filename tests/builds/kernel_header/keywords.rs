@@ -1,10 +1,10 @@
-//! Keywords of CUDA's and HIP's compilers in declarations: for each target they compile, or are an
-//! error with advice.
+//! Keywords of CUDA's and HIP's compilers in declarations: for each target, they must compile or be
+//! an error with advice.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 
-/// Lines with all keywords that every target has.
+/// Lines with all keywords that every target supports.
 const KEYWORDS: &str = r#"
 struct __align__(16) aligned { int x; };
 struct __builtin_align__(8) also_aligned { int x; };
@@ -79,7 +79,7 @@ fn keywords_compile_for_every_target() {
         assert!(older.contains(bound) && newer.contains(bound), "no {bound} in\n{newer}");
     }
     assert!(newer.contains(".maxclusterrank 4") && !older.contains(".maxclusterrank"), "{newer}");
-    // The address is that of the parameter, not of a copy.
+    // The address must be the parameter's, not a copy's.
     assert!(newer.contains("cvta.param.u64") && !newer.contains("__local_depot"), "{newer}");
     for compiler in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
         scenario.pack("k", r#".file("kernels/k.cu").arch("cpu")"#).write(

@@ -1,5 +1,5 @@
-//! Warnings of code that keeps the masks of 64 lanes in 32 bits, from builds for targets with warps
-//! of 64 lanes; builds for other targets have none.
+//! Warnings about code that keeps the masks of 64 lanes in 32 bits. Only builds for targets with
+//! 64-lane warps may have them.
 
 use super::compiler;
 use offload_tests::prelude::*;
@@ -8,7 +8,7 @@ use offload_tests::tools::clangs;
 const SOURCE: &str = include_str!("lanes.cu");
 const HEADER: &str = include_str!("lanes.cuh");
 
-/// The kinds of warnings, and the words by which they are known.
+/// The kinds of warnings, with the words that identify them.
 const KINDS: [(&str, &str); 4] = [
     ("mask", "a mask of 32 bits names no lanes from 32 to 63"),
     ("result", "[-Wshorten-64-to-32]"),
@@ -57,7 +57,7 @@ fn scenario(name: &str) -> Scenario {
     scenario
 }
 
-/// Each line has its warning once, although several targets and modules have the line.
+/// Each line must have its warning once, although several targets and modules contain the line.
 #[test(COMPILERS.slow())]
 fn halves_of_64_lanes_have_warnings() {
     let scenario = scenario("header_lanes");
@@ -83,8 +83,8 @@ fn halves_of_64_lanes_have_warnings() {
     assert_eq!(warnings(of_cpu, "64", gcc), expected("g++"));
 }
 
-/// Warnings become errors and vanish by options; other warnings of conversions come by options
-/// alone, also if a source has an error.
+/// Options turn these warnings into errors or disable them; other conversion warnings appear only
+/// with options, even if a source has an error.
 #[test(COMPILERS.slow())]
 fn options_of_build_scripts_decide() {
     let scenario = scenario("header_lanes_options");
@@ -103,14 +103,13 @@ fn options_of_build_scripts_decide() {
     }
     let other = "int unrelated = count";
     pack(&format!("{wide}.flag(\"-Wconversion\")")).passes().has(other);
-    // Options of users make no errors of conversions that are none of theirs.
+    // Users' options must not turn other conversions into errors.
     pack(&format!("{wide}{masks}.flag(\"-Werror\")")).passes().lacks(other);
     scenario.write("kernels/lanes.cu", format!("{SOURCE}nonsense\n"));
     pack(wide).fails().has("unknown type name 'nonsense'").lacks(other);
 }
 
-/// All versions of clang that users have look at the masks of calls, and know how many lanes a GPU
-/// has.
+/// All versions of clang in use must check the masks of calls, and know how many lanes a GPU has.
 #[test(needs(&[Tool::Llvm22, Tool::Clangs, Tool::Oldest]))]
 fn each_clang_looks_at_masks() {
     let folder = scratch::folder("header-lanes-clangs");
@@ -129,7 +128,7 @@ fn each_clang_looks_at_masks() {
             let mut command = compiler(&clang, &options);
             let output = succeed(command.arg("kernels/lanes.cu").current_dir(&folder));
             let mut found = found(&stderr(&output));
-            // Each instance of a template has its own warning.
+            // Each instance of a template has a separate warning.
             found.dedup();
             let expected = if has_warnings { &expected[..] } else { &[] };
             assert_eq!(found, expected, "clang {version} {options}");

@@ -1,5 +1,5 @@
-//! The mathematical functions: each compiles for every target and needs no external symbol. The
-//! errors of our own functions are within the bounds in offload/math.h.
+//! The mathematical functions: each must compile for every target without external symbols. Our own
+//! functions' errors must be within the bounds in offload/math.h.
 
 use super::{built, compiler, disassembly, text_by, text_for};
 use offload_tests::judges::spirv_listing;
@@ -14,7 +14,7 @@ const OF_TWO: &str = "pow hypot atan2 fmod fmin fmax copysign fdim";
 /// Functions for which the C++ library has no overload for float.
 const OF_CUDA: [&str; 4] = ["exp10", "rsqrt", "sinpi", "cospi"];
 
-/// Returns one kernel for each function, so that the image contains every function.
+/// Returns a kernel for each function, so that the image contains all functions.
 fn kernels() -> String {
     let mut text = String::new();
     let overloaded = |name: &'static str| {
@@ -103,8 +103,8 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 11), "{printed}");
 }
 
-/// If a GPU fused a product and a sum, its results would differ from those on the host, whose
-/// errors are measured. In LLVM IR, instructions that may be fused have the flag `contract`.
+/// If a GPU fused a product and a sum, its results would differ from the host's, whose errors are
+/// measured. In LLVM IR, instructions that may be fused have the flag `contract`.
 #[test(CLANG)]
 fn sums_and_products_in_our_functions_are_never_fused() {
     let text = text_for("sm_80", &kernels(), "-emit-llvm", "header_contraction");
@@ -115,7 +115,7 @@ fn sums_and_products_in_our_functions_are_never_fused() {
         }
         let fusible =
             ["fadd contract", "fsub contract", "fmul contract"].iter().any(|it| line.contains(it));
-        // The function `nan` is excluded: it only subtracts infinity from infinity.
+        // Exclude `nan`, which only subtracts infinity from infinity.
         if function.contains("12offload_math") && !function.contains("12offload_mathL3nan") {
             assert!(!fusible, "{line}\nin {function}");
             ours += usize::from(line.contains(" fmul "));
@@ -157,7 +157,7 @@ const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "a * b + c", 0),
 ];
 
-/// Returns the values of the table of which a listing has fused something.
+/// Returns the table's values from which a listing has fused something.
 fn fused(listing: &str) -> Vec<&'static str> {
     let name = |line: &str| {
         let name = line.split([':', '(']).next()?.rsplit(' ').next()?;
@@ -176,7 +176,7 @@ fn fused(listing: &str) -> Vec<&'static str> {
             return has(&["rsqrt", "v_rsq"]);
         }
         if value.contains("double2half") {
-            // Would round to float first.
+            // These would round to float first.
             return has(&["cvt.rn.f32.f64", "v_cvt_f32_f64", "cvt.rn.f32.s32", "v_cvt_f32_i32"]);
         }
         let rounded = ["v_cvt_f16_f32", "cvt.rn.f16.f32"].map(|it| code[*row].matches(it).count());
@@ -199,7 +199,7 @@ fn named_roundings_are_never_fused() {
     for (version, clang) in clangs() {
         for target in ["gfx90a", "sm_80", "gfx1100"] {
             for option in OPTIONS {
-                // Versions differ most in their default, and in all that they may fuse.
+                // Versions differ most in their default, and in everything that they may fuse.
                 if version < 22 && (target == "gfx1100" || option == OPTIONS[1]) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! `offload/kernel.h`: the names for kernels, compiled for GPUs of both vendors and the CPU. clang,
+//! `offload/kernel.h`: the names for kernels, compiled for both vendors' GPUs and the CPU. clang,
 //! g++, the images' records and loops in Rust check the results.
 
 mod cpu;
@@ -16,12 +16,12 @@ mod vendors;
 
 use offload_tests::prelude::*;
 
-/// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
+/// Returns the folder for `-I` that contains `offload/kernel.h`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
 }
 
-/// Returns a compiler's command with these options, separated by spaces, and with the header.
+/// Returns a compiler's command with the header and these options, separated by spaces.
 fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
     let mut command = Command::new(program);
     command.args(options.split_whitespace()).arg("-I").arg(header_folder());
@@ -34,7 +34,7 @@ fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
     text_by(&llvm_bin().join("clang"), target, source, options, name)
 }
 
-/// Does what [`text_for`] does, by another clang.
+/// Does the same as [`text_for`], with a different clang.
 fn text_by(clang: &Path, target: &str, source: &str, options: &str, name: &str) -> String {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
@@ -57,7 +57,7 @@ fn text_by(clang: &Path, target: &str, source: &str, options: &str, name: &str) 
     std::fs::read_to_string(out).expect("text")
 }
 
-/// Returns the instructions of a code object, which must need no symbol of another.
+/// Returns a code object's instructions; it must need no symbol from another.
 fn disassembly(image: &Path) -> String {
     let undefined = succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(image));
     assert_eq!(stdout(&undefined).trim(), "", "{}", image.display());
@@ -74,7 +74,7 @@ fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     scenario
 }
 
-/// Each header and each name in this source once failed to compile for some target.
+/// Each header and name in this source once failed to compile for some target.
 #[test(CLANG.slow())]
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     let scenario = built(
@@ -102,7 +102,7 @@ const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpul
 const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -nogpuinc -std=c++17";
 const CPU: &str = "-x c++ -std=c++17";
 
-/// Users copy the kernels of the examples into projects that compile with warnings.
+/// Users copy the examples' kernels into projects that compile with warnings.
 #[test(CLANG.slow())]
 fn kernels_of_the_examples_have_no_warnings() {
     let mut compiled = 0;
@@ -124,12 +124,13 @@ fn kernels_of_the_examples_have_no_warnings() {
     assert!(compiled >= 8, "{compiled} kernels");
 }
 
-/// Returns the paths in a folder; none if there is no folder.
+/// Returns the paths in a folder; none if the folder does not exist.
 fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
 }
 
-/// `printf` on AMD's GPUs and in SPIR-V warns; `sync` of a grid is an error everywhere.
+/// `printf` on AMD's GPUs and in SPIR-V must cause a warning; `sync` of a grid must be an error
+/// everywhere.
 #[test(CLANG)]
 fn missing_parts_of_cuda_have_advice() {
     let folder = scratch::folder("header-missing");
@@ -156,7 +157,7 @@ fn missing_parts_of_cuda_have_advice() {
 
     let groups = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
                   __global__ void k() { cooperative_groups::this_grid().sync(); }\n";
-    // A header of this name that the user has wins.
+    // A user's header with this name must win.
     let own = folder.join("own");
     scratch::write(
         own.join("cooperative_groups.h"),

@@ -1,14 +1,14 @@
-//! Names that sources for nvcc use: one table for all targets. Each row is a condition that holds.
-//! clang and g++ compile all rows for each kind of target, with the kit's header alone. The CPU
-//! computes them, and for GPUs clang does, in its optimizer. nvcc judges which names its sources
-//! have, and under which headers.
+//! Names that sources for nvcc use: one table for all targets. Each row is a condition that must
+//! hold. clang and g++ compile all rows for each kind of target, with only the kit's header. The
+//! CPU computes them; for GPUs, clang's optimizer does. nvcc determines which names its sources
+//! have, and in which headers.
 
 use super::{CPU, compiler, text_for};
 use offload_tests::prelude::*;
 
-/// Conditions, one a line, with names that nvcc has without an include, or with that of a line
-/// `#include`. The kit's header has all of them without an include, except those of `float.h` and
-/// `math_constants.h`.
+/// Conditions, one per line, with names that nvcc has without an include, or with the header in the
+/// `#include` line before them. The kit's header has all of them without an include, except those
+/// of `float.h` and `math_constants.h`.
 const NAMES: &str = "
 INFINITY > 3e38f && sizeof(INFINITY) == 4
 NAN != NAN && sizeof(NAN) == 4
@@ -127,7 +127,7 @@ std::is_same_v<int, std::remove_const_t<const int>> && std::is_floating_point<fl
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
-/// Statements whose results are not known before they run, with names that nvcc has.
+/// Statements with names that nvcc has, whose results are known only at run time.
 const STATEMENTS: [&str; 15] = [
     "__shared__ int own[2]; p[n] = int(__cvta_generic_to_shared(own + 1) - __cvta_generic_to_shared(own));",
     "memcpy(p, p + 4, 4 * n);",
@@ -146,16 +146,15 @@ const STATEMENTS: [&str; 15] = [
     "float w; double d; p[0] = int(modff(float(n), &w) + modf(w, &w) + modf(double(n), &d));",
 ];
 
-/// Names of nvcc, other than functions for kernels, that some target does not have; the guide lists
-/// them.
+/// Names of nvcc, other than functions for kernels, that some target lacks; the guide lists them.
 const MISSING: &str = "std::sqrt malloc __CUDACC__";
 
-/// Returns the headers of the table, and its conditions.
+/// Returns the table's headers and conditions.
 fn rows() -> (Vec<&'static str>, Vec<&'static str>) {
     NAMES.lines().filter(|line| !line.is_empty()).partition(|line| line.starts_with("#include"))
 }
 
-/// Returns a source with a function for each row, each in a line of its own.
+/// Returns a source with a function for each row, each on a separate line.
 fn source(headers: &[&str]) -> String {
     let mut text: String = headers.iter().map(|header| format!("{header}\n")).collect();
     for (row, condition) in rows().1.into_iter().enumerate() {
@@ -164,7 +163,7 @@ fn source(headers: &[&str]) -> String {
         );
     }
     for (row, statement) in STATEMENTS.iter().enumerate() {
-        // Nothing in SPIR-V counts time.
+        // SPIR-V has no clock.
         let condition = if statement.contains("clock") { "!defined(OFFLOAD_SPIRV)" } else { "1" };
         text += &format!(
             "#if {condition}\nextern \"C\" __global__ void statement_{row}(int *p, int n) \
@@ -182,8 +181,8 @@ const NEEDED: [&str; 4] = [
     "#include <cuda_runtime.h>",
 ];
 
-/// Returns sources in which rows need no include, and in which the C library's headers come after
-/// the kit's.
+/// Returns sources in which rows need no include, and in which the C library's headers follow the
+/// kit's.
 fn sources() -> [String; 2] {
     let mut all = rows().0;
     all.extend([
@@ -207,8 +206,8 @@ fn each_name_is_what_it_is_on_the_cpu() {
     }
 }
 
-/// Asserts that the CPU computes these conditions, which are kernels `row_0`, `row_1`, … of a
-/// source. Each kernel has these arguments before the address of its result.
+/// Asserts that these conditions hold on the CPU. They are the source's kernels `row_0`, `row_1`,
+/// …, which have these arguments before the address of the result.
 fn hold_on_the_cpu(name: &str, source: &str, first: &str, options: &str, conditions: &[&str]) {
     let call = |row| format!("  row_{row}({first}&holds);\n  if (!holds) printf(\"{row} \");\n");
     let calls: String = (0..conditions.len()).map(call).collect();
@@ -225,7 +224,7 @@ fn hold_on_the_cpu(name: &str, source: &str, first: &str, options: &str, conditi
     }
 }
 
-/// Asserts that these conditions are constants of a source's LLVM IR.
+/// Asserts that these conditions are constants in a source's LLVM IR.
 fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
     for (row, condition) in conditions.iter().enumerate() {
         let (_, body) = text.split_once(&format!("@row_{row}(")).expect("the function is there");
@@ -234,12 +233,12 @@ fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
     }
 }
 
-/// A condition that holds is a constant after optimization.
+/// A condition that holds must become a constant by optimization.
 #[test(CLANG.slow())]
 fn each_name_is_what_it_is_on_gpus() {
     for (number, source) in sources().into_iter().enumerate() {
         for target in ["gfx90a", "gfx1100", "sm_80", "spirv64"] {
-            // SPIR-V has no threshold of its own: calls would be left.
+            // SPIR-V has no inlining threshold of its own, so calls would remain.
             let text = text_for(
                 target,
                 &source,
@@ -276,7 +275,7 @@ fn nvcc_has_the_same_names() {
     succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
 }
 
-/// Others have headers of these names, too, and the kit's folder is searched first.
+/// Other projects also have headers with these names, and the kit's folder is searched first.
 #[test(CLANG)]
 fn a_header_of_a_source_wins() {
     let folder = scratch::folder("header-own-constants");
@@ -296,7 +295,7 @@ fn a_header_of_a_source_wins() {
     }
 }
 
-/// Definitions of a source, and conditions that hold if they win over the header's.
+/// A source's definitions, and conditions that hold if they win over the header's.
 const OWN: &str = "
 __half atomicAdd(__half *, __half)                   | float(atomicAdd((__half *)x, __half(1))) == 7
 __half2 atomicAdd(__half2 *, __half2)                | float(atomicAdd((__half2 *)x, __half2(1, 1)).x) == 7
@@ -329,15 +328,15 @@ template <typename T> void __stcs(T *p, T)           | (*x = 7, __stcs(x, 1.0), 
 int __any_sync(unsigned, int)                        | __any_sync(0xffffffffu, 1) == 7
 ";
 
-/// Definitions that take the place of nothing, and conditions that hold beside all others.
+/// Definitions that replace nothing, and conditions that hold in addition to all others.
 const BESIDE: [(&str, &str); 6] = [
-    // Sources that do not include <float.h>, as nvcc needs it, have constants of their own.
+    // Sources that do not include <float.h>, which nvcc needs, define their own constants.
     (
         "static const float FLT_MAX = 7;\n#ifndef FLT_MIN\n#define FLT_MIN 7\n#endif\n",
         "FLT_MAX == FLT_MIN",
     ),
     ("", "[] { using std::max; return max(6, 7) == 7 && max<size_t>(6, 7u) == 7; }()"),
-    // Functions of the host, which are not the device's.
+    // Host functions, which differ from the device's.
     (
         "#if !defined(__CUDACC__)\ninline float rsqrtf(float) { return 7; }\n#endif\n",
         "rsqrtf(1) > 0",
@@ -350,7 +349,7 @@ const BESIDE: [(&str, &str); 6] = [
     ("namespace own { __device__ inline int __clz(int) { return 7; } }\n", "own::__clz(1) == 7"),
 ];
 
-/// Sources bring functions that toolkits or GPUs of their time did not have.
+/// Sources define functions that toolkits or GPUs of their time lacked.
 #[test(CLANG)]
 fn functions_of_a_source_win() {
     let mut source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n".to_owned();

@@ -1,5 +1,5 @@
-//! Headers of the C++ library in sources for every target, whether or not ROCm is installed. What
-//! GPUs cannot run is an error where a kernel uses it.
+//! Headers of the C++ library in sources for every target, with and without ROCm. What GPUs cannot
+//! run must be an error where a kernel uses it.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
@@ -11,7 +11,7 @@ const WITH_NEW: &str = "algorithm any bitset codecvt complex condition_variable 
      shared_mutex sstream stack stdexcept streambuf string strstream system_error unordered_map \
      unordered_set variant vector";
 
-/// The other headers of C++17, and those of the C library.
+/// C++17's other headers, and the C library's.
 const OTHERS: &str = "array atomic cassert ccomplex cctype cerrno cfenv cfloat charconv chrono cinttypes ciso646 \
      climits clocale cmath csetjmp csignal cstdalign cstdarg cstdbool cstddef cstdint cstdio \
      cstdlib cstring ctgmath ctime cuchar cwchar cwctype initializer_list iosfwd limits numeric \
@@ -40,12 +40,12 @@ fn every_header_compiles_for_every_target() {
         .pack("k", &calls)
         .write("kernels/a.cu", source(headers(), "a") + HOST)
         .write("kernels/z.cu", source(headers().rev(), "z"));
-    // By this file, clang finds ROCm.
+    // clang finds ROCm by this file.
     let version = "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=4\nHIP_VERSION_PATCH=0\n";
     scenario.write("rocm/share/hip/version", version);
     scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
     scenario.pack("k", &(calls + r#".flag("-std=c++20")"#)).build().passes();
-    // libc++ asks whether this is a keyword.
+    // libc++ checks whether this is a keyword.
     let asks = "#if __is_identifier(_Atomic)\n#error\n#endif\n";
     scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#));
     scenario.write("kernels/k.cu", asks.to_owned() + &source([].into_iter(), "k"));

@@ -1,11 +1,11 @@
-//! The functions that the vendors' headers declare for kernels: the kit's header has each on every
-//! target, or the guide lists it among those that are missing.
+//! The functions that vendors' headers declare for kernels: the kit's header must have each on
+//! every target, or the guide must list it as missing.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 use offload_tests::tools::rocm;
 
-/// The headers behind NVIDIA's pages "CUDA Math API" and the language extensions of the CUDA
+/// The headers behind NVIDIA's pages "CUDA Math API" and the language extensions in the CUDA
 /// Programming Guide, CUDA 13.5.
 const CUDA: &str = "crt/device_functions.h crt/math_functions.h crt/device_double_functions.h device_atomic_functions.h
     sm_20_atomic_functions.h sm_20_intrinsics.h sm_30_intrinsics.h sm_32_atomic_functions.h sm_32_intrinsics.h
@@ -18,13 +18,13 @@ const HIP: &str =
     "amd_device_functions.h amd_warp_functions.h amd_hip_atomic.h amd_hip_unsafe_atomics.h
     amd_hip_fp16.h amd_math_functions.h amd_hip_complex.h";
 
-/// The starts of names that no page has: the headers' own, and those of C libraries.
+/// The starts of names that no page lists: the headers' internal names, and those of C libraries.
 const INTERNAL: &str = "__cmath __DOUBLE __FLOAT __pow_helper __NV_ __nv_associate __nv_aligned __nv_memcpy __tanhf __libcpp
     __CUDA __DEPRECATED __cuda __isfinite __finite __isinf __isnan __signbit __make_mantissa __hip_hc __builtin __amdgcn
     __get_dynamic __named_sync __work_group __local_to_generic __clamp_01 __device__ __attribute__ __align__ T U amd_mixed
     __NV_SILENCE __STATIC";
 
-/// Returns the names of functions for kernels that these headers declare.
+/// Returns the names of the kernel functions that these headers declare.
 fn declared(folder: &Path, headers: &str) -> BTreeSet<String> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut names = BTreeSet::new();
@@ -60,7 +60,7 @@ fn declared(folder: &Path, headers: &str) -> BTreeSet<String> {
     names
 }
 
-/// Returns those of the names that this compiler does not find in the kit's header.
+/// Returns the names that this compiler does not find in the kit's header.
 fn undeclared(names: &BTreeSet<String>, start: &str, options: &str) -> BTreeSet<String> {
     let folder = scratch::folder("header-vendors");
     let uses: String = names.iter().map(|name| format!("using ::{name};\n")).collect();

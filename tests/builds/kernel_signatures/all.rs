@@ -1,11 +1,10 @@
-//! Tests that a program gets a function for each kernel of a pack. `cuobjdump` and `llvm-readelf`,
-//! which list the kernels of images, and rustc check the results.
+//! Tests that a program gets a function for each kernel in a pack. `cuobjdump` and `llvm-readelf`,
+//! which list the kernels in images, and rustc check the results.
 
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
 
-/// The start of a program, before the calls of all modules' functions; the program never executes
-/// these calls.
+/// The start of a program, before the calls of all modules' functions, which are never executed.
 const START: &str = r#"mod kernels {
     offload_gpu::include_kernels!("PACK");
 }
@@ -20,9 +19,9 @@ fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload_gpu::
 fn main() {}
 "#;
 
-/// Builds the pack of a scenario and checks its images for `target`. Also builds a program that
-/// calls the function of each kernel with arguments of the source's types. Returns the number of
-/// functions of each module.
+/// Builds a scenario's pack and checks its images for `target`. Also builds a program that calls
+/// each kernel's function with arguments of the source's types. Returns the number of functions in
+/// each module.
 pub fn assert_each_kernel_has_a_function(
     scenario: &Scenario,
     pack: &str,
@@ -86,7 +85,7 @@ fn kernels_of_examples_and_tests_have_functions() {
     let mut sources = Vec::new();
     for file in files {
         let text = read(&file);
-        // Skips sources that launch kernels with `<<<`: they are for nvcc.
+        // Skip sources that launch kernels with `<<<`, because they are for nvcc.
         if String::from_utf8_lossy(&text).contains("<<<") {
             continue;
         }

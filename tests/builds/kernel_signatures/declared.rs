@@ -1,5 +1,5 @@
-//! Kernels that a program declares. If no source describes the kernels, the program gets functions
-//! from its declarations.
+//! Kernels that a program declares. If no source describes the kernels, the program's functions
+//! come from its declarations.
 
 use super::{SAXPY, with_source};
 use offload_tests::prelude::*;
@@ -110,7 +110,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
     assert_eq!(all, "all [0, 1, 2, 8, 16, 32, 48, 64, 104, 112, 120] 121");
     assert_eq!([all, scale, nothing], [of_source, scale_of_source, nothing_of_source]);
 
-    // The program declares the kernels of one module of the pack, which has several modules.
+    // The program declares the kernels of one of the pack's modules.
     scenario.build_script(
         r#"Build::new().modules(["kernels/types.cu", "kernels/add.cu"]).arch("compute_80").compile("pack");"#,
     );
@@ -127,7 +127,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
              { ... }, mod add { ... }",
     );
 
-    // Since nothing was built, the macro knows nothing about the kernels and accepts every
+    // Nothing was built, so the macro knows nothing about the kernels and accepts every
     // declaration.
     scenario.write("src/main.rs", main("mod types { fn unknown(a: f32); fn nothing(); }"));
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
@@ -170,14 +170,14 @@ fn clang_reads_what_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{declared_nowhere}"));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     assert!(super::signatures(&scenario, "debug").contains("comment Adds.\nparameter n i32\n"));
-    // After a change of the source, the build reads the signatures again.
+    // After the source changes, the build must read the signatures again.
     let signatures = super::signatures(&scenario, "debug");
     scenario.write("kernels/types.cu", source.replace("float a", "int a"));
     scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");
     assert_ne!(super::signatures(&scenario, "debug"), signatures);
 }
 
-/// Two sources of one module, one of them for nvcc alone. clang reads both before nvcc starts.
+/// Two sources in one module, one of them only for nvcc. clang reads both before nvcc starts.
 #[test(BOTH.slow())]
 fn kernels_that_clang_refuses() {
     let scenario = with_source("described_refused", SAXPY.as_bytes());
@@ -213,7 +213,7 @@ fn kernels_that_clang_refuses() {
     let calls = fs::read_to_string(&log).expect("clang has run");
     assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");
     assert_eq!(run(scenario.run()).stdout, "refused\nsaxpy [0, 4, 8, 16] 24\n");
-    // Once clang accepts the source, its kernel has a function.
+    // Once clang accepts the source, its kernel must have a function.
     scenario.write(
         "src/main.rs",
         "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\nfn main() {}\n",
@@ -221,7 +221,7 @@ fn kernels_that_clang_refuses() {
     scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
     run(scenario.build()).lacks("although nvcc compiles it");
     assert!(super::signatures(&scenario, "debug").contains("refused"));
-    // The clang for AMD's GPUs accepts the source, so its kernels have functions.
+    // clang for AMD's GPUs accepts the source, so its kernels have functions.
     let for_nvidia = "__clang__) && !defined(__HIP__";
     scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
     run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a")).once(

@@ -1,5 +1,5 @@
-//! rustdoc's list of all items of a package with kernels: kernels, types and packs, and none of the
-//! items that the functions of kernels are made of.
+//! rustdoc's list of all items in a package with kernels must contain kernels, types and packs, but
+//! no internal items of the kernels' functions.
 
 use offload_tests::prelude::*;
 
@@ -37,8 +37,8 @@ fn rustdoc_shows_kernels_and_types_alone() {
         expected.extend(of(&format!("{module}::"), &["PACK", "Params", "Mode::Down", "Mode::Up"]));
     }
     assert_eq!(listed(&[]), expected);
-    // rustdoc shows private modules, too. In them it does not show imports as if they were items,
-    // so functions are in the module that is for functions alone.
+    // rustdoc also shows private modules, but in them it does not list imports as items, so
+    // functions are in the module that contains only functions.
     expected.extend(of("closed::", &["PACK", "Params"]));
     for module in ["open", "closed", "declared"] {
         expected.extend(of(&format!("{module}::__offload_items::"), &FUNCTIONS));
@@ -48,7 +48,7 @@ fn rustdoc_shows_kernels_and_types_alone() {
     assert_eq!(listed(&["--document-private-items"]), expected);
 }
 
-/// Returns the paths of the items in rustdoc's list.
+/// Returns the items' paths in rustdoc's list.
 fn items(page: &str) -> BTreeSet<String> {
     let lists = page.split("<ul class=\"all-items\">").skip(1);
     let lists = lists.filter_map(|rest| rest.split("</ul>").next());

@@ -1,5 +1,5 @@
 //! Signatures of kernels: how the build reads sources, and which functions programs get. The
-//! results are checked with clang, whose images record offsets and sizes of all arguments, and with
+//! results are checked with clang, whose images record all arguments' offsets and sizes, and with
 //! rustc, which lays out the structs.
 
 mod all;
@@ -26,7 +26,7 @@ fn with_source(name: &str, source: &[u8]) -> Scenario {
     scenario
 }
 
-/// Returns the lines with signatures in the pack's index.
+/// Returns the signature lines in the pack's index.
 fn signatures(scenario: &Scenario, profile: &str) -> String {
     let modules = scenario.index(profile, "pack").modules;
     modules.iter().map(|module| module.signatures.to_string()).collect()
@@ -42,7 +42,7 @@ fn every_type_has_a_counterpart() {
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
 }
 
-/// Typedefs as C has them, of the same file; others keep the name of the struct.
+/// C-style typedefs in the same file; other typedefs keep the struct's name.
 #[test(CLANG.slow())]
 fn structs_have_the_names_that_kernels_write() {
     let source = "#include \"other.h\"\n\
@@ -74,7 +74,7 @@ fn structs_have_the_names_that_kernels_write() {
     scenario.build().passes();
 }
 
-/// Runs launches of a published library, with the arguments that it has.
+/// Runs a published library's launches, with its arguments.
 #[test(CLANG.slow())]
 fn launches_with_sizes_and_halves_compile_unchanged() {
     let mut scenario = Scenario::without_sources("signatures_launches");
@@ -118,7 +118,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     printed.once("the kernel k has different parameters for gfx90a and for compute_80");
     printed.once("kernels/types.cu:6 has (x: *mut f32, n: i64, m: i32) for gfx90a");
     printed.once("kernels/types.cu:6 has (x: *mut f32, n: i32, m: i32) for compute_80");
-    // `cargo offload verify` finds the same problem in the pack.
+    // `cargo offload verify` must find the same problem in the pack.
     let pack = scenario.output("debug", "pack.pack");
     let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
     let of_parameters: Vec<&str> =
@@ -137,7 +137,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
         scenario.write("src/main.rs", main(&format!("{name}(std::ptr::null_mut::<f32>())")));
         scenario.build().passes();
     }
-    // A launch with a pointer to something that differs may be right.
+    // A launch with a pointer to something that differs may still be right.
     let known = signatures(&scenario, "debug");
     assert!(known.contains("record Part - - differs Part\n"), "{known}");
     scenario.write("src/main.rs", main("part(std::ptr::null_mut::<kernels::Part>())"));
@@ -154,8 +154,8 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
 }
 
 /// Tests kernels whose arguments are at different places in the images, so calls have no buffer.
-/// The PTX has the same offsets as the source. A GPU whose memory for arguments starts at a
-/// multiple of 16 only, such as sm_90, has different offsets.
+/// The PTX has the same offsets as the source. A GPU whose argument memory starts only at a
+/// multiple of 16, such as sm_90, has different offsets.
 #[test(CLANG.slow())]
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
@@ -200,8 +200,8 @@ const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float 
 const CALL: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
 
-/// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise the
-/// signatures of an earlier build are kept.
+/// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise an earlier
+/// build's signatures are kept.
 #[test(CLANG.slow())]
 fn builds_without_compilers_have_the_same_functions() {
     let scenario = with_source("signatures_prebuilt", SAXPY.as_bytes());
@@ -210,7 +210,7 @@ fn builds_without_compilers_have_the_same_functions() {
     let expected = signatures(&scenario, "release");
     assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
 
-    // Also tests a release build for NVIDIA's GPUs alone.
+    // Also test a release build only for NVIDIA's GPUs.
     let nvidia = with_source("signatures_release", SAXPY.as_bytes());
     nvidia
         .write("src/main.rs", CALL)
@@ -220,8 +220,8 @@ fn builds_without_compilers_have_the_same_functions() {
 
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
-    // The signatures come from the set if nothing was built before, and from the earlier build if
-    // there is no set.
+    // If nothing was built before, the signatures come from the set; without a set, from the
+    // earlier build.
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
     fresh.write("src/main.rs", CALL);
@@ -240,15 +240,15 @@ fn builds_without_compilers_have_the_same_functions() {
 const UNKNOWN: &str = "error: the parameters of the kernels in the pack \"pack\" are not known, \
                        so the kernels have no functions: ";
 
-/// A kernel whose parameter has another type on GPUs, and a kernel that only the CPU has.
+/// A kernel with a parameter whose type differs on GPUs, and a kernel only for the CPU.
 const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)\ntypedef long wide;\n#else\ntypedef short wide;\n\
     struct Tail { int a[10]; };\nstruct Whole { int first; Tail tail; };\n\
     __global__ void on_cpu(float4 *rows, Whole whole) { rows->x = whole.tail.a[9]; }\n#endif\n\
     template <typename T> __global__ void fill(T *x, wide n) { x[n] = T(); }\n\
     template __global__ void fill<float>(float *, wide);\n";
 
-/// Tests builds for the CPU and for no GPU. clang reads the parameters that the image for the CPU
-/// has; without clang, a file in the package has them.
+/// Tests builds for the CPU without a GPU target. clang reads the parameters in the image for the
+/// CPU; without clang, they come from a file in the package.
 #[test(CLANG.slow())]
 fn functions_for_the_cpu_alone() {
     const CPU: (&str, &str) = ("OFFLOAD_ARCH", "cpu");
@@ -256,7 +256,7 @@ fn functions_for_the_cpu_alone() {
     let scenario = with_source("signatures_cpu", GUARDED.as_bytes());
     let main = "mod kernels { offload_gpu::include_kernels!(\"pack\"DECLARED); }\n\
         fn main() { println!(\"{:?}\", kernels::fill_float(std::ptr::null_mut(), 1_i16).kernel().name());CALL }";
-    // On the stack of x86-64, a struct of 44 bytes is aligned to 8, and elsewhere to 4.
+    // On x86-64's stack, a struct of 44 bytes is aligned to 8, and elsewhere to 4.
     let calls = main.replace(
         "CALL",
         "let whole = kernels::Whole { first: 1, tail: kernels::Tail { a: [0; 10] } };\n    \
@@ -272,17 +272,17 @@ fn functions_for_the_cpu_alone() {
     let names = [".gitattributes", "pack.manifest", "pack.signatures"];
     assert_eq!(scenario.files("prebuilt"), names);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
-    // The file is not used for another source.
+    // The file is not used for a different source.
     scenario.write("kernels/types.cu", GUARDED.replace("short", "char"));
     unknown().once("kernels/types.cu has changed since prebuilt/pack.manifest was made");
-    // Programs may declare kernels, and need no functions.
+    // Programs may declare kernels, and then need no functions.
     let declared =
         ", extern { #[link_name = \"_Z4fillIfEvPT_s\"] fn fill_float(x: *mut f32, n: i16); }";
     let declared = main.replace("DECLARED", declared).replace("CALL", "");
     scenario.write("src/main.rs", declared);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
 
-    // A source that only g++ accepts is built, if `CXX` names it. If the program needs its
+    // A source that only g++ accepts is built if `CXX` names g++. If the program needs its
     // functions, the error has clang's message.
     const BY_GCC: (&str, &str) = ("CXX", "g++");
     let source = format!("#ifdef __clang__\n#error not for clang\n#endif\n{GUARDED}");
@@ -292,7 +292,8 @@ fn functions_for_the_cpu_alone() {
     scenario.build().envs([CPU, BY_GCC]).fails().once(UNKNOWN).once("error: not for clang");
 }
 
-/// Kernels whose parameters have other types for g++, in values of the same sizes and of others.
+/// Kernels whose parameters have different types for g++, with values of the same and of different
+/// sizes.
 const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { int a; float b; };\n#else\n\
     typedef double real;\nstruct Pair { float a; int b; };\n#endif\ntemplate <typename T> struct Two { T a; real b; };\n\
     extern \"C\" __global__ void scale(real by, double *x) { *x = 2 * by; }\n\
@@ -309,12 +310,12 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
 
 #[test(CLANG.slow())]
 fn types_that_depend_on_the_compiler_are_compared() {
-    // As on Arm, `char` has no sign unless the build says so.
+    // As on Arm, `char` is unsigned unless the build sets it.
     assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++ -funsigned-char");
 }
 
-/// Tests that the build compares the types that the clang in this folder sees with those in the
-/// image for the CPU, which `gcc` or the folder's clang makes.
+/// Tests that the build compares the types seen by this folder's clang with those in the image for
+/// the CPU, which is compiled by `gcc` or that clang.
 pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     let [clang, clang_cxx] =
         ["clang", "clang++"].map(|program| clang.join(program).display().to_string());
@@ -329,7 +330,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
         )
     };
     scenario.write("src/main.rs", main("same(3, std::ptr::null_mut(), &raw mut x)"));
-    // A `long double` has a different size on GPUs, whichever compiler makes the image for the CPU.
+    // `long double` has a different size on GPUs, whichever compiler makes the image for the CPU.
     let wide = |targets: &str| usize::from(targets != "cpu");
     for targets in ["cpu", "gfx90a,cpu"] {
         let printed = scenario.build().envs(with(targets, gcc)).passes();
@@ -344,7 +345,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
                 .once(&format!(" has {has} in the image for cpu"));
         }
         printed.lacks("the kernel same").lacks("the kernel text");
-        // Structs behind pointers are whole, unless they differ.
+        // Structs behind pointers must be complete, unless they differ.
         let known = signatures(&scenario, "debug");
         for line in ["record Behind 16 8 fields Behind\n", "record Other - - differs Other\n"] {
             assert!(known.contains(line), "{known}");
@@ -364,7 +365,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     }
 }
 
-/// Tests packs that programs read from disk, compressed packs, and packs of several modules.
+/// Tests packs read from disk, compressed packs, and packs with several modules.
 #[test(CLANG.slow())]
 fn functions_of_all_kinds_of_packs() {
     let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
@@ -383,8 +384,8 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().passes();
 }
 
-/// Tests types of the program in packs of one module and of several, in programs without a build,
-/// and with declared kernels.
+/// Tests the program's own types in packs with one module and with several, in programs without a
+/// build, and with declared kernels.
 #[test(CLANG.slow())]
 fn types_of_the_program_take_the_places_of_structs() {
     let header = "#pragma once\nstruct Point { float x, y; };\nstruct Cell { Point at[2]; long id; };\n\
@@ -434,13 +435,13 @@ fn types_of_the_program_take_the_places_of_structs() {
     scenario.build().passes();
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     scenario.check().env("OFFLOAD_FROM_DISK", "1").passes();
-    // A type for the structs of one module alone; the other has a struct of the macro.
+    // A type for only one module's structs; the other has a struct from the macro.
     let of_one = "use crate::Point as one::Point, use crate::Cell as one::Cell, use crate::later::Later as one::Later_int";
     scenario.write("src/main.rs", with_layout(main(of_one, "", ["one::one", "one::one"])));
     scenario.build().passes();
     scenario.write("src/main.rs", with_layout(main(of_one, "", both)));
     scenario.build().fails().has("of the kernel `two` is").lacks("of the kernel `one` is");
-    // The same fields at other offsets; both modules have the same struct.
+    // The same fields at different offsets; both modules have the same struct.
     scenario.write("src/main.rs", main(own, "", both));
     let printed = scenario.build().fails();
     printed.once("the field `id` of `crate::Cell` is 8 bytes at offset 0, but in the kernels' `Cell` it is 8 bytes at offset 16");
@@ -458,8 +459,8 @@ fn types_of_the_program_take_the_places_of_structs() {
     scenario.build().passes();
 }
 
-/// Without the feature `macros`, the program needs no parser of Rust. A message names the feature
-/// where it is needed.
+/// Without the feature `macros`, the program must need no Rust parser. Where the feature is needed,
+/// a message must name it.
 #[test(CLANG.slow())]
 fn functions_without_a_parser() {
     let scenario = with_source("signatures_lean", SAXPY.as_bytes());
@@ -484,7 +485,7 @@ fn functions_without_a_parser() {
     scenario.check().env("OFFLOAD_FROM_DISK", "1").fails().has("OFFLOAD_FROM_DISK");
 }
 
-/// Another package calls the functions of a library with kernels. A package that embeds the
+/// A different package calls the functions of a library with kernels. A package that embeds the
 /// library's pack has separate functions.
 #[test(CLANG.slow())]
 fn functions_of_a_dependency() {
@@ -531,7 +532,7 @@ fn functions_of_a_dependency() {
     runs(&[("OFFLOAD_SKIP", "1")], "[]");
     runs(&[], BUILT);
 
-    // A change of the source reaches both packages.
+    // The source's change must reach both packages.
     library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
     for package in [&caller, &embedder] {
         let printed = package.check().fails();

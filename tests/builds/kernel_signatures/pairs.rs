@@ -1,5 +1,5 @@
-//! Random pairs of types: a source has one for one vendor, and another one for another vendor. Each
-//! difference is refused by its name, and no pair of equal types is.
+//! Random pairs of types: a source has one for one vendor, and the other for another vendor. Each
+//! difference must be refused by name, and no pair of equal types may be.
 
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Obstacle};
@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
 
-/// The targets, and the macro by which a source knows each.
+/// The targets, and the macro by which a source detects each.
 const TARGETS: [(&str, &str); 4] = [
     ("gfx90a", "OFFLOAD_AMDGPU"),
     ("compute_80", "OFFLOAD_NVPTX"),
@@ -18,7 +18,7 @@ const TARGETS: [(&str, &str); 4] = [
 /// The number of different and of equal types for each pair of targets.
 const COUNT: usize = 84;
 
-/// Types of C++, each in several spellings.
+/// C++ types, each in several spellings.
 const TYPES: [&[&str]; 15] = [
     &["signed char", "int8_t"],
     &["unsigned char", "uint8_t"],
@@ -37,17 +37,17 @@ const TYPES: [&[&str]; 15] = [
     &["uchar4"],
 ];
 
-/// A difference, or two spellings of one type.
+/// A difference, or two spellings of the same type.
 struct Pair {
     kind: Kind,
     is_equal: bool,
-    /// The text before the kernel, and its parameters, for each of the two targets.
+    /// For each of the two targets, the text before the kernel, and its parameters.
     texts: [(String, String); 2],
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A parameter, or what it points to, or a field of a struct by value, or the order of either.
+    /// A parameter, what it points to, a field of a struct by value, or the order of these.
     Parameter,
     /// A struct behind a pointer.
     Pointee,
@@ -64,7 +64,7 @@ fn types(numbers: &mut Numbers, is_equal: bool) -> [&'static str; 2] {
 
 fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
     let types = types(numbers, is_equal);
-    // What a pointer points to is another type if it is `const`.
+    // A pointer's target has a different type if it is `const`.
     let mutable = types.map(|ty| ty.trim_start_matches("const "));
     let none = String::new;
     let only = |parameters: [String; 2]| parameters.map(|text| (none(), text));
@@ -84,7 +84,7 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }
         5 => {
-            // Two parameters of one type: a new name is no difference, a swapped one is.
+            // Two parameters with the same type: a new name is no difference, but swapping them is.
             let [one, other] = if is_equal { ["n", "count"] } else { ["n", "m"] };
             let swapped = if is_equal { "m" } else { "n" };
             let [first, second] = [types[0], types[0]];
@@ -171,7 +171,7 @@ fn source(pairs: &[(String, Pair)], of_other: &str) -> String {
     text
 }
 
-/// Returns whether programs cannot use what differs.
+/// Whether programs cannot use what differs.
 fn is_refused(module: &IndexModule, name: &str, kind: Kind) -> bool {
     let signatures = &module.signatures;
     let kernel = signatures.kernels.iter().find(|kernel| kernel.symbol == format!("k{name}"));

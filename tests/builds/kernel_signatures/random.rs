@@ -1,5 +1,5 @@
-//! Random parameters: compares their offsets and sizes in Rust, in every image, and in compilers by
-//! `static_assert`.
+//! Random parameters: compares their offsets and sizes in Rust, in every image, and in compilers
+//! with `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
 use offload_pack::signature::{Content, Field, Record, Signatures, Type};
@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::{RandomKernels, SEEDS};
 use std::fmt::Write;
 
-/// The images whose records of arguments are compared.
+/// The images whose argument records are compared.
 const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "compute_80.ptx"];
 
 #[test(COMPILERS.slow())]
@@ -52,14 +52,14 @@ fn random_parameters_lie_where_every_image_has_them() {
         "{without_buffer} kernels have no buffer"
     );
 
-    // Writes rustc's layouts as assertions into a source, which is compiled for all images.
+    // Write rustc's layouts as assertions into a source, which is compiled for all images.
     scenario.write("kernels/check.cu", checks(records, &layouts));
     scenario.build().passes();
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
 /// Returns the records that the Rust code declares: the types of parameters' values and, with
-/// `pointees`, of what pointers lead to.
+/// `pointees`, of what pointers point to.
 fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -85,7 +85,7 @@ fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     used
 }
 
-/// Numbers that are records in C++, and have no fields in Rust.
+/// Numbers that are records in C++ but have no fields in Rust.
 const NUMBERS: [&str; 4] = ["__half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"];
 
 fn of_fields(record: &Record) -> &[Field] {
@@ -96,8 +96,8 @@ fn of_fields(record: &Record) -> &[Field] {
 /// The offset and size of each argument, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// Returns the arguments' places that each image records. Also returns the places that ptxas
-/// selects for PTX on GPUs with other layouts.
+/// Returns the arguments' places recorded in each image, and those that ptxas selects for PTX on
+/// GPUs with different layouts.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
     let built =
         IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
@@ -128,8 +128,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// Returns the end of the program, which prints layouts. For each call, it prints the places of the
-/// arguments; at the end, it prints the layout of each record.
+/// Returns the end of the program, which prints layouts: for each call the places of the arguments,
+/// then the layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -174,8 +174,8 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Checks that each argument has the length that every image records. If all images record the same
-/// places, the call's arguments must be at these places, too. Otherwise, the call must have no
+/// Checks that each argument has the length recorded in every image. If all images record the same
+/// places, the call's arguments must also be at these places; otherwise, the call must have no
 /// buffer. Returns the number of kernels without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
@@ -200,7 +200,7 @@ fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     without_buffer
 }
 
-/// Returns a source that compiles if the records have the layout that Rust has printed.
+/// Returns a source that compiles if the records have the layout that Rust printed.
 fn checks(records: &[Record], layouts: &[&str]) -> String {
     let mut text = CHECKS.to_owned();
     for (record, layout) in with_layouts(records, layouts) {
@@ -242,7 +242,7 @@ fn cpp(record: &Record) -> String {
     }
 }
 
-/// The layout of a record, as Rust printed it.
+/// A record's layout, as printed by Rust.
 struct Layout<'a> {
     size: u64,
     align: u64,
@@ -270,7 +270,7 @@ fn with_layouts<'a>(
     })
 }
 
-/// Checks that the bytes of Rust's fields are the bytes in which the host's compiler finds bits of
+/// Checks that the bytes of Rust's fields are those in which the host's compiler finds bits of
 /// values.
 fn compare_with_masks(
     scenario: &Scenario,
@@ -278,7 +278,7 @@ fn compare_with_masks(
     records: &[Record],
     layouts: &[&str],
 ) {
-    // A struct without a name has no separate mask: it is part of the struct that contains it.
+    // A struct without a name has no separate mask: it is part of the struct around it.
     let named =
         || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
     let masks = random
@@ -291,7 +291,7 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // A field's values need not fill all of its bytes: padding exists inside records, and
+            // A field's values need not fill all its bytes: there is padding inside records, and
             // between bit-fields if some start in a new unit.
             let is_full = if name.starts_with("bits") {
                 of_field.first() == Some(&true) && of_field.last() == Some(&true)

@@ -1,11 +1,12 @@
-//! Halves and vectors of CUDA's and HIP's headers: programs pass the same types as for the kit's.
+//! Halves and vectors in CUDA's and HIP's headers: programs must pass the same types as for the
+//! kit's headers.
 
 use super::declared::BY_NVCC;
 use offload_tests::prelude::*;
 
 const VENDORS: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::Cuda]);
 
-/// The kernel, for each vendor's headers. `brain` is the vendor's type.
+/// The kernel, for each vendor's headers; `brain` is the vendor's type.
 const KERNELS: &str = "
 extern \"C\" __global__ void k(__half h, brain b, float4 v, float3 w, uchar2 c, __half2 pair, const __half *x, brain *y,
                              const float4 *points, ulonglong2 *words) {
@@ -13,7 +14,7 @@ extern \"C\" __global__ void k(__half h, brain b, float4 v, float3 w, uchar2 c, 
 }
 ";
 
-/// Functions that HIP's headers of version 5 take from the clang of their time.
+/// Functions that HIP 5's headers expect from the clang of their time.
 const MISSING: &str = "
 typedef _Float16 two_halves __attribute__((ext_vector_type(2)));
 extern \"C\" __attribute__((device)) _Float16 __llvm_amdgcn_rcp_f16(_Float16);

@@ -1,10 +1,10 @@
-//! Sources that other projects' tools write: IR, bitcode, assembly, PTX, images, and containers of
+//! Sources written by other projects' tools: IR, bitcode, assembly, PTX, images, and containers of
 //! images.
 
 use offload_format::image::Bitcode;
 use offload_tests::prelude::*;
 
-/// A kernel in C, with the builtins of clang's header for GPUs.
+/// A kernel in C, with the builtins from clang's header for GPUs.
 pub const C: &str = "#include <gpuintrin.h>\n#include <stdint.h>\n\
                  __gpu_kernel void add(int n, const float *x, float *y) {\n  \
                    int i = __gpu_block_id_x() * __gpu_num_threads_x() + __gpu_thread_id_x();\n  \
@@ -41,8 +41,8 @@ pub fn make_inputs(kernels: &Path) {
 
 fn make_ir(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
-    // The IR is for any processor. So clang's attributes are removed, which name the processor that
-    // the functions were compiled for.
+    // The IR is for any processor, so remove clang's attributes, which name the processor that the
+    // functions were compiled for.
     let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
     let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
     fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
@@ -72,7 +72,7 @@ fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
 }
 
-/// Returns the text of a file without some of its lines.
+/// Returns a file's text without some of its lines.
 fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> String {
     let text =
         fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -127,7 +127,7 @@ fn make_containers(kernels: &Path) {
     succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
 }
 
-/// Writes a bundle of the two code objects with clang's bundler. `version` is that of the format of
+/// Writes a bundle of the two code objects with clang's bundler. `version` is the version of
 /// compressed bundles.
 pub fn bundle(kernels: &Path, name: &str, options: &[&str], version: &str) {
     succeed(

@@ -1,6 +1,6 @@
-//! Every language for every kind of target, with the real compilers. Other projects' tools read the
-//! target of an image: `llvm-readelf` reads the ELF header, `cuobjdump` reads the cubin, and `file`
-//! reports the file's type. PTX is read as text.
+//! Every language for every kind of target, with the real compilers. Other projects' tools read an
+//! image's target: `llvm-readelf` from the ELF header, `cuobjdump` from the cubin, and `file` from
+//! the file's type. PTX is read as text.
 
 mod inputs;
 
@@ -20,7 +20,7 @@ const OPENCL: &str = r#"kernel void add(int n, global const float *x, global flo
 /// IR without a target triple.
 const IR: &str = "define amdgpu_kernel void @add(ptr addrspace(1) %y) {\n  store i32 1, ptr addrspace(1) %y\n  ret void\n}\n";
 
-/// The modules, each with its targets.
+/// The modules with their targets.
 const MODULES: &[(&str, &[&str])] = &[
     ("dialect", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
     ("hip", &["gfx90a", "sm_80", "compute_90", "cpu"]),
@@ -41,7 +41,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("ready_bundle", &["gfx90a", "gfx1100"]),
     ("ready_offload", &["gfx90a", "sm_80", "compute_90"]),
     ("ready_archive", &["gfx90a", "gfx1100", "sm_80"]),
-    // Each image of this module comes from the source that contains it.
+    // Each of this module's images comes from the source that contains it.
     ("mixed", &["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]),
 ];
 
@@ -114,7 +114,7 @@ fn every_language_for_every_kind_of_target() {
         MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
     assert_eq!(found, expected);
 
-    // The compilers warn neither about unused options nor about missing libraries.
+    // The compilers must warn neither about unused options nor about missing libraries.
     printed.lacks("unused").lacks("not found");
     for (module, targets) in MODULES {
         for target in *targets {
@@ -135,7 +135,7 @@ fn every_language_for_every_kind_of_target() {
             assert!(is_printed, "no {line} in\n{printed}");
         }
     }
-    // An extracted image equals the file that the container was made from.
+    // An extracted image must equal the file that the container was made from.
     for (module, target, source) in [
         ("ready_hsaco", "gfx90a", "gfx90a.hsaco"),
         ("ready_fatbin", "sm_80", "sm_80.cubin"),
@@ -149,8 +149,7 @@ fn every_language_for_every_kind_of_target() {
     }
 }
 
-/// Returns the path of a module's image. If the source is a code object or cubin, returns the path
-/// of the source.
+/// Returns the path of a module's image; for a code object or cubin as source, the source's path.
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
         ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
@@ -185,8 +184,8 @@ fn compressed_containers_are_taken_apart() {
     }
 }
 
-/// Creates the parts of ROCm that clang searches for: a version, headers, and the libraries for
-/// devices, which are empty here.
+/// Creates the parts of ROCm that clang searches for: a version, headers, and empty device
+/// libraries.
 #[test(CLANG.slow())]
 fn rocm_headers_are_used_where_they_are_asked_for() {
     let scenario = Scenario::new("build_rocm_headers");
@@ -233,7 +232,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     let by_rocm = image();
     scenario.build().passes();
     assert!(image() != by_rocm, "ROCm's headers without a request for them");
-    // The compiler of build.rs wins.
+    // The compiler in build.rs must win.
     scenario.pack("add", &format!("{calls}.compiler(Compiler::Clang)"));
     scenario.build().env("ROCM_PATH", &rocm).passes();
     assert!(image() != by_rocm, "ROCm's headers in place of the kit's");
@@ -247,7 +246,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     if ["/opt/rocm", "/usr/include/hip"].iter().any(|folder| Path::new(folder).exists()) {
         return;
     }
-    // There is no ROCm for these requests.
+    // These requests find no ROCm.
     for (calls, include) in [
         ("", "<hip/hip_complex.h>"),
         (r#".include("rocm/include")"#, "<hip/hip_runtime.h>"),
@@ -289,8 +288,8 @@ fn a_clang_without_gpuintrin_is_named() {
         .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h came with clang 20");
 }
 
-/// Kernels in OpenCL C with arguments in local memory: one, two beside a variable in local memory,
-/// and a `const` one that another kernel passes on.
+/// OpenCL C kernels with arguments in local memory: one, two beside a variable in local memory, and
+/// a `const` one passed on by another kernel.
 const LOCAL: &str = r#"kernel void block_sum(global const float *x, global float *out, local float *scratch, uint n) {
   uint i = get_global_id(0), l = get_local_id(0);
   scratch[l] = i < n ? x[i] : 0.0f;

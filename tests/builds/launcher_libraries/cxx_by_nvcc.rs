@@ -1,11 +1,12 @@
-//! A package whose C++ nvcc compiles, as the crate `cc` does with `.cuda(true)`, beside a library
-//! of launchers by this kit. The checks use the linker, `cuobjdump`, and the program.
+//! A package whose C++ is compiled by nvcc, as the crate `cc` does with `.cuda(true)`, together
+//! with a library of launchers built by this kit. The linker, `cuobjdump`, and the program check
+//! the results.
 
 use super::{kernels, results_of_a_launch};
 use offload_tests::judges::cuda_images;
 use offload_tests::prelude::*;
 
-/// The C++ uses CUDA's headers without naming their folder, and a word of nvcc's.
+/// The C++ uses CUDA's headers without naming their folder, and one of nvcc's keywords.
 const HOST: &str = r#"#include <cuda_runtime.h>
 #ifndef __NVCC__
 #error nvcc compiles this file
@@ -25,8 +26,8 @@ const KERNEL: &str = "__global__ void scale(float *x, float by) { x[threadIdx.x]
 fn cxx_that_nvcc_compiles_is_linked_beside_a_library() {
     let scenario = Scenario::without_sources("cxx_by_nvcc");
     scenario.manifest("build-dependencies", "cc = \"1\"");
-    // Linkers look for `launch_scale` only in libraries that come later. This kit's library brings
-    // CUDA's runtime for both.
+    // Linkers look for `launch_scale` only in later libraries. This kit's library adds CUDA's
+    // runtime for both.
     scenario
         .build_script(
             r#"cc::Build::new().cuda(true).cudart("none").file("cxx/host.cpp").compile("host");

@@ -1,7 +1,7 @@
 //! Two crates with a `links` key. One has headers and a source that its users compile. The other is
-//! a prover: its kernels call device functions of other files. The crate `cc` compiles the prover's
-//! C++ for the host. The checks use nvcc's and clang's linkers for devices, the program's linker,
-//! `cuobjdump`, `roc-obj-ls`, and the program.
+//! a prover: its kernels call device functions in other files. The crate `cc` compiles the prover's
+//! C++ for the host. nvcc's and clang's device linkers, the program's linker, `cuobjdump`,
+//! `roc-obj-ls`, and the program check the results.
 
 use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
@@ -95,7 +95,7 @@ fn workspace(prefix: &str) -> Scenario {
     let scenario = Scenario::workspace(&format!("{prefix}_workspace"), &members);
 
     let headers = scenario.member(&field);
-    // The prover compiles a source of this crate, so it gets the path of the whole crate.
+    // The prover compiles a source of this crate, so it gets the whole crate's path.
     headers
         .write(
             "build.rs",
@@ -170,7 +170,7 @@ fn two_crates_make_one_device_program() {
     program.build().arg("-vv").passes().has("targets sm_80");
     let built = program.program("debug", program.name());
     assert!(kernels(&built, "sm_80").contains(&"_Z4evalPjm".to_owned()));
-    // The device code that nvcc's linker wrote contains the functions of the other files.
+    // The device code from nvcc's linker contains the other files' functions.
     let elf = stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", "sm_80"]).arg(&built)));
     for function in ["_Z6step_05Field", "_Z6step_15Field", "_Z3mul5FieldS_", "roots"] {
         assert!(elf.contains(function), "no {function} in\n{elf}");

@@ -18,7 +18,7 @@ use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-/// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
+/// The header `runtime.h`, which includes the vendor's runtime and defines the same names for both
 /// vendors.
 const RUNTIME: &str = "#pragma once
 #ifdef __HIP__
@@ -30,7 +30,7 @@ const RUNTIME: &str = "#pragma once
 #endif
 ";
 
-/// Returns the sorted kernels of a library or program for a target, as `cuobjdump` lists them.
+/// Returns the sorted kernels in a library or program for a target, as listed by `cuobjdump`.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
     let mut usage = cuda("cuobjdump");
     let listed = stdout(&succeed(usage.args(["-res-usage", "-arch", target]).arg(file)));
@@ -42,15 +42,15 @@ fn kernels(file: &Path, target: &str) -> Vec<String> {
 }
 
 /// Returns the number of sources for which the package's program has code objects for this
-/// processor, as `roc-obj-ls` lists them.
+/// processor, as listed by `roc-obj-ls`.
 fn code_objects(package: &Scenario, target: &str) -> usize {
     let listed = roc_obj_lists(&copy_of_program(package));
     listed.iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
-/// Returns the possible results of a launch: without a driver `cudaErrorInsufficientDriver`, with a
-/// driver and no GPU `cudaErrorNoDevice`. On a machine with a GPU, a launch succeeds, since the
-/// program does not wait for the kernel.
+/// Returns the possible results of a launch: `cudaErrorInsufficientDriver` without a driver,
+/// `cudaErrorNoDevice` with a driver but no GPU. On a machine with a GPU, a launch succeeds,
+/// because the program does not wait for the kernel.
 fn results_of_a_launch() -> &'static [&'static str] {
     if Path::new("/dev/nvidiactl").exists() { &["0", "100"] } else { &["35"] }
 }

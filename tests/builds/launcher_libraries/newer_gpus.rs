@@ -1,14 +1,14 @@
-//! A package of files in three folders. The files of one folder need compute capability 8.0, and
-//! the files of another need 9.0. The checks use nvcc, clang, the linker, `cuobjdump`,
-//! `roc-obj-ls`, a log of nvcc's calls, and the program.
+//! A package with files in three folders. One folder's files need compute capability 8.0, and
+//! another's need 9.0. nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls,
+//! and the program check the results.
 
 use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::prelude::*;
 
-/// The folders: name, number of files, and the lowest compute capability of the files (80 is 8.0,
-/// and 0 is any).
+/// The folders: name, number of files, and the files' lowest compute capability (80 is 8.0, and 0
+/// is any).
 const FOLDERS: [(&str, usize, usize); 3] = [("common", 4, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
@@ -69,8 +69,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// Returns the package with all of its folders, but with only `common` files in the first folder.
-/// Its program prints the result of each launcher.
+/// Returns the package with all its folders, but with only `common` files in the first. Its program
+/// prints each launcher's result.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -142,8 +142,8 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     }
     printed.lacks(fp8);
 
-    // The build compiles only the affected files, after a change of one folder's header and after a
-    // new file.
+    // After a change to one folder's header, and after a new file, the build must compile only the
+    // affected files.
     scenario.write("kernels/include/marlin.h", "#define FACTOR 3.0f\n");
     build().passes();
     assert_eq!(started(), of_newer, "a header of {marlin}");
@@ -152,15 +152,15 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     assert_eq!(started(), 2, "a new file for two targets");
 
     // If nothing is compiled, the build script sets the flags of all folders, so the package still
-    // has the functions of all files.
+    // has all files' functions.
     let checked = scenario.check().env("OFFLOAD_SKIP", "1").arg("-v").passes();
     checked.has("--cfg has_marlin").has("--cfg has_fp8");
     let checked = build().arg("-v").passes();
     checked.has("--cfg has_marlin").lacks("--cfg has_fp8");
 }
 
-/// Only the files of the folder `common` are compiled for AMD's GPUs: the other folders are for
-/// NVIDIA's GPUs.
+/// Only the files in the folder `common` are compiled for AMD's GPUs: the other folders are for
+/// NVIDIA's.
 #[test(HIP.slow())]
 fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;

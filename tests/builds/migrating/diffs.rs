@@ -1,6 +1,5 @@
-//! The diffs of `docs/migrating.md`: the lines that they keep make one program with a pack and one
-//! with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the
-//! results.
+//! The diffs in `docs/migrating.md`: the kept lines form one program with a pack and one with a
+//! static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the results.
 
 use super::diffs;
 use offload_tests::judges::{assert_is_for, cuda_images, cuobjdump_extracts, image_file_name};
@@ -19,7 +18,7 @@ fn the_pack_is_built_and_loaded() {
     let [build_script, program, ..] = &diffs()[..] else { panic!("the page has diffs") };
     let manifest = manifest(NAME);
     let scenario = Scenario::empty(NAME);
-    // The program's parts: first the imports and the pack, then the body of a function.
+    // The program's parts: the imports and the pack, then a function's body.
     let (items, body) = program.split_once("// Once").expect("the program has a device");
     let source = |name: &str| {
         format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}")
@@ -63,8 +62,8 @@ fn the_pack_is_built_and_loaded() {
     }
 }
 
-/// Tests the library's two functions, and whether launches use the default stream of the launching
-/// thread.
+/// Tests the library's two functions, and whether launches use the launching thread's default
+/// stream.
 #[test(NVCC.slow())]
 fn the_library_launches_on_the_stream_of_the_thread() {
     let build_script = diffs().pop().expect("the page has diffs");

@@ -1,5 +1,5 @@
-//! `docs/migrating.md`: the calls in its tables compile, and the kept lines of its diffs are built
-//! and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
+//! `docs/migrating.md`: the calls in its tables must compile, and the kept lines of its diffs are
+//! built and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
 
 mod diffs;
 mod tables;
@@ -10,7 +10,7 @@ use offload_tests::prelude::*;
 struct Row {
     /// The row's line in the document, from 1.
     line: usize,
-    /// The texts between backticks in the last column, which is about this kit.
+    /// The texts in backticks in the last column, which is about this kit.
     ours: Vec<String>,
 }
 

@@ -1,12 +1,12 @@
-//! The tables: each call of this kit compiles, and the crate documents each variable of this kit.
-//! rustc checks the calls.
+//! The tables: each of this kit's calls must compile, and the crate must document each of its
+//! variables. rustc checks the calls.
 
 use super::{Row, rows};
 use offload_tests::prelude::*;
 
-/// Texts between backticks that are neither a call nor a variable.
+/// Texts in backticks that are neither a call nor a variable.
 const OTHERS: &[&str] = &[
-    // Texts about another program or Cargo.
+    // Texts about a different program or Cargo.
     "cargo build -j",
     "cc::Build",
     ".cuda(true)",
@@ -17,7 +17,7 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel_ptsz",
     "__device__",
     "__expf",
-    // Texts of the user's program: the macro and the selection, which the diffs' kept lines
+    // Texts from the user's program: the macro and the selection, which the diffs' kept lines
     // contain.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
@@ -32,13 +32,13 @@ const OTHERS: &[&str] = &[
     "all",
     "all-major",
     "compute_80",
-    // Names of calls without arguments: calls of the same row, or calls in general.
+    // Names of calls without arguments: calls in the same row, or calls in general.
     "compile",
     ".modules",
 ];
 
-/// Returns the expression of a call between backticks, where `build` is a `&mut Build`. Returns
-/// `None` if the text is no call.
+/// Returns the expression for a call in backticks, where `build` is a `&mut Build`; `None` if the
+/// text is not a call.
 fn call(span: &str) -> Option<String> {
     if OTHERS.contains(&span) {
         return None;
@@ -50,7 +50,7 @@ fn call(span: &str) -> Option<String> {
     types.iter().any(|name| span.starts_with(name)).then(|| span.to_owned())
 }
 
-/// Returns the variable's name if a text between backticks has the form `NAME` or `NAME=value`.
+/// Returns the variable's name if a text in backticks has the form `NAME` or `NAME=value`.
 fn variable(span: &str) -> Option<&str> {
     let name = span.split('=').next().unwrap_or_default();
     let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -64,7 +64,7 @@ fn variable(span: &str) -> Option<&str> {
 fn what_is_no_call_is_known() {
     let reference = workspace().join("docs/guide/src/reference/variables.md");
     let reference = fs::read_to_string(reference).expect("the page can be read");
-    // `OUT_DIR` is a variable of Cargo, so the reference does not list it.
+    // `OUT_DIR` is Cargo's variable, so the reference does not list it.
     let others = ["OUT_DIR"];
     let mut wrong = String::new();
     for Row { line, ours } in rows() {
@@ -88,8 +88,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// Compiles one build script that has a function with the calls of each row. The functions never
-/// run: other tests check the effects of the calls.
+/// Compiles a build script with a function for each row's calls. The functions never run: other
+/// tests check the calls' effects.
 #[test(GCC)]
 fn every_call_compiles() {
     let mut functions = String::new();
@@ -107,7 +107,8 @@ fn every_call_compiles() {
     }
     assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
     let mut scenario = Scenario::new("migrating_tables");
-    // `.compress()` needs the first feature. With the second, the crates are those of other tests.
+    // `.compress()` needs the first feature. With the second, the crates are the same as in other
+    // tests.
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario.write(
         "build.rs",

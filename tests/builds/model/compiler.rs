@@ -1,5 +1,5 @@
-//! A stand-in for clang. It joins a source and its includes, searches for them like compilers, and
-//! writes the result into "PTX". The test compiles it with rustc.
+//! A stand-in for clang. It joins a source with its includes, which it searches for like compilers,
+//! and writes the result as "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,7 +9,7 @@ use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
-    // Bytes that are appended to the file change the compiler's identity.
+    // Bytes appended to the file change the compiler's identity.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
     file.seek(SeekFrom::End(-8))

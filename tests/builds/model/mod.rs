@@ -1,9 +1,8 @@
-//! Random edits compared with clean builds. The edits change a tree of sources and headers, flags,
-//! variables and compilers. After each edit, the next build's image must equal the image of a clean
-//! build.
+//! Random edits compared with clean builds. The edits change sources, headers, flags, variables and
+//! compilers. After each edit, the next build's image must equal a clean build's.
 //!
-//! `OFFLOAD_TEST_SEQUENCES` sets the number of sequences of edits for each of the four tests with
-//! the stand-in. In addition, a tenth of all sequences run through Cargo.
+//! `OFFLOAD_TEST_SEQUENCES` sets the number of edit sequences for each of the four tests with the
+//! stand-in. In addition, a tenth of all sequences run through Cargo.
 
 mod world;
 
@@ -17,7 +16,7 @@ tests!(direct_tests());
 /// The number of edits in a sequence.
 const EDITS: usize = 6;
 
-/// The build script: it reads its settings from a file.
+/// The build script, which reads its settings from a file.
 const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     let request = std::fs::read_to_string("request").unwrap();
     let mut build = Build::new();
@@ -83,7 +82,7 @@ fn stand_in_through_cargo() {
     }
 }
 
-/// The compiler of a test.
+/// A test's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     StandIn,
@@ -110,12 +109,12 @@ struct Model {
 impl Model {
     fn new(name: &str, kind: Kind) -> Self {
         let scenario = Scenario::new(name);
-        // With the stand-in, the script runs thousands of times, so it is optimized.
+        // With the stand-in, the script runs thousands of times, so optimize it.
         if kind.is_stand_in() {
             scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
         }
         scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
-        // The first build only compiles the build script, which has nothing to compile.
+        // The first build compiles only the build script, which compiles nothing.
         scenario.build().env("OFFLOAD_SKIP", "1").passes();
         let script = scenario.build_script_program("debug");
         Self { scenario, script, kind }
@@ -177,8 +176,8 @@ fn stand_in() -> PathBuf {
     PROGRAM.get_or_init(compile).clone()
 }
 
-/// Runs the build script as Cargo does, after each edit of the sequences. Asserts that each image
-/// equals that of a clean build.
+/// Runs the build script as Cargo does, after each edit in the sequences. Asserts that each image
+/// equals a clean build's.
 fn direct(name: &str, seed: u64, kind: Kind) {
     let model = Model::new(&format!("model-{name}"), kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
@@ -197,8 +196,8 @@ fn direct(name: &str, seed: u64, kind: Kind) {
 }
 
 fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
-    // Removes the results of the previous clean build. Only this kit's own headers remain, which
-    // are always the same.
+    // Remove the results of the previous clean build. Only this kit's headers remain, which are
+    // always the same.
     for name in ["model", "model.index", "probes.cache"] {
         let path = clean.join("offload").join(name);
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

@@ -1,10 +1,10 @@
-//! A package with random edits of its files, its options, the variables and the compiler.
+//! A package with random edits of its files, options, variables and compiler.
 
 use offload_tests::prelude::*;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-/// Folders of the package with headers: next to the source, from `.include(...)`, from a flag, from
+/// The package's folders with headers: next to the source, from `.include(...)`, from a flag, from
 /// a variable.
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
@@ -33,7 +33,7 @@ pub struct World {
 pub struct StandIn {
     pub program: PathBuf,
     pub folder: PathBuf,
-    /// Whether builds start a script, which starts one of the two copies.
+    /// Whether builds start a script that starts one of the two copies.
     pub is_wrapped: bool,
 }
 
@@ -42,7 +42,7 @@ impl StandIn {
         let mut bytes = fs::read(&self.program).expect("the stand-in is there");
         bytes.extend(format!("{tag:08}").bytes());
         let path = self.folder.join(which).join("clang");
-        // The file of a running program cannot be written, so it is removed first.
+        // A running program's file cannot be written, so remove it first.
         let _ = fs::remove_file(&path);
         scratch::write(&path, bytes);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -54,7 +54,7 @@ impl StandIn {
         scratch::write(self.folder.join("which"), program.display().to_string());
     }
 
-    /// Returns the program that builds start: the script, or the first of the two copies.
+    /// Returns the program that builds start: the script, or the first copy.
     pub fn start_with(&self) -> PathBuf {
         if self.is_wrapped { self.folder.join("clang") } else { self.folder.join("one/clang") }
     }
@@ -64,7 +64,7 @@ impl StandIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,
-    /// Cargo notices the edit only after something else in the package changes, too.
+    /// Cargo notices the edit only after something else in the package also changes.
     Later,
 }
 
@@ -115,7 +115,7 @@ impl World {
         all.filter(|path| path.is_file()).collect()
     }
 
-    /// Returns the text of a header that defines a new symbol and perhaps includes another header.
+    /// Returns the text of a header that defines a new symbol and may include another header.
     fn text(&mut self, random: &mut Random) -> String {
         self.number += 1;
         let number = self.number;
@@ -153,8 +153,8 @@ impl World {
                 let text = self.text(random);
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
-                // Only the folders of `.include(...)` are reported to Cargo, so Cargo notices a new
-                // header in another folder later.
+                // Only the folders of `.include(...)` are reported to Cargo, so it notices a new
+                // header in a different folder later.
                 let is_later = is_new && !path.starts_with("inc");
                 let noticed = if is_later { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)

@@ -39,7 +39,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         (append, "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
         (prepend, with_ptx, "unnamed", "sm_75;compute_75"),
         (prepend, "--gpu-architecture sm_100", "unnamed", "sm_100"),
-        // The names of this one are those of another program.
+        // These are target names of a different program.
         (append, "--gpu-code=compute_9.0,sm_9.0", "unnamed", "compute_90;sm_90"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
@@ -52,12 +52,12 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         let ptx = scenario.output_text("debug", "pack/compute_80.ptx");
         assert!(ptx.contains("\n.target sm_80\n"), "{value}");
         assert_eq!(cuda_images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
-        // The kernel's name shows that nvcc used the other flags of the variable.
+        // The kernel's name shows that nvcc used the variable's other flags.
         let is_named = read(&cubin).windows(names.len()).any(|it| it == names.as_bytes());
         assert!(is_named, "{value}: no kernel {names}");
         times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
     }
-    // What the advice says is accepted.
+    // The targets that the advice names must be accepted.
     for targets in ["sm_75;compute_75", "compute_90;sm_90"] {
         scenario.build().env("OFFLOAD_ARCH", targets).passes();
     }
@@ -76,7 +76,7 @@ fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
          if they do not fit",
         "; the command was\n    NVCC_APPEND_FLAGS='--such-a-flag -O1' /",
     ]);
-    // The message must not name the variable as the cause of an error in the source.
+    // The message must not blame the variable for an error in the source.
     scenario.write("kernels/named.cu", "__global__ void f() {\n  undeclared();\n}\n");
     scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset the");
 }

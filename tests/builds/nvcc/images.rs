@@ -1,4 +1,4 @@
-//! Images by nvcc, and by clang with CUDA's headers: their targets, as `cuobjdump` reads them, and
+//! Images from nvcc, and from clang with CUDA's headers: their targets, as read by `cuobjdump`, and
 //! their kernels.
 
 use super::package;
@@ -6,17 +6,17 @@ use crate::NVCC_AND_CLANG;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// Asserts that the pack's image for each of the targets is really for this target. `module` is the
-/// start of the files' names.
+/// Asserts that the pack's image for each target really is for it. The files' names start with
+/// `module`.
 fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     for target in targets {
         let image = scenario.output("debug", &format!("pack/{module}{}", image_file_name(target)));
-        // cuobjdump does not show the letter of a family.
+        // cuobjdump does not show a family's letter.
         assert_is_for(module, target.trim_end_matches('f'), &image);
     }
 }
 
-/// NVIDIA's GPUs get the version with `cub`, and the CPU computes the sums by the other one.
+/// NVIDIA's GPUs get the version with `cub`; the CPU computes the sums with the other.
 #[test(NVCC_AND_CLANG.slow())]
 fn the_guides_kernel_with_cub_has_all_images() {
     let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");
@@ -74,7 +74,7 @@ fn nvcc_makes_every_kind_of_image() {
     }
 }
 
-/// Uses a release build, since the line information of a dev build names folders.
+/// Uses a release build, because a dev build's line information names folders.
 #[test(NVCC.slow())]
 fn nvcc_makes_the_same_bytes_in_any_folder() {
     const CALLS: &str =

@@ -1,5 +1,5 @@
-//! The version in the PTX of nvcc: lowered to the oldest one that has the instructions of a source,
-//! and kept where a source has instructions that the table lacks.
+//! The version of nvcc's PTX: lowered to the oldest one with a source's instructions, but kept
+//! where the table lacks some of them.
 
 use super::{PLAIN, package};
 use offload_format::image::PtxHeader;
@@ -7,11 +7,11 @@ use offload_format::target::PtxVersion;
 use offload_tests::prelude::*;
 use offload_tests::published::{self, OLD_PTXAS};
 
-/// The version that nvcc writes, as the tests' toolkit does.
+/// The PTX version that the tests' nvcc writes.
 const NEWEST: &str = "9.5";
 
-/// Asserts that PTX of nvcc has this version, and that the first assembler that knows the version
-/// accepts it. Today's assembler makes the same machine code as of nvcc's own version.
+/// Asserts that nvcc's PTX has this version, and that the first assembler for the version accepts
+/// it. Today's assembler must make the same machine code as from nvcc's own version.
 #[track_caller]
 pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
     let image = folder.display();
@@ -19,7 +19,7 @@ pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxV
     assert_eq!(header.version, version, "{image}");
     let arch = target.replace("compute", "sm");
     let assemble = |ptxas: Command, name: &str, text: &[u8]| {
-        // Cubins name their source, so all sources have the same name.
+        // Cubins contain the source's name, so all sources have the same name.
         let folder = folder.join(name);
         scratch::write(folder.join("k.ptx"), text);
         run(ptxas, &folder, &format!("-arch={arch} -O0 k.ptx -o k.cubin"));
@@ -42,7 +42,7 @@ pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxV
 
 const TARGETS: [&str; 3] = ["compute_80", "compute_90a", "compute_100a"];
 
-/// Sources with their versions for each target; `None` for the version that nvcc writes.
+/// Sources with their versions for each target; `None` for nvcc's own version.
 const SOURCES: [(&str, &str, [Option<&str>; 3]); 4] = [
     ("plain", PLAIN, [Some("7.8"), Some("8.0"), Some("8.6")]),
     (
@@ -102,7 +102,7 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
     printed
         .has("elect.compute_90a: the PTX keeps version")
         .has("has `wgmma.fence.sync.aligned` at offset");
-    // With an unchanged list, nothing is made again.
+    // With an unchanged list, nothing may be made again.
     scenario.touch_build_script();
     scenario.build().passes();
     assert_eq!(SOURCES.map(|(name, ..)| versions(name)), lowered);
@@ -113,14 +113,13 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
         assert_eq!(*lowered, expected, "{name}");
         assert_eq!(versions(name), [(); 3].map(|()| of_nvcc.clone()), "{name}");
     }
-    // The index follows the text.
+    // The index must match the text.
     let index = fs::read_to_string(scenario.output("debug", "pack.index")).expect("it is text");
     assert!(index.contains(&of_nvcc), "{index}");
 }
 
-/// The sources of the examples that nvcc compiles, with the version of their PTX for
-/// `compute_80`, `compute_90` and `compute_100`. The source of the HIP example is the same as that
-/// of `cuda-vector-add`.
+/// The examples' sources that nvcc compiles, with their PTX versions for `compute_80`, `compute_90`
+/// and `compute_100`. The HIP example's source is the same as `cuda-vector-add`'s.
 const EXAMPLES: [(&str, [(u32, u32); 3]); 9] = [
     ("cuda-launchers/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),
     ("cuda-vector-add/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),

@@ -11,7 +11,7 @@ mod toolkits;
 
 use offload_tests::prelude::*;
 
-/// A kernel that uses one header of CUDA and one of the package.
+/// A kernel that uses a header from CUDA and one from the package.
 const HALF: &str = r#"#include <cuda_fp16.h>
 #include "factor.h"
 extern "C" __global__ void scale(int n, __half *x) {
@@ -26,13 +26,13 @@ const FACTOR: &str = "#define FACTOR 2.5f\n";
 /// A kernel without headers.
 const PLAIN: &str = "extern \"C\" __global__ void f(float *x) { x[threadIdx.x] *= 2.0f; }\n";
 
-/// A function that the kernel of [`CALLER`] calls.
+/// A function that the kernel in [`CALLER`] calls.
 const CALLED: &str = "__device__ float called(float x) { return x * 3.0f; }\n";
 
 const CALLER: &str = "__device__ float called(float x);\n\
                       extern \"C\" __global__ void call(float *x) { x[threadIdx.x] = called(x[threadIdx.x]); }\n";
 
-/// The calls for a pack of one image by nvcc.
+/// The calls for a pack with one image from nvcc.
 const ONE_IMAGE: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80"])"#;
 
 /// Returns the path of the tests' toolkit.
@@ -40,8 +40,7 @@ fn cuda_home() -> PathBuf {
     env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked").into()
 }
 
-/// Returns a package that makes the pack "pack" with these calls. The package contains all of the
-/// kernels.
+/// Returns a package that makes the pack "pack" with these calls, and contains all the kernels.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario

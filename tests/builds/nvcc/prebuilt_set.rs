@@ -1,5 +1,5 @@
-//! A dev build that uses the prebuilt set of a release build, with images that nvcc and clang made.
-//! The tests check the manifest, and run a build that may start no compiler.
+//! A dev build that uses a release build's prebuilt set, with images from nvcc and clang. Checks
+//! the manifest, and runs a build that may start no compiler.
 
 use super::package;
 use crate::NVCC_AND_CLANG;
@@ -22,7 +22,7 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     }
     build.compile("as_asked");"#,
     );
-    // Only this package has the level; otherwise Cargo would compile the dependencies again.
+    // Only this package has the level; otherwise Cargo would recompile the dependencies.
     let profile = "[profile.release.package.vendor_prebuilt]\nopt-level = \"s\"\n";
     scenario.write("Cargo.toml", scenario.text("Cargo.toml") + profile);
     let release = scenario.build().release();
@@ -34,8 +34,8 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     });
     assert_eq!(optimized, ["s", "3", "2"]);
 
-    // The dev build may use the set: Cargo's profile does not count as an option, but build.rs's
-    // settings do.
+    // The dev build may use the set: Cargo's profile does not count as an option, but settings in
+    // build.rs do.
     let dev = |level: &str| {
         let build = scenario.build().env("OFFLOAD_PREBUILT", "only").env("LEVEL", level);
         build.env("NVCC", "/nowhere/nvcc")

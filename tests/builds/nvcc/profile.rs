@@ -1,5 +1,5 @@
-//! Optimization and debug information of vendors' compilers, as `llvm-readelf` reads them. Tests
-//! dev builds and release builds, explicit requests, and flags of build.rs.
+//! Optimization and debug information of vendors' compilers, as read by `llvm-readelf`, in dev and
+//! release builds, with explicit requests, and with flags in build.rs.
 
 use super::package;
 use crate::NVCC_AND_CLANG;
@@ -73,7 +73,7 @@ fn dev_and_release_builds_have_the_same_instructions() {
     }
     expect("debug", "ours_fast", ".debug_line", false);
     for compiler in ["nvcc", "clang"] {
-        // A dev build has line information, and no more.
+        // A dev build has line information, but nothing more.
         expect("debug", compiler, ".debug_line", true);
         expect("debug", compiler, ".debug_info", false);
         let optimized = instructions(&scenario, "debug", compiler).len();
@@ -92,7 +92,7 @@ fn dev_and_release_builds_have_the_same_instructions() {
     }
 }
 
-/// In a dev build, our own options request line information. nvcc would warn about each repeated
+/// In a dev build, our options request line information. nvcc would warn about each repeated
 /// option, and about `-lineinfo` next to `-G`, for each of several files.
 #[test(NVCC_AND_CLANG.slow())]
 fn flags_of_build_rs_replace_ours() {

@@ -1,10 +1,10 @@
-//! When nvcc starts, and how many nvcc processes run at the same time. A log of nvcc's calls is
-//! checked.
+//! When nvcc starts, and how many nvcc processes run in parallel, according to a log of nvcc's
+//! calls.
 
 use super::{FACTOR, package};
 use offload_tests::prelude::*;
 
-/// A toolkit whose nvcc logs its start and its end. All other parts are those of the real toolkit.
+/// A toolkit whose nvcc logs its start and end. All other parts are the real toolkit's.
 pub struct LoggingToolkit<'a> {
     scenario: &'a Scenario,
     pub root: PathBuf,
@@ -12,8 +12,8 @@ pub struct LoggingToolkit<'a> {
 
 impl<'a> LoggingToolkit<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
-        // The log is not in the package's own folder: a folder that changes while compilers run
-        // cannot be recorded.
+        // The log is outside the package's own folder, because a folder that changes while
+        // compilers run cannot be recorded.
         let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(
@@ -28,7 +28,7 @@ impl<'a> LoggingToolkit<'a> {
         Self { scenario, root: scenario.folder.join("toolkit") }
     }
 
-    /// Returns the starts and ends since the last reading of the log.
+    /// Returns the starts and ends since the log was last read.
     pub fn calls(&self) -> String {
         let log = self.scenario.folder.join("toolkit/calls");
         let text = fs::read_to_string(&log).unwrap_or_default();

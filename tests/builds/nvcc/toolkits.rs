@@ -1,5 +1,5 @@
-//! The places that are searched for CUDA toolkits, and the messages if no toolkit is found or two
-//! toolkits disagree. Cargo and `cuobjdump` check the results.
+//! Where CUDA toolkits are searched for, and the messages if no toolkit is found or two disagree.
+//! Cargo and `cuobjdump` check the results.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use crate::NVCC_AND_CLANG;
@@ -7,7 +7,7 @@ use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-/// Tests the folders in which pip installs a toolkit, in an active virtual environment.
+/// Tests the folders where pip installs a toolkit, in an active virtual environment.
 #[test(NVCC_AND_CLANG.slow())]
 fn a_toolkit_among_pythons_packages_is_found() {
     let scenario = package("vendor_python", "");
@@ -48,8 +48,8 @@ fn without_a_toolkit_the_places_are_listed() {
 #[test(NVCC)]
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
-    // This stand-in for nvcc reports its own folder as the place of its parts, so the folder counts
-    // as another toolkit.
+    // This stand-in for nvcc reports its own folder as the place of its parts, so it counts as a
+    // different toolkit.
     let other = scenario.folder.join("other");
     let nvcc = scenario.script(
         "other/bin/nvcc",
@@ -80,11 +80,11 @@ fn one_toolkit_with_two_names_is_one() {
     let same = scenario.folder.join("same");
     symlink(cuda_home(), &same).expect("a link can be made");
     scenario.build().env("CUDA_PATH", &same).passes();
-    // `off` is no file, and hides the toolkit that is there.
+    // `off` is not a file, and hides the existing toolkit.
     scenario.build().env("NVCC", "off").fails().has("NVCC is `off`");
 }
 
-/// Tests one target that every nvcc of version 13 supports, and one that none supports.
+/// Tests a target that every nvcc 13 supports, and one that none supports.
 #[test(NVCC.slow())]
 fn targets_that_nvcc_knows_are_built() {
     let scenario = package("vendor_if_known", "");
@@ -119,7 +119,7 @@ fn targets_that_nvcc_knows_are_built() {
         .has("skipped true")
         .has("target sm_80\n")
         .lacks("sm_120a");
-    // The list of `OFFLOAD_ARCH` replaces all lists of build.rs.
+    // The list in `OFFLOAD_ARCH` replaces all lists in build.rs.
     build("OFFLOAD_ARCH", "sm_90").has("image for sm_90\n").lacks("sm_120a");
     let unknown = "build.rs lists targets only in .archs_if_known, but no nvcc that was found \
                    knows any of them";

@@ -1,7 +1,7 @@
-//! Kernels that the build cuts into regions: they write what threads with stacks write, by each
+//! Kernels that the build cuts into regions must write the same as threads with stacks, with each
 //! version of clang.
 
-// The unit tests of the crate are not run here.
+// The crate's unit tests are not run here.
 #[allow(dead_code, unused_imports)]
 #[path = "../../../offload-build/src/compile/regions/mod.rs"]
 mod product;
@@ -18,8 +18,8 @@ const INLINED: &str = "-DOFFLOAD_CPU_REGIONS -O1 -finline-functions -mllvm -inli
                        -fno-vectorize -fno-slp-vectorize -fno-math-errno -fdiscard-value-names \
                        -emit-llvm -S";
 
-/// Compiles a source as the build does, runs its kernels in both ways, and returns the lines about
-/// kernels in the image.
+/// Compiles a source as the build does, runs its kernels in both ways, and returns the image's
+/// lines about kernels.
 fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
@@ -52,7 +52,7 @@ fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
     records
 }
 
-/// The kernels that keep stacks, and the reasons.
+/// The kernels that keep stacks, with the reasons.
 const WITH_STACKS: [&str; 10] = [
     "computed_goto stacks: it calls _Z13computed_gotoPKiPii, which waits and cannot be inlined",
     "pointer_waits stacks: it calls through a pointer and may reach a wait that way",
@@ -70,7 +70,7 @@ const WITH_STACKS: [&str; 10] = [
 fn kernels_by_regions_compute_what_threads_with_stacks_do() {
     for (version, clang) in tools::clangs() {
         for options in ["", "-DOFFLOAD_CPU_LANES=64 -g"] {
-            // The masks of the source are those of 32 lanes.
+            // The source's masks are for 32 lanes.
             let source = include_str!("kernels.cu");
             let source = if options.is_empty() { source.to_owned() } else { wide(source) };
             let records = run(&format!("regions-{version}"), &clang, &source, options);
@@ -83,7 +83,7 @@ fn kernels_by_regions_compute_what_threads_with_stacks_do() {
     }
 }
 
-/// Returns a source with masks of 64 lanes.
+/// Returns a source with masks for 64 lanes.
 fn wide(source: &str) -> String {
     source.replace("~0u,", "~0ull,")
 }
@@ -124,7 +124,7 @@ fn main() {
 }
 "#;
 
-/// Kernels that cannot be cut keep stacks, give the same results, and `ls` shows why.
+/// Kernels that cannot be cut must keep stacks and give the same results, and `ls` must show why.
 #[test(needs(&[Tool::Llvm22]))]
 fn ls_shows_how_threads_wait() {
     let scenario = Scenario::without_sources("regions_planted");
@@ -147,12 +147,12 @@ fn ls_shows_how_threads_wait() {
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }
-    // A wait is not a reason to need the C++ library, which dynamic musl lacks.
+    // Waiting must not make the image need the C++ library, which dynamic musl lacks.
     let image = fs::read(scenario.output("debug", "planted/cpu.so")).expect("there is an image");
     assert!(!String::from_utf8_lossy(&image).contains("libstdc++"));
     let json = listed(&clang, &["ls", "--json"]);
     assert!(json.contains("\"cpu_kernels\""), "{json}");
-    // All kernels of g++ have stacks.
+    // With g++, all kernels have stacks.
     let text = listed(Path::new("g++"), &["ls", "--kernels"]);
     assert!(!text.contains("  regions: "), "{text}");
 }

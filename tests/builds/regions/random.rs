@@ -1,15 +1,15 @@
 //! Random kernels without races, whose threads wait in loops and branches. Those with odd seeds
-//! have no arrays of their own, and often loops that the build turns.
+//! have no arrays of their own, and often have loops that the build turns.
 
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
 
-/// A kernel on its way. Its variables are `a` to `e`, `v[4]`, and records to which pointers lead.
+/// A kernel under construction. Its variables are `a` to `e`, `v[4]`, and records behind pointers.
 struct Kernel {
     numbers: Numbers,
-    /// The number of variables of loops.
+    /// The number of loop variables.
     loops: usize,
-    /// Whether threads may return early. Then no function that all threads call follows.
+    /// Whether threads may return early. If so, no function that all threads call follows.
     returns: bool,
     /// Whether the variables are only `a` to `e`.
     is_plain: bool,
@@ -99,8 +99,8 @@ impl Kernel {
         format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
     }
 
-    /// Returns a condition that may differ between threads: often a comparison of a sum of
-    /// `threadIdx.x`, which may wrap.
+    /// Returns a condition that may differ between threads, often a comparison of a sum with
+    /// `threadIdx.x` that may wrap.
     fn condition(&mut self, depth: u32) -> String {
         if self.numbers.below(2) == 0 {
             return format!("{} & 1u", self.expression(depth));
@@ -134,7 +134,7 @@ impl Kernel {
         }
     }
 
-    /// Returns a loop that all threads run as often, or some that only seem so.
+    /// Returns a loop that all threads run equally often, or, sometimes, that only appears so.
     fn loop_without_waits(&mut self, loops: &[String]) -> String {
         self.loops += 1;
         let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
@@ -166,7 +166,7 @@ impl Kernel {
                     "if ({condition}) for (unsigned {name} = 0; {name} < {end}; {name}++) {{ {body} }}"
                 );
             }
-            // Threads begin the loop anew while others are in it.
+            // Threads begin the loop again while others are in it.
             7..=9 => {
                 let comparison = self.comparison(3);
                 return format!(
@@ -180,7 +180,7 @@ impl Kernel {
         format!("for (unsigned {name} = {first}; {name} < 3u + {end}; {name} += {by}) {{ {body} }}")
     }
 
-    /// Returns a loop in which threads come to a barrier in different rounds.
+    /// Returns a loop in which threads reach a barrier in different rounds.
     fn apart(&mut self, loops: &[String]) -> String {
         self.loops += 1;
         let (name, end) = (format!("i{}", self.loops), self.uniform(loops));

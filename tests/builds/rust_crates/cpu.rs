@@ -1,4 +1,4 @@
-//! Tests of crates of kernels for the CPU, which the compiler of the program compiles.
+//! Tests of kernel crates for the CPU, compiled by the program's compiler.
 
 use offload_tests::prelude::*;
 
@@ -31,11 +31,11 @@ kernel! {
 }
 "#;
 
-/// The `Cargo.lock` of a crate whose manifest is [`manifest`].
+/// The `Cargo.lock` of a crate with the manifest from [`manifest`].
 pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 
-/// A folder, and a file that is not there, are right for Cargo.
+/// A folder and a missing file are both valid for Cargo.
 const SCRIPT: &str = "fn main() {
     println!(\"cargo::rerun-if-changed=src\");
     println!(\"cargo::rerun-if-changed=missing\");
@@ -99,7 +99,7 @@ fn a_crate_for_the_cpu() {
         assert!(signatures.lines().any(|it| it == line), "no '{line}' in\n{signatures}");
     }
 
-    // A panic names the kernel, the thread and the place.
+    // A panic must name the kernel, the thread and the place.
     let line = 1 + KERNELS.lines().position(|line| line.contains("x[at]")).expect("it is there");
     let printed = run(&["3"]);
     assert!(!printed.status.success());
@@ -108,7 +108,7 @@ fn a_crate_for_the_cpu() {
          index out of bounds: the len is 3 but the index is 3\n"
     ));
 
-    // Only an edit compiles again.
+    // Only an edit may recompile.
     let time = || scenario.output_time("debug", "pack/cpu.so");
     let first = time();
     scenario.touch_build_script();
@@ -119,7 +119,7 @@ fn a_crate_for_the_cpu() {
     assert_ne!(time(), first);
     assert_eq!(run(&[]).text(), "[-0.5, 0.5, 1.5]\n");
 
-    // Errors are those of the program's compiler.
+    // Errors come from the program's compiler.
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build().fails().has("/kernels/src/lib.rs:1:").has("the command was");
     let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
@@ -133,7 +133,7 @@ fn a_crate_for_the_cpu() {
         scenario.write("kernels/src/lib.rs", lib);
         build().fails().has(help);
     }
-    // A package, which Cargo marks by this file, does not contain the crate.
+    // A package, which Cargo marks with this file, does not contain the crate.
     scenario.write("Cargo.toml.orig", "");
     fs::remove_file(scenario.folder.join("kernels/Cargo.toml")).expect("it is there");
     build().fails().has(

@@ -1,5 +1,5 @@
-//! The environment of crates of kernels: variables and files that the crates, their dependencies
-//! and the build scripts of these ask for.
+//! The environment of kernel crates: variables and files that the crates, their dependencies and
+//! build scripts use.
 
 use super::RUST;
 use offload_tests::prelude::*;
@@ -37,7 +37,7 @@ kernel! {
 }
 "#;
 
-/// Returns a build script that sets `OF_SCRIPT` to the value of this expression.
+/// Returns a build script that sets `OF_SCRIPT` to this expression's value.
 fn script(rules: &[&str], value: &str) -> String {
     let mut text = "fn main() {\n".to_owned();
     for rule in rules {
@@ -46,7 +46,7 @@ fn script(rules: &[&str], value: &str) -> String {
     text + &format!("    println!(\"cargo::rustc-env=OF_SCRIPT={{}}\", {value});\n}}\n")
 }
 
-/// An expression that is as long as the files of a folder together, and longer with each file.
+/// An expression with the text of all files in a folder, each after an `x`.
 const FILES: &str = r#"{
         fn all(folder: &std::path::Path) -> String {
             let mut text = String::new();
@@ -64,7 +64,7 @@ const FILES: &str = r#"{
         all("tables".as_ref()) + if is_there { "yes" } else { "" }
     }"#;
 
-/// The files of a folder that Cargo watches for itself, and for no folder of build.rs.
+/// The number of files in a folder that Cargo itself watches, but not for the folders of build.rs.
 const MANY: u32 = 2100;
 
 fn package(name: &str, targets: &[&str]) -> Scenario {
@@ -95,7 +95,7 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
         .write("kernels/ruled/Cargo.toml", manifest("ruled"))
         .write("kernels/ruled/src/lib.rs", of_dependency)
         .write("kernels/ruled/build.rs", script(&["cargo:rerun-if-env-changed=RULED"], variable))
-        // Without rules, Cargo runs the script again if any file of the package changes.
+        // Without rules, Cargo runs the script again if any of the package's files changes.
         .write("kernels/unruled/Cargo.toml", manifest("unruled"))
         .write("kernels/unruled/src/lib.rs", of_dependency)
         .write(
@@ -108,7 +108,7 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
     for number in 0..MANY {
         scenario.write(&format!("kernels/tables/many/{number}.txt"), "");
     }
-    // What editors and others leave in a folder: a link to nowhere, a pipe, a link to a folder.
+    // Leftovers of editors and others in a folder: a dangling link, a pipe, a link to a folder.
     let tables = scenario.folder.join("kernels/tables");
     scenario.write("beside/c.txt", "c");
     for (to, link) in [("nowhere", ".#a.txt"), ("../../beside", "link"), (".", "many/loop")] {
@@ -122,10 +122,10 @@ fn manifest(name: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
 }
 
-/// A change of the environment: the variables that are set, and a file to write.
+/// A change of the environment: the variables to set, and a file to write.
 type Change = (&'static [(&'static str, &'static str)], Option<&'static str>);
 
-/// Changes, each of which adds to those before it.
+/// Changes, each of which adds to the previous ones.
 const CHANGES: [(&str, Change); 12] = [
     ("option_env!", (&[("TILE", "44")], None)),
     ("another value", (&[("TILE", "555")], None)),
@@ -168,8 +168,8 @@ fn changes_reach_kernels_on_gpus() {
     refused.has("kernels/tables has different files than when prebuilt/pack.manifest was made");
 }
 
-/// Builds after each of the changes, and asserts that all images are others than before. `build`
-/// returns a build of the package.
+/// Builds after each change, and asserts that all images are new. `build` returns a build of the
+/// package.
 fn each_change<'s>(scenario: &'s Scenario, images: &[&str], build: &dyn Fn() -> Run<'s>) {
     let images = || -> Vec<Vec<u8>> {
         let path = |image: &&str| scenario.output("release", &format!("pack/{image}"));
@@ -194,7 +194,7 @@ fn each_change<'s>(scenario: &'s Scenario, images: &[&str], build: &dyn Fn() -> 
         }
         build(variables).passes();
         expect_others(why);
-        // Nothing changes any more, and other variables do not matter.
+        // Without further changes, and with unrelated variables, nothing is rebuilt.
         build(variables).env("TILES", why).arg("-v").passes().found_fresh(scenario.name());
     }
     scenario.write("kernels/unruled/data.txt", "more data");

@@ -1,5 +1,5 @@
-//! Crates of kernels in Rust, by the compiler that `cargo xtask rust-kernels` unpacks, and for the
-//! CPU; kernels that other compilers have compiled.
+//! Kernel crates in Rust, compiled by the compiler that `cargo xtask rust-kernels` unpacks, and for
+//! the CPU; kernels compiled by other compilers.
 
 mod atomics;
 mod cpu;
@@ -20,10 +20,10 @@ const INSTALLED: Needs =
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
 
-/// Returns a package with a crate of kernels, which has another crate for types.
+/// Returns a package with a kernel crate, which has a separate crate for types.
 fn package(name: &str, targets: &[&str]) -> Scenario {
     let scenario = Scenario::without_sources(name);
-    // The package is in publishable form, so that Cargo builds it in one folder throughout.
+    // The package is publishable, so that Cargo always builds it in the same folder.
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [workspace]\nexclude = [\"kernels\", \"types\"]\n\n\
@@ -57,7 +57,7 @@ fn lock(version: &str) -> String {
     )
 }
 
-/// Returns a release build. The crates of this checkout replace those of the registry.
+/// Returns a release build with this checkout's crates in place of the registry's.
 fn plain(scenario: &Scenario) -> Run<'_> {
     scenario.cargo(&["build"]).args(patch_options()).release().without(&["OFFLOAD_RUSTC"])
 }
@@ -66,7 +66,8 @@ fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
     with_ptxas(plain(scenario)).env("OFFLOAD_RUSTC", rustc)
 }
 
-/// One package, in which each step changes something: `core` takes half a minute for each target.
+/// Uses one package, in which each step changes something, because `core` takes half a minute per
+/// target.
 #[test(INSTALLED.slow())]
 fn a_crate_of_kernels() {
     let scenario = package("rust_crate", &TARGETS);
@@ -108,7 +109,7 @@ fn a_crate_of_kernels() {
     };
     let is_made_again = |change: &dyn Fn()| {
         let before = times();
-        // The script runs, even if Cargo sees no change.
+        // The script must run even if Cargo sees no change.
         scenario.touch_build_script();
         change();
         build().passes();
@@ -138,7 +139,7 @@ fn a_crate_of_kernels() {
         scenario.write("kernels/Cargo.lock", lock("0.1.1"));
     };
     assert_eq!(is_made_again(&other_lock), TARGETS.len(), "Cargo.lock");
-    // Cargo takes these ends of lines for the same, and no manifest changes.
+    // Cargo treats these line ends as equal, so no manifest changes.
     let described = || scenario.output_time("release", "pack/gfx90a.signatures");
     let before = described();
     let same_lock = || {
@@ -153,7 +154,7 @@ fn a_crate_of_kernels() {
     a_package_without_the_crate(&scenario, &rustc);
 }
 
-/// The types are those of the crate; `embedding/ui/calls/` has all messages.
+/// The types come from the crate; `embedding/ui/calls/` has all messages.
 fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("main.rs");
     for (launch, message) in [
@@ -172,7 +173,7 @@ fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     scenario.write("src/main.rs", right);
 }
 
-/// A struct by value is refused: rustc passes it differently for each vendor.
+/// A struct by value must be refused, because rustc passes it differently for each vendor.
 fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("kernels.rs");
     for (from, to, ty) in [
@@ -199,8 +200,8 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
     scenario.write("kernels/src/lib.rs", right);
 }
 
-/// `cargo package` leaves the crate out. The package is built with the prebuilt set and the
-/// compiler of the program alone.
+/// `cargo package` leaves the crate out. The package is built with only the prebuilt set and the
+/// program's compiler.
 fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     build(scenario, rustc).env("OFFLOAD_PREBUILT", "update").passes();
     let manifest = scenario.text("prebuilt/pack.manifest");
@@ -213,7 +214,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     ] {
         assert!(manifest.contains(line), "no {line} in\n{manifest}");
     }
-    // Where the sources are, they are compared.
+    // If the sources are there, they are compared.
     let only = || plain(scenario).env("OFFLOAD_PREBUILT", "only");
     only().passes();
     scenario.write("types/src/lib.rs", format!("{}// edited\n", include_str!("types.rs")));
@@ -223,7 +224,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     scenario.package().without(&["OFFLOAD_RUSTC"]).passes();
     let folder = scenario.packaged();
     assert!(!folder.join("kernels").exists(), "Cargo packages crates in folders");
-    // The folder is inside of this repository's workspace.
+    // The folder is inside this repository's workspace.
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo wrote it");
     scratch::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n");
     let install = scenario.cargo(&["install", "--offline", "--force"]).args(patch_options());
@@ -237,7 +238,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     assert_eq!(printed, TARGETS.map(|target| format!("{target} prebuilt\n")).concat());
 }
 
-/// A toolchain that cannot compile the kernels is reported by its version.
+/// A toolchain that cannot compile the kernels must be reported with its version.
 #[test(RUST)]
 fn toolchains_that_do_not_fit() {
     let scenario = package("rust_toolchains", &["gfx90a"]);
@@ -271,7 +272,8 @@ fn toolchains_that_do_not_fit() {
     .has("kernels were tested with Rust 1.96, but this compiler is newer: rustc 1.99.0");
 }
 
-/// Without a toolchain for kernels and without a set, the error has the commands that install one.
+/// Without a toolchain for kernels and without a set, the error must contain the commands that
+/// install one.
 #[test(GCC)]
 fn a_missing_toolchain() {
     let scenario = package("rust_missing", &["gfx90a"]);
@@ -286,7 +288,8 @@ fn a_missing_toolchain() {
         .has("OFFLOAD_RUSTC names /no/such/rustc, which cannot be used: there is no such file");
 }
 
-/// A target for which rustc has no code generator is refused by name, before a toolchain is needed.
+/// A target without a code generator in rustc must be refused by name, before a toolchain is
+/// needed.
 #[test(GCC)]
 fn targets_that_rust_lacks() {
     let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);

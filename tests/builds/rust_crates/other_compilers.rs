@@ -1,5 +1,5 @@
-//! Kernels in Rust that another compiler has compiled, such as cuda-oxide: PTX, and cubins for
-//! several architectures.
+//! Kernels in Rust compiled by another compiler, such as cuda-oxide: PTX, and cubins for several
+//! architectures.
 
 use crate::with_ptxas;
 use offload_tests::prelude::*;
@@ -16,7 +16,7 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
 #[test(needs(&[Tool::Cuda, Tool::Gcc]).slow())]
 fn ptx_and_cubins_of_another_compiler() {
     let scenario = Scenario::without_sources("rust_other_compilers");
-    // rustc has made this PTX.
+    // This PTX was made by rustc.
     let ptx = workspace().join("examples/rust-kernels/prebuilt/kernels.compute_80.ptx");
     scenario.write("kernels/kernels.ptx", read(ptx)).write("src/main.rs", MAIN).pack(
         "pack",
@@ -29,14 +29,14 @@ fn ptx_and_cubins_of_another_compiler() {
         ptxas.current_dir(scenario.folder.join("kernels")).arg(format!("-arch={target}"));
         succeed(ptxas.args(["kernels.ptx", "-o"]).arg(format!("{target}.cubin")));
     }
-    // Nothing is compiled.
+    // Nothing may be compiled.
     let build =
         || scenario.build().env("OFFLOAD_CLANG", "/no/clang").env("OFFLOAD_RUSTC", "/no/rustc");
     build().passes();
     let ran = scenario.start("debug").passes();
     ran.has("compute_80 supplied\nsm_80 supplied\nsm_90 supplied\n");
 
-    // PTX records types, cubins sizes: each is compared with the declaration.
+    // PTX records types, cubins record sizes: each must be compared with the declaration.
     for (from, to, message) in [
         (
             "a: f32",
@@ -50,7 +50,7 @@ fn ptx_and_cubins_of_another_compiler() {
         build().fails().has(message);
     }
 
-    // PTX serves later GPUs, too.
+    // PTX also serves later GPUs.
     scenario
         .write("src/main.rs", MAIN)
         .pack("pack", ".file(\"kernels/kernels.ptx\").archs([\"compute_80\", \"sm_90\"])");

@@ -1,6 +1,6 @@
-//! A crate of kernels beside the package, with sources in C++, by a toolchain of rustup. Scripts
-//! stand for rustup's `rustc` and `cargo`: they start the unpacked compiler as the toolchain of one
-//! name once a file says that it is installed.
+//! A kernel crate beside the package, with C++ sources, compiled by a rustup toolchain. Scripts
+//! replace rustup's `rustc` and `cargo`: they start the unpacked compiler as the toolchain with a
+//! given name once a file says that it is installed.
 
 use super::RUST;
 use crate::with_ptxas;
@@ -37,10 +37,10 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
                     fn main() {\n    for image in kernels::PACK.images() {\n        \
                     println!(\"{} {}\", image.target(), image.origin());\n    }\n}\n";
 
-/// The package, and the folders that are beside it.
+/// The package, and the folders beside it.
 struct Package {
     scenario: Scenario,
-    /// The scripts and the folder of rustup.
+    /// The scripts and rustup's folder.
     rustup: PathBuf,
 }
 
@@ -113,7 +113,7 @@ impl Package {
         let log = self.log();
         scratch::write(&log, "");
         scratch::write(self.rustup.join("update-hashes/stable"), "");
-        // Cargo reads the file in the folder in which it starts.
+        // Cargo reads the file in its working folder.
         scratch::write(
             self.rustup.join("configured/.cargo/config.toml"),
             "[build]\nbuild-dir = \"elsewhere\"\n",
@@ -146,7 +146,7 @@ impl Package {
         self.rustup.join("log")
     }
 
-    /// Returns what the scripts have started since the last call.
+    /// Returns what the scripts started since the last call.
     fn started(&self) -> String {
         let text = fs::read_to_string(self.log()).expect("the log is there");
         scratch::write(self.log(), "");
@@ -157,7 +157,7 @@ impl Package {
         self.rustup.join("toolchains").join(CHANNEL)
     }
 
-    /// Does what rustup does when it installs a version of the toolchain.
+    /// Acts like rustup when it installs a version of the toolchain.
     fn install(&self, version: &str) {
         scratch::write(self.toolchain().join("bin/rustc"), version);
         scratch::write(self.rustup.join("update-hashes").join(CHANNEL), version);
@@ -186,7 +186,7 @@ impl Package {
             .map(|file| self.scenario.output_time("release", &format!("pack/{file}")))
     }
 
-    /// Returns which images a build makes again after a change: of the crate, of the source in C++.
+    /// Returns which images a build remakes after a change: the crate's, and the C++ source's.
     fn made_again(&self, change: impl FnOnce()) -> [bool; 2] {
         let before = self.times();
         self.scenario.touch_build_script();
@@ -215,16 +215,16 @@ fn a_crate_beside_the_package() {
     let started = package.started();
     assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
 
-    // ptxas refuses other debug information than lines.
+    // ptxas refuses debug information other than lines.
     let ptx = scenario.output("release", "pack/compute_80.ptx");
     assert!(read(&ptx).windows(4).any(|it| it == b".loc"), "{}", ptx.display());
     let cubin = scenario.folder.join("judged.cubin");
     succeed(cuda("ptxas").arg("-arch=sm_80").arg(ptx).arg("-o").arg(cubin));
 
-    // Without a change, the build script starts nothing of the toolchain.
+    // Without a change, the build script must not start the toolchain.
     assert_eq!(package.made_again(|| {}), [false, false], "nothing changed");
     assert_eq!(package.started(), "");
-    // What is known of the kernels has no path of this machine.
+    // The signatures must not contain paths of this machine.
     let signatures = scenario.output_text("release", "pack/compute_80.signatures");
     let place =
         format!("place {}:6\ncomment Writes a number.\n", package.beside("kernels/gpu/src/lib.rs"));
@@ -237,12 +237,12 @@ fn a_crate_beside_the_package() {
     assert_eq!(package.made_again(edit), [false, true], "a kernel in C++");
     package.started();
 
-    // Cargo removes none of its records by itself, wherever its configuration has them.
+    // Cargo never removes its records on its own, wherever its configuration puts them.
     scenario.touch_build_script();
     package.build().env("OFFLOAD_REBUILD", "1").passes();
     assert!(package.started().contains("cargo rustc"), "all is made again");
     assert!(!package.rustup.join("configured/elsewhere").exists());
-    // A compiler that the user names may be rustup's, too.
+    // A compiler that the user names may also be rustup's.
     let proxy = package.rustup.join("bin/rustc");
     package.build().env("OFFLOAD_RUSTC", proxy).passes();
 
@@ -251,7 +251,7 @@ fn a_crate_beside_the_package() {
     a_package_of_it(&package);
 }
 
-/// The prebuilt set lists the files of crates beside the package, and all compilers.
+/// The prebuilt set must list the files of crates beside the package, and all compilers.
 fn the_set_has_what_is_beside(package: &Package) {
     let scenario = &package.scenario;
     package.build().env("OFFLOAD_PREBUILT", "update").passes();
@@ -278,7 +278,7 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&file, shared(2));
     only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
     scenario.write(&file, shared(1));
-    // A file that only this machine has cannot be an input of a set.
+    // A file that exists only on this machine cannot be an input of a set.
     let kernels = package.beside("kernels/gpu/src/lib.rs");
     let text = scenario.text(&kernels);
     scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
@@ -289,7 +289,8 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&kernels, text);
 }
 
-/// A build that used the set for want of a toolchain compiles once rustup has installed it.
+/// A build that used the set because the toolchain was missing must compile once rustup has
+/// installed it.
 fn toolchains_that_come_and_change(package: &Package) {
     let scenario = &package.scenario;
     package.uninstall();
@@ -299,7 +300,7 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.started();
     package.build().arg("-v").passes().found_fresh(scenario.name());
     assert_eq!(package.started(), "", "nothing has changed");
-    // A file that comes names the toolchain: the older name of the file counts.
+    // A new file names the toolchain: the older file name takes precedence.
     let file = package.beside("kernels/rust-toolchain");
     scenario.write(&file, "nightly-2000-01-01\n");
     package.build().passes().has("because no Rust toolchain nightly-2000-01-01 was found");
@@ -308,11 +309,11 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.build().passes().has(&prebuilt);
     package.install("1.96.0");
     package.build().arg("-v").passes().lacks(&prebuilt).ran_the_build_script();
-    // Another nightly of the same name.
+    // A different nightly with the same name.
     assert_eq!(package.made_again(|| package.install("1.99.0")), [true, false], "another nightly");
 }
 
-/// `cargo package` leaves out what is beside the package. What it should contain is not missed.
+/// `cargo package` must leave out what is beside the package, without reporting it as missing.
 fn a_package_of_it(package: &Package) {
     let scenario = &package.scenario;
     let pack = || scenario.package().without(&["OFFLOAD_RUSTC"]);
@@ -321,7 +322,7 @@ fn a_package_of_it(package: &Package) {
     scenario.write("Cargo.toml", excluded);
     pack().fails().has("kernels/value.h, an input of prebuilt/pack.manifest, cannot be read");
     scenario.write("Cargo.toml", manifest);
-    // A folder beside the unpacked package is another crate's.
+    // A folder beside the unpacked package belongs to a different crate.
     let folder = scenario.packaged();
     let kernels = package.beside("kernels");
     let beside = folder.with_file_name(kernels.trim_start_matches("../"));

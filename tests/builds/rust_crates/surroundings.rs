@@ -1,5 +1,5 @@
-//! Tests of what surrounds a crate of kernels: its workspace, Cargo's configuration, flags and
-//! macros of build.rs. The compiler of the program compiles the kernels for the CPU.
+//! Tests of a kernel crate's surroundings: its workspace, Cargo's configuration, and flags and
+//! macros in build.rs. The program's compiler compiles the kernels for the CPU.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
@@ -62,14 +62,14 @@ fn main() {
 }
 "#;
 
-/// Returns the manifest of a workspace whose members have a text.
+/// Returns the manifest of a workspace; `text` is a field that its members inherit.
 fn workspace(tables: &str, text: u32, rest: &str) -> String {
     format!("[workspace]\n{tables}\n[workspace.package]\ndescription = \"{text}\"\n\n{rest}")
 }
 
 const MEMBER: &str = "version = \"0.1.0\"\nedition = \"2024\"\ndescription.workspace = true\n";
 
-/// The crate is in a workspace of its own, and a crate that it depends on in the program's. Both
+/// The crate is in a separate workspace, and a crate that it depends on is in the program's. Both
 /// inherit. No change is followed by an edit of the build script.
 #[test(GCC.slow())]
 fn a_member_of_another_workspace() {
@@ -85,7 +85,7 @@ fn a_member_of_another_workspace() {
     };
     let of_kernels =
         |text, rest: &str| workspace("members = [\"kernels\"]\nresolver = \"3\"\n", text, rest);
-    // Cargo knows no workspace but those of the scenario.
+    // Cargo must see only the scenario's workspaces.
     let source = scratch::workspace().join("offload-kernel/src");
     fs::create_dir_all(scenario.folder.join("kit")).expect("the scratch folder can be written");
     scratch::symlink(source, scenario.folder.join("kit/src")).expect("it is empty");
@@ -107,7 +107,7 @@ fn a_member_of_another_workspace() {
             ),
         )
         .write("gpu/kernels/src/lib.rs", KERNELS)
-        // Cargo takes the file of the workspace.
+        // Cargo uses the workspace's file.
         .write("gpu/kernels/Cargo.lock", "left over\n")
         .pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
     let build = || scenario.cargo(&["build"]).args(patch_options()).without(&["OFFLOAD_RUSTC"]);
@@ -122,22 +122,22 @@ fn a_member_of_another_workspace() {
     assert!(signatures.contains("place gpu/kernels/src/lib.rs:"), "{signatures}");
     assert!(scenario.folder.join("gpu/Cargo.lock").is_file());
 
-    // A panic names the file from the program's package.
+    // A panic names the file, relative to the program's package.
     let line = 1 + KERNELS.lines().position(|line| line.contains("it fails")).expect("it is there");
     run("fail").has(&format!("it panics at gpu/kernels/src/lib.rs:{line}: it fails"));
-    // A thread's stack has the size that build.rs defines.
+    // A thread's stack has the size defined in build.rs.
     assert_eq!(run("meet").text(), "[1, 0, 0, 0]\n");
     let define = ".define(\"OFFLOAD_CPU_STACK\", \"(1ull << 47)\")";
     scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){define}"));
     build().passes();
     run("meet").has("no memory for the stacks of the block's threads: 1 of ");
-    // The kernels' parameters are read from debug information, whatever a flag says.
+    // The kernels' parameters are read from debug information, whatever a flag requests.
     scenario.pack(
         "pack",
         ".rust_crate(\"gpu/kernels\").arch(\"cpu\").flag(\"-C\").flag(\"debuginfo=0\").flag(\"-Cstrip=symbols\")",
     );
     assert_eq!(facts(), "[0, 1, 1, 0]");
-    // Debug information is what build.rs asks for. That of the unit is in the object.
+    // Debug information depends on build.rs. That of the unit is in the object.
     let has_debug_info = |calls: &str| {
         scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){calls}"));
         build().passes();
@@ -155,12 +155,12 @@ fn a_member_of_another_workspace() {
     assert_eq!(facts(), "[0, 2, 1, 0]", "the manifest of the kernels' workspace");
     scenario.write("Cargo.toml", of_program(3));
     assert_eq!(facts(), "[0, 2, 3, 0]", "the manifest of the workspace of a dependency");
-    // `cargo package` rewrites the program's manifest, so it is in no prebuilt set.
+    // `cargo package` rewrites the program's manifest, so no prebuilt set contains it.
     let record = scenario.output_text("debug", "pack/work/cpu.record");
     let mut inputs = record.lines().filter(|line| line.ends_with(" Cargo.toml"));
     assert!(inputs.next().is_some_and(|line| line.starts_with("system ")), "{record}");
     let assertions = "[profile.release]\ndebug-assertions = true\n";
-    // Cargo's configuration: the program's profile is not that of kernels.
+    // In Cargo's configuration, the program's profile does not apply to kernels.
     scenario.write(".cargo/config.toml", assertions).touch_build_script();
     assert_eq!(facts(), "[0, 2, 3, 0]", "the profile in the program's configuration");
     scenario.write("gpu/Cargo.toml", of_kernels(2, assertions));
@@ -179,7 +179,7 @@ fn a_member_of_another_workspace() {
     fs::remove_file(scenario.folder.join("gpu/kernels/build.rs")).expect("it was written");
     assert_eq!(facts(), "[1, 2, 3, 0]", "a build script that goes");
 
-    // Cargo's record of the dependencies is the one of the workspace.
+    // Cargo's record of the dependencies is the workspace's.
     let made = time();
     scenario.write("gpu/kernels/Cargo.lock", "left over, and edited\n");
     build().passes();

@@ -1,6 +1,6 @@
-//! Sources of one static library that call each other's device functions. The checks use the
-//! linkers of nvcc and clang, the program's linker, `cuobjdump`, LLVM 22's readers, and the
-//! runtimes without a driver.
+//! Sources in one static library that call each other's device functions. nvcc's and clang's
+//! linkers, the program's linker, `cuobjdump`, LLVM 22's readers, and the runtimes without a driver
+//! check the results.
 
 use super::programs::{assert_returns_an_error, device_images, program};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -10,14 +10,14 @@ use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 
-/// Returns a source that defines the device function of a library. Without headers, it is compiled
-/// in a third of the time.
+/// Returns a source that defines a library's device function. Without headers, it compiles in a
+/// third of the time.
 fn factor(library: &str, value: &str) -> String {
     format!("__device__ float factor_{library}(float x) {{ return x * {value}; }}\n")
 }
 
-/// Writes a kernel whose source declares a device function, and the source that defines this
-/// function. `src/<library>.rs` is a program that calls the library.
+/// Writes a kernel whose source declares a device function, and the source that defines it.
+/// `src/<library>.rs` is a program that calls the library.
 fn sources(scenario: &Scenario, library: &str, extension: &str, header: &str, runtime: &str) {
     let launch = format!(
         r#"#include <{header}>
@@ -44,8 +44,8 @@ extern "C" int {library}_scale(float *x, int n) {{
 }
 
 /// Returns a package with a program that calls these libraries, each of two sources. Each library
-/// has a name, the calls in build.rs, and the extension of its sources. The variable `APART` names
-/// a library that is built without `.device_link()`.
+/// has a name, the calls in build.rs, and its sources' extension. The variable `APART` names a
+/// library to build without `.device_link()`.
 fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let (mut script, mut modules, mut main) = (String::new(), String::new(), String::new());
@@ -70,8 +70,8 @@ fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
     scenario
 }
 
-/// Asserts that a build without `.device_link()` shows the compiler's own message, and then advises
-/// to call `.device_link()`.
+/// Asserts that a build without `.device_link()` shows the compiler's own message, then advises to
+/// call `.device_link()`.
 #[track_caller]
 fn assert_advises(run: Run<'_>, library: &str, message: &str) {
     run.env("APART", library).fails().has(message).once(
@@ -81,9 +81,9 @@ fn assert_advises(run: Run<'_>, library: &str, message: &str) {
     );
 }
 
-/// nvcc or clang links each library separately, and each library registers its own kernels.
-/// Functions of two libraries cannot have the same name: nvcc's objects have a host symbol with
-/// this name.
+/// nvcc or clang links each library separately, and each library registers its own kernels. Two
+/// libraries cannot have functions with the same name: nvcc's objects have a host symbol with this
+/// name.
 #[test(NVCC_AND_CLANG.slow())]
 fn each_library_of_a_program_is_linked_by_itself() {
     let libraries = [
@@ -109,8 +109,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |again: &str| scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again);
     build("1").passes().lacks("nvlink warning");
-    // nvcc's compilations and links run one after the other. There is one for each source and
-    // target, four of the first library and five of the second, and one link for each library.
+    // nvcc's compilations and links run one after another: one per source and target, four for the
+    // first library and five for the second, and one link per library.
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(4 + 5 + 2));
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);
@@ -120,7 +120,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let [one, other] = ["sm_80.cubin", "sm_90.cubin"];
     assert_eq!(cuda_images(&program), [one, one, one, one, other, other]);
     for (target, names) in [("sm_80", &["a", "b", "c", "d"][..]), ("sm_90", &["b", "c"])] {
-        // The dump names the kernels and the device functions.
+        // The dump must name the kernels and the device functions.
         let dump = succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(&program));
         let code = stdout(&dump);
         for name in names {
@@ -165,9 +165,9 @@ fn clang_links_sources_for_amd() {
     assert_advises(build("2"), "linked", "undefined hidden symbol: factor_linked(float)");
 }
 
-/// Asserts that a program has a section with kernels to register for each of the libraries that
-/// clang linked. The registering code refers only to the bounds of such a section, so a linker may
-/// treat the section as unused and remove it.
+/// Asserts that a program has a section of kernels to register for each library that clang linked.
+/// The registering code refers only to the section's bounds, so a linker may treat the section as
+/// unused and remove it.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());
@@ -175,8 +175,8 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
-/// Asserts that the device code in the object `linked` is linked again only after a change of
-/// `source`. `build` makes the script run if its argument changes.
+/// Asserts that the device code in the object `linked` is linked again only after `source` changes.
+/// `build` makes the script run if its argument changes.
 fn relinks_what_changed<'a>(
     scenario: &Scenario,
     linked: &str,

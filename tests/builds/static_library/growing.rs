@@ -1,5 +1,5 @@
 //! Lists of targets that grow, and images that are in no list. A log of nvcc's calls, `cuobjdump`,
-//! LLVM 22's `llvm-objcopy` and a copy of the package in another folder are used as checks.
+//! LLVM 22's `llvm-objcopy` and a copy of the package in a different folder check the results.
 
 use crate::NVCC_AND_CLANG;
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -9,8 +9,8 @@ use offload_tests::prelude::*;
 
 const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-/// A source whose kernels and variables no other source sees. nvcc's names of them differ between
-/// compilations that see another first function.
+/// A source with kernels and variables that no other source sees. nvcc names them differently in
+/// compilations that see a different first function.
 const HIDDEN: &str = r#"#ifndef __CUDA_ARCH__
 int only_on_host(int x) { return x + 1; }
 #endif
@@ -30,15 +30,15 @@ extern "C" int hidden(float *x) {
 }
 "#;
 
-/// A source that depends on the whole list of targets, as CUDA's C++ libraries do.
+/// A source that depends on the whole list of targets, like CUDA's C++ libraries.
 const LISTED: &str = r#"#define TEXT_(...) #__VA_ARGS__
 #define TEXT(...) TEXT_(__VA_ARGS__)
 __global__ void listed_kernel(int *x) { *x = 1; }
 extern "C" const char *listed(int *x) { listed_kernel<<<1, 1>>>(x); return TEXT(__CUDA_ARCH_LIST__); }
 "#;
 
-/// Returns a package with two libraries of one `Build`: of single objects, and of linked device
-/// code. Its program prints what `listed` returns.
+/// Returns a package with two libraries in one `Build`: one of single objects, and one of linked
+/// device code. Its program prints the result of `listed`.
 fn package(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -62,7 +62,8 @@ fn package(name: &str) -> Scenario {
     scenario
 }
 
-/// Each target is one call of nvcc. The objects of several calls have what one call would make.
+/// Each target is one call of nvcc. The objects from several calls must have the same contents as
+/// from one call.
 #[test(NVCC_AND_LLVM.slow())]
 fn nvcc_compiles_new_targets_alone() {
     let scenario = package("static_growing");
@@ -73,7 +74,7 @@ fn nvcc_compiles_new_targets_alone() {
     };
     // Two sources for each library, and one link.
     assert_eq!(build("sm_80"), 2 * 2 + 1);
-    // One source is compiled for two new targets, the other one for all three.
+    // One source is compiled for two new targets, the other for all three.
     let archs = "sm_75;sm_80;compute_80";
     assert_eq!(build(archs), 2 * (2 + 3) + 1);
     for library in ["plain", "linked"] {
@@ -89,13 +90,14 @@ fn nvcc_compiles_new_targets_alone() {
     let object = scenario.output("debug", "linked/device_link.sm_75.sm_80.compute_80.o");
     let listed = stdout(&succeed(own::offload(&["ls"]).arg(object)));
     assert_eq!(listed.matches(" kernels/hidden.cu kernels/listed.cu\n").count(), 2, "{listed}");
-    // Without the first target, another one gives the host's part. Its object exists for this list
-    // of numbers; only the PTX of the source that depends on the list does not.
+    // Without the first target, a different one provides the host's part. Its object exists for
+    // this list of numbers; only the PTX of the source that depends on the list does not.
     assert_eq!(build("sm_80;compute_80"), 2 + 1);
     assert_eq!(build("sm_80;compute_80"), 0);
     scenario.start("debug").passes().has(" \"800\"\n");
 
-    // The same sources make the same objects in any folder, but for names that contain the folder.
+    // The same sources must make the same objects in any folder, except for names that contain the
+    // folder.
     let mut other = package("static_growing_elsewhere");
     other.write("Cargo.toml", scenario.text("Cargo.toml"));
     other.target = other.folder.join("built");
@@ -115,7 +117,7 @@ fn nvcc_compiles_new_targets_alone() {
 fn calls_that_disagree_are_replaced_by_one() {
     let scenario = package("static_disagreeing");
     let nvcc = cuda("nvcc").get_program().to_owned();
-    // Without the header, nvcc names what is hidden after the first function that each call sees.
+    // Without the header, nvcc names hidden items after the first function that each call sees.
     let wrapper = scenario.script(
         "wrapper/nvcc",
         &format!(
@@ -131,13 +133,13 @@ fn calls_that_disagree_are_replaced_by_one() {
     assert_registers_kernels(&object, &["sm_80", "sm_90"]);
 }
 
-/// Asserts that the host's part of an object registers each kernel of its images: under the name
-/// that the image has.
+/// Asserts that the host's part of an object registers each kernel of its images under the name in
+/// the image.
 #[track_caller]
 fn assert_registers_kernels(object: &Path, targets: &[&str]) {
     let folder = object.with_extension("strings");
     fs::create_dir_all(&folder).expect("the folder can be made");
-    // Not every object has strings of both alignments.
+    // Not every object has strings with both alignments.
     let strings = ["1", "8"].map(|alignment| {
         let (dumped, copy) = (folder.join(alignment), folder.join("copy.o"));
         let section = format!("--dump-section=.rodata.str1.{alignment}={}", dumped.display());
@@ -161,7 +163,7 @@ fn assert_registers_kernels(object: &Path, targets: &[&str]) {
 }
 
 /// Options that build.rs does not see: in a file that a variable names, in a wrapper around nvcc,
-/// in a variable of clang.
+/// in one of clang's variables.
 #[test(NVCC_AND_CLANG.slow())]
 fn images_in_no_list_are_refused() {
     let scenario = Scenario::without_sources("static_unasked");
@@ -208,7 +210,7 @@ fn images_in_no_list_are_refused() {
         "its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them",
     );
     wrapped("-O1").passes();
-    // A pack has one image for each target, which its header names.
+    // A pack has one image per target, whose header names it.
     let other = scenario.script(
         "wrapper/nvcc",
         &format!("exec '{}' $(echo \"$@\" | sed 's/arch=sm_80/arch=sm_86/')", nvcc.display()),

@@ -1,5 +1,5 @@
-//! Libraries that are linked to programs with static libraries. The linker, `ldd` and the programs
-//! check the results.
+//! Libraries that are linked into programs with static libraries. The linker, `ldd` and the
+//! programs check the results.
 
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};
@@ -36,7 +36,7 @@ fn cudas_runtime_can_be_shared() {
 }
 
 /// With `cargo_metadata(false)` and without the runtime, the program does not link. Then the script
-/// prints the lines for Cargo itself, and adds the runtime.
+/// itself prints the lines for Cargo, and adds the runtime.
 #[test(NVCC.slow())]
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
@@ -107,7 +107,7 @@ fn nvcc_and_the_runtime_may_be_in_two_folders() {
     ));
 }
 
-/// NVIDIA's packages for cross builds have libraries in folders beside those of the machine.
+/// NVIDIA's packages for cross builds have libraries in folders beside the machine's own.
 #[test(needs(&[Tool::Nvcc, Tool::GccAarch64]).slow())]
 fn libraries_are_those_of_the_programs_host() {
     let scenario = Scenario::new("static_cross_libraries");

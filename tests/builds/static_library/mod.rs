@@ -1,5 +1,5 @@
-//! Host code and kernels in one source: `compile_static`, by nvcc and by clang, for NVIDIA's GPUs
-//! and for AMD's.
+//! Host code and kernels in one source: `compile_static` with nvcc and clang, for NVIDIA's and
+//! AMD's GPUs.
 
 mod device_link;
 mod errors;

@@ -1,13 +1,13 @@
-//! Sources with ROCm's headers and its libraries for devices. LLVM 22's `llvm-readelf` and the
-//! times of files are used as checks.
+//! Sources with ROCm's headers and its device libraries. LLVM 22's `llvm-readelf` and the files'
+//! times check the results.
 
 use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 
 const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
-/// Builds images that contain functions of ROCm's libraries. Their code object version is the
-/// newest that the libraries have.
+/// Builds images with functions from ROCm's libraries. Their code object version is the newest that
+/// the libraries support.
 ///
 /// clang treats ROCm's headers as system headers and does not list them in dependency files. The
 /// build watches one file in their place: `hip_version.h`.
@@ -24,8 +24,7 @@ fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     let version = root.join("include/hip/hip_version.h");
     let header = read(&version);
     let write = |more: &str| {
-        // The file is a link to ROCm's own file, which must not change, so the link is removed
-        // first.
+        // The file is a link to ROCm's own file, which must not change, so remove the link first.
         fs::remove_file(&version).expect("it is there");
         fs::write(&version, [&*header, more.as_bytes()].concat())
             .expect("the scratch folder can be written");
@@ -44,9 +43,8 @@ fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     assert!(build("gfx90a") != first, "not compiled again with the headers of another ROCm");
 }
 
-/// In the host code and device code of one source, clang uses the same unique name, which does not
-/// depend on the folder of the build. Uses a release build, because debug information names
-/// folders.
+/// In a source's host code and device code, clang must use the same unique name, independent of the
+/// build's folder. Uses a release build, because debug information names folders.
 #[test(ROCM.slow())]
 fn a_generated_source_makes_the_same_bytes_in_any_folder() {
     let mut scenario = Scenario::new("static_generated");
@@ -72,7 +70,7 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
     assert!(one == other, "the object differs with the folder that Cargo builds into");
 }
 
-/// Each of these functions calls one of ROCm's library `hip.bc`.
+/// Each of these functions calls a function in ROCm's library `hip.bc`.
 const BARRIERS: &str = r#"#include <hip/hip_runtime.h>
 extern "C" __global__ void barriers(float *x) {
   __shared__ float s[64];
@@ -104,7 +102,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     for target in ["gfx90a", "gfx1030"] {
         assert_is_for("pack", target, &scenario.output("debug", &format!("pack/{target}.hsaco")));
     }
-    // Other functions of these headers do not compile with it.
+    // Other functions in these headers do not compile with it.
     scenario
         .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
         .write("kernels/half.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n");
@@ -112,7 +110,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     printed.once("install the clang that ROCm's hipcc starts (clang-15 with lld-15 on Debian 12)");
 }
 
-/// ROCm of Debian has no clang of its own, and its headers are for that of its libraries.
+/// Debian's ROCm has no clang of its own, and its headers are for the clang of its libraries.
 #[test(needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow())]
 fn the_clang_is_that_of_the_libraries() {
     let scenario = Scenario::new("static_rocm_clang");

@@ -1,5 +1,5 @@
 //! The targets of a static library's sources, and the objects that are kept for earlier lists.
-//! `cuobjdump` and a log of nvcc's calls are used as checks.
+//! `cuobjdump` and a log of nvcc's calls check the results.
 
 use crate::NVCC_AND_CLANG;
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -18,12 +18,12 @@ fn write(scenario: &Scenario, name: &str) {
     );
 }
 
-/// Returns the images in an object or library of the package: see [`cuda_images`].
+/// Returns the images in one of the package's objects or libraries: see [`cuda_images`].
 fn images(scenario: &Scenario, file: &str) -> Vec<String> {
     cuda_images(&scenario.output("debug", file))
 }
 
-/// A source that supports none of the targets is left out, also one for another vendor's GPUs.
+/// A source that supports none of the targets is left out, also one for the other vendor's GPUs.
 #[test(NVCC.slow())]
 fn each_source_has_the_targets_that_it_supports() {
     let scenario = Scenario::new("static_supports");
@@ -57,13 +57,14 @@ fn each_source_has_the_targets_that_it_supports() {
     assert_eq!(images(&scenario, "mixed/0_some.sm_90.o"), both[1..]);
     assert_eq!(images(&scenario, "mixed/0_beside.sm_80.sm_90.o"), both);
     assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0], both[1], both[1], both[1]]);
-    // With another list, the second source is also left out, so the library has one object less.
+    // With a different list, the second source is also left out, so the library has one object
+    // fewer.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
     assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0]]);
 }
 
-/// Builds for one GPU, then for another, then for the first again. Returns the package, and nvcc's
-/// calls in the last build.
+/// Builds for one GPU, for a different one, then for the first again. Returns the package, and
+/// nvcc's calls in the last build.
 fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(
@@ -92,7 +93,7 @@ fn nvcc_compiles_nothing_for_an_earlier_list() {
     assert_eq!(calls, "");
 }
 
-/// For a longer list, clang compiles only the new targets: there is one image for each target.
+/// For a longer list, clang compiles only the new targets: there is one image per target.
 #[test(NVCC_AND_CLANG.slow())]
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
@@ -107,14 +108,14 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert!(before == earlier.map(time), "compiled again");
     let listed = images(&scenario, "back/0_one.sm_75.sm_80.compute_80.o");
     assert_eq!(listed, ["sm_75.cubin", "sm_80.cubin", "sm_80.ptx"]);
-    // For `compute_80`, the library has PTX and no machine code.
+    // For `compute_80`, the library has PTX but no machine code.
     build("sm_75,compute_80");
     let listed = images(&scenario, "back/0_one.sm_75.compute_80.o");
     assert_eq!(listed, ["sm_75.cubin", "sm_80.ptx"]);
 }
 
-/// A prebuilt set never contains a static library. A warning reports this when a set is made. A
-/// build that may only use the set fails.
+/// A prebuilt set never contains a static library. Making a set must print a warning about this,
+/// and a build that may use only the set must fail.
 #[test(NVCC_AND_CLANG.slow())]
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
@@ -158,7 +159,7 @@ fn nothing_is_compiled_when_skipped() {
         );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
-    // If the filter leaves no target, the library is missing, too, but it does not count as
+    // If the filter leaves no target, the library is also missing, but it does not count as
     // skipped.
     scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
     scenario.build().passes().has("skipped false");

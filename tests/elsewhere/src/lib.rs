@@ -1,12 +1,12 @@
-//! Packs in a library, which programs on any host check: `cargo xtask elsewhere` builds this
-//! package for other hosts and runs its tests there.
+//! Packs in a library, checked by programs on any host: `cargo xtask elsewhere` builds this package
+//! for other hosts and runs its tests there.
 
 use offload_gpu::KernelPack;
 use std::fs;
 
 /// Images for GPUs of both vendors, in two modules.
 pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
-/// Images only for AMD's GPUs, in the section that HIP programs have.
+/// Images only for AMD's GPUs, in the section that HIP programs use.
 pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 
 /// Kernels for the CPU, and a function for each.
@@ -23,21 +23,20 @@ pub mod on_cpu {
     );
 }
 
-/// Whether a pack in memory is the file that the build script left.
+/// Whether a pack in memory equals the file that the build script left.
 pub fn is_whole(pack: &KernelPack) -> bool {
     let file = format!("{}/{}.pack", env!("OFFLOAD_ELSEWHERE_OUT"), pack.name());
     fs::read(file).is_ok_and(|bytes| pack.bytes() == bytes)
 }
 
-/// Counts the packs that are whole, for tests/program.c, which links this crate as a static
-/// library.
+/// Counts the complete packs, for tests/program.c, which links this crate as a static library.
 // SAFETY: no other item of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn offload_elsewhere_whole() -> usize {
     [&MIXED, &AMD, &on_cpu::PACK].into_iter().filter(|pack| is_whole(pack)).count()
 }
 
-/// Counts the packs that are listed, for the same program.
+/// Counts the listed packs, for the same program.
 // SAFETY: no other item of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn offload_elsewhere_listed() -> usize {

@@ -1,4 +1,4 @@
-//! Programs of 32 bits, or of another byte order: their packs are empty, and say why.
+//! 32-bit and big-endian programs: their packs are empty, and report why.
 #![cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 
 use offload_elsewhere::{AMD, MIXED, on_cpu};

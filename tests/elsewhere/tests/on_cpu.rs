@@ -1,4 +1,4 @@
-//! The image for the CPU: it is loaded, or rejected with the cause.
+//! Loads the image for the CPU, or checks that it is refused with the reason.
 #![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
 use offload_elsewhere::on_cpu;
@@ -14,8 +14,7 @@ fn threads_without_barriers() {
     let x: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let there = cpu.buffer(&x).unwrap();
     let mut y = cpu.buffer(&vec![1.0_f32; x.len()]).unwrap();
-    // SAFETY: the kernel reads and writes the first 1000 elements, and the slices have 1000
-    // elements.
+    // SAFETY: the kernel accesses the first 1000 elements, and the slices have 1000.
     unsafe { on_cpu::saxpy(1000, 2.0, &there, &mut y).launch(&cpu, 4, 256).unwrap() };
     let expected: Vec<f32> = x.iter().map(|x| 2.0 * x + 1.0).collect();
     assert_eq!(y.to_vec().unwrap(), expected);
@@ -33,8 +32,7 @@ fn threads_that_wait() {
     for block in [1, 2, 3, 32, 100, 1000, 1024] {
         let mut sums = cpu.buffer(&vec![f32::NAN; x.len().div_ceil(block)]).unwrap();
         let (grid, threads) = (u32::try_from(sums.len()).unwrap(), u32::try_from(block).unwrap());
-        // SAFETY: the kernel reads the first 10,001 elements, which are all elements of the slice,
-        // and writes one for each block.
+        // SAFETY: the kernel reads all 10,001 elements of the slice, and writes one per block.
         unsafe {
             on_cpu::block_sum(10_001, &there, &mut sums).launch(&cpu, grid, threads).unwrap()
         };
@@ -89,14 +87,14 @@ fn registers_are_kept_while_a_thread_waits() {
 fn lanes_and_threads_that_leave_early() {
     let cpu = Device::cpu();
     let mut out = cpu.buffer(&[-1_i32; 64]).unwrap();
-    // SAFETY: the kernel writes elements of the block's threads.
+    // SAFETY: the kernel writes only elements of the block's threads.
     unsafe { on_cpu::lanes(&mut out).launch(&cpu, 1, 64).unwrap() };
     let expected: Vec<i32> =
         (0..64).map(|thread| if thread % 2 == 0 { 2 * (thread + 1) } else { -1 }).collect();
     assert_eq!(out.to_vec().unwrap(), expected);
 }
 
-/// Several threads of the system launch at the same time, and each thread launches repeatedly.
+/// Several system threads launch at the same time, each repeatedly.
 #[test]
 #[cfg_attr(
     all(target_env = "musl", target_feature = "crt-static"),
@@ -129,7 +127,7 @@ fn a_static_program_gets_the_cause() {
     assert!(!error.contains("noexec"), "{error}");
 }
 
-/// Memory needs no loader.
+/// Memory works without a loader.
 #[test]
 fn memory_is_written_and_read() {
     let memory = Device::cpu().buffer(&[1.0_f32, 2.0, 3.0]).unwrap();

@@ -1,4 +1,4 @@
-//! Packs inside this program: complete, aligned, listed, and used for selection.
+//! Packs inside this program must be complete, aligned, listed, and usable for selection.
 #![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
 use offload_elsewhere::{AMD, MIXED, is_whole, on_cpu};

@@ -1,5 +1,5 @@
-//! Packs of the same name in two libraries of one program. LLVM's readers show the parts that the
-//! linker kept.
+//! Packs with the same name in two libraries of a program. LLVM's readers show what the linker
+//! kept.
 
 use super::{BUILDS, CHECK, MIXED, with_pack};
 use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
@@ -37,7 +37,7 @@ fn two_dependencies_may_have_packs_of_one_name() {
             let program = app.program(profile, "embed_app");
             assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
             if targets.section == MIXED.section {
-                // The linker left no gaps between the packs, so LLVM's tools find both.
+                // The linker leaves no gaps between the packs, so LLVM's tools find both.
                 let listing = objdump_offloading(&app, &program);
                 let images = if is_same { count } else { 2 * count };
                 let listed = listing.matches("OFFLOADING IMAGE").count();

@@ -1,6 +1,6 @@
-//! Hosts without packs, such as WebAssembly, systems with 32 bits and iOS. With `allow_empty`, the
-//! pack is empty on such hosts, so a library needs no `cfg`. rustc checks the library for hosts
-//! that have a standard library here.
+//! Hosts without packs, such as WebAssembly, 32-bit systems and iOS. With `allow_empty`, the pack
+//! is empty on such hosts, so a library needs no `cfg`. rustc checks the library for the installed
+//! hosts.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
@@ -19,8 +19,8 @@ pub fn report() -> String {
 }
 "#;
 
-/// The build script sets Cargo's variables as if it built for other hosts, since nothing can be
-/// compiled for these hosts here.
+/// Sets Cargo's variables for the build script as if it built for other hosts, because this machine
+/// cannot compile for them.
 #[test(NOTHING.slow())]
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");

@@ -1,5 +1,5 @@
 //! Packs that a package's build script makes and its crates embed by name, built with Cargo.
-//! Programs check the contents of the packs; LLVM's tools read the programs.
+//! Programs check the packs' contents; LLVM's tools read the programs.
 
 mod dependencies;
 mod hosts;
@@ -9,10 +9,11 @@ mod rebuilds;
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-/// Each profile with other targets: what a list of targets changes, a profile does not.
+/// The profiles, each with different targets: only the list of targets makes a difference, not the
+/// profile.
 const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
-/// Targets of a pack, and the section that a pack for them is in.
+/// The targets of a pack, and the section for such a pack.
 struct Targets {
     archs: &'static str,
     section: &'static str,
@@ -32,8 +33,8 @@ impl Targets {
     }
 }
 
-/// The source of a function that tests write into a crate. It panics unless a pack in memory equals
-/// the files of the crate's build script and is in the section that the test has named.
+/// The source of a function that tests add to a crate. It panics unless a pack in memory equals the
+/// files of the crate's build script, and is in the section that the test has named.
 const CHECK: &str = r#"
 pub fn check(pack: &offload_gpu::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
@@ -57,7 +58,7 @@ pub fn check(pack: &offload_gpu::KernelPack) {
 }
 "#;
 
-/// Writes a kernel, and a build script that makes the pack `kernels` from it. `OFFLOAD_ARCH`
+/// Writes a kernel, and a build script that makes it into the pack `kernels`. `OFFLOAD_ARCH`
 /// overrides the pack's targets.
 fn with_pack(scenario: &Scenario) -> &Scenario {
     scenario.kernel("add", "1.0f").pack("kernels", PACK)

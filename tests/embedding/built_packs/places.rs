@@ -1,5 +1,5 @@
-//! A pack in each kind of target of a package: library, program, example, integration test, doc
-//! test. The program checks the pack in memory.
+//! A pack in each kind of Cargo target in a package: library, program, example, integration test,
+//! doc test. The program checks the pack in memory.
 
 use super::{BUILDS, CHECK, MIXED, Targets, with_pack};
 use crate::sources::{FORBID, pack};
@@ -16,7 +16,8 @@ fn edition_2021_embeds() {
     every_place_embeds(scenario.edition("2021"), &[("debug", MIXED)]);
 }
 
-/// Targets of a package, Cargo's words to run each, and its output after its pack was checked.
+/// A package's Cargo targets, Cargo's arguments to run each, and its output after checking its
+/// pack.
 const PLACES: [(&str, &str, &str); 5] = [
     ("lib", "run", "checked"),
     ("main", "run", "checked"),
@@ -25,7 +26,7 @@ const PLACES: [(&str, &str, &str); 5] = [
     ("doc", "test --doc", "test result: ok. 1 passed"),
 ];
 
-/// Expands the macro in only one target at a time, so that each target links alone.
+/// Expands the macro in only one Cargo target at a time, so that each links without the others.
 fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     with_pack(scenario);
     for (profile, targets) in builds {
@@ -37,7 +38,7 @@ fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     }
 }
 
-/// Writes all targets of the package; only the target at `place` embeds the pack.
+/// Writes all Cargo targets of the package; only the one at `place` embeds the pack.
 fn write_sources(scenario: &Scenario, place: &str) {
     let name = scenario.name();
     let (pack, call) = (pack("KERNELS", "\"kernels\""), format!("{name}::check(&KERNELS);"));

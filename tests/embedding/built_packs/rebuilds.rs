@@ -1,11 +1,10 @@
-//! A changed kernel and a renamed pack reach the program at the next build. The output of the
-//! program and rustc's errors are checked.
+//! After a kernel changes or a pack is renamed, the next build must show it, in the program's
+//! output or in rustc's errors.
 
 use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::prelude::*;
 
-/// Lists that are shorter than those of `mod.rs`, because each build compiles one image for each
-/// target.
+/// Shorter lists than those in `mod.rs`, because each build compiles an image per target.
 const MIXED: Targets = Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" };
 const AMD: Targets = Targets { archs: "gfx90a", section: ".hip_fatbin" };
 
@@ -20,7 +19,7 @@ fn a_changed_kernel_is_embedded_anew() {
         ("release", true, AMD),
         ("release", false, MIXED),
     ] {
-        // The folders in which rustc keeps files for the next incremental build.
+        // The folders where rustc keeps incremental data.
         let caches = || {
             let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
             let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
@@ -44,7 +43,7 @@ fn a_changed_kernel_is_embedded_anew() {
     }
 }
 
-/// After build.rs has renamed a pack, the old name is an error, as in a fresh checkout.
+/// After build.rs renames a pack, the old name is an error, as in a fresh checkout.
 #[test(CLANG.slow())]
 fn a_pack_that_is_no_longer_made_is_gone() {
     let scenario = Scenario::without_sources("embed_renamed");
@@ -57,7 +56,7 @@ fn a_pack_that_is_no_longer_made_is_gone() {
 }
 
 /// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and
-/// builds without a change start no build script.
+/// builds without a change run no build script.
 #[test(CLANG.slow())]
 fn an_emptied_folder_is_filled_again() {
     let scenario = Scenario::without_sources("embed_emptied");
@@ -74,7 +73,7 @@ fn an_emptied_folder_is_filled_again() {
     AMD.set(scenario.start("debug")).passes();
     build().found_fresh("embed_emptied");
 
-    // Without a folder for packs, OUT_DIR may have been emptied, or the build script makes none.
+    // Without a folder for packs, either OUT_DIR was emptied, or the build script makes no packs.
     fs::remove_dir_all(out_dir.join("offload")).expect("the folder can be removed");
     scenario.build_script("");
     let printed = AMD.set(scenario.build()).fails();

@@ -1,5 +1,5 @@
-//! Tests that `cargo check` costs no more for a larger image. The system counts the bytes that the
-//! compiler and its child processes read and write.
+//! Tests that `cargo check` does not read or write more for a larger image. The system counts the
+//! bytes for the compiler and its child processes.
 
 use super::image;
 use crate::sources::{FORBID, pack};

@@ -1,6 +1,5 @@
-//! Files that programs embed by their paths: the content and the place of each kind of file in the
-//! program, and how a change reaches the program. The programs print their images; LLVM's readers
-//! find them.
+//! Files embedded by path: how each kind appears in the program, and how a change reaches it. The
+//! programs print their images; LLVM's readers find them.
 
 use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -8,8 +7,8 @@ use crate::sources::{FORBID, pack};
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-/// A function that prints a pack's name and section, and its images and kernels. The function
-/// panics unless the pack equals the file and its images are aligned.
+/// A function that prints a pack's name, section, images and kernels. It panics unless the pack
+/// equals the file and its images are aligned.
 const REPORT: &str = r#"
 fn report(pack: &offload_gpu::KernelPack, file: &str) {
     let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();
@@ -32,14 +31,14 @@ fn report(pack: &offload_gpu::KernelPack, file: &str) {
 }
 "#;
 
-/// Returns a program that embeds a file of `src/files` and prints a report about it.
+/// Returns a program that embeds a file from `src/files` and prints a report about it.
 fn program_with(path: &str, file: &str, options: &str) -> String {
     let pack = pack("PACK", &format!("path = {path:?}{options}"));
     format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
 }
 
-/// A file, its bytes, a line about it that the output of `llvm-objdump --offloading` must contain
-/// unless it is empty, and the output of the program that embeds it.
+/// A file, its bytes, a line that `llvm-objdump --offloading` must print about it (unless empty),
+/// and the output of the program that embeds it.
 struct Case(&'static str, Vec<u8>, &'static str, String);
 
 #[test(LLVM.slow())]
@@ -77,8 +76,8 @@ fn cases() -> Vec<Case> {
     let compressed = whole("compressed, so its images are not known when the program is compiled");
     let fatbin = whole("a fatbin, in which the CUDA driver chooses an image");
     let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
-    // A program prints the pack's name, its section and why it is not read; then its modules and
-    // their images.
+    // A program prints the pack's name, its section and why it cannot be read, then its modules
+    // with their images.
     let one = |name: &str, section: &str, images: &str| {
         format!("{name} {section} None\nmodule {name}\n{images}")
     };
@@ -96,7 +95,7 @@ fn cases() -> Vec<Case> {
         Case("bare.hsaco", hsaco, none, one("bare", ".rodata", code_object)),
         Case("bare.cubin", cubin, none, one("bare", ".rodata", &cubin_for("sm_90"))),
         Case("bare.ptx", ptx.clone(), none, one("bare", ".rodata", text)),
-        // The file has the name that `clang --cuda-device-only -S` uses.
+        // `clang --cuda-device-only -S` uses this file name.
         Case("clang.s", ptx, none, one("clang", ".rodata", text)),
         Case("nul.offload", ptx_that_ends_with_nul(), none, one("nul", ".llvm.offloading", text)),
         Case("small.ccob", ccob, none, format!("small .hip_fatbin {compressed}\nmodule small\n")),
@@ -104,7 +103,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns offload binaries of a code object, a cubin and PTX.
+/// Returns offload binaries with a code object, a cubin and PTX.
 fn offload_binaries() -> Vec<u8> {
     let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
     let (hsaco, cubin) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"));
@@ -121,7 +120,7 @@ fn offload_binaries() -> Vec<u8> {
     builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
 }
 
-/// Returns PTX of a size that leaves room for a NUL in a container.
+/// Returns PTX whose size leaves room for a NUL in a container.
 fn ptx() -> Vec<u8> {
     let mut text = image("saxpy.compute_80.ptx");
     if text.len().is_multiple_of(8) {
@@ -136,7 +135,7 @@ fn two_bundles() -> Vec<u8> {
     [bytes, bundle(&image("v3.hsaco"))].concat()
 }
 
-/// Returns an offload binary whose PTX ends with its own NUL, with nothing after it.
+/// Returns an offload binary that ends with its PTX, whose last byte is a NUL.
 fn ptx_that_ends_with_nul() -> Vec<u8> {
     let mut text = image("saxpy.compute_80.ptx");
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');

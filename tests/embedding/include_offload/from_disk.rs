@@ -1,5 +1,5 @@
 //! `OFFLOAD_FROM_DISK=1`: dev builds read packs from disk at run time, but release builds still
-//! embed them. The program prints the data that it reads; LLVM's reader lists the contents.
+//! embed them. The program prints what it reads; LLVM's reader lists the contents.
 
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
@@ -29,12 +29,12 @@ fn program_with_pack(name: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo's build of one target: `--lib` runs the build script and links nothing.
+/// Builds one Cargo target: `--lib` runs the build script and links nothing.
 fn build(scenario: &Scenario, target: &str, profile: &str, from_disk: &str) {
     scenario.build().arg(target).profile(profile).env("OFFLOAD_FROM_DISK", from_disk).passes();
 }
 
-/// Writes an image that has `more` bytes more than the corpus image; returns the program's output
+/// Writes an image that is `more` bytes larger than the corpus image; returns the program's output
 /// about it.
 fn write_image(scenario: &Scenario, more: usize) -> String {
     let image = [image("saxpy.gfx90a.hsaco"), vec![0; more]].concat();
@@ -42,8 +42,7 @@ fn write_image(scenario: &Scenario, more: usize) -> String {
     format!("{} bytes, aligned true\n", image.len())
 }
 
-/// The program does not change when the pack changes, and reports an error when the pack is
-/// missing.
+/// The program stays the same when the pack changes, and reports an error if the pack is missing.
 #[test(LLVM.slow())]
 fn a_dev_build_reads_the_pack_from_disk() {
     let scenario = program_with_pack("include_from_disk");
@@ -83,8 +82,8 @@ fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
     }
 }
 
-/// The program is not built again after a change of a kernel. If the kernel then has other
-/// parameters, the pack is refused.
+/// The program is not rebuilt after a kernel changes. If the kernel then has different parameters,
+/// the pack is refused.
 #[test(CLANG.slow())]
 fn a_program_older_than_its_kernels_is_refused() {
     const SOURCE: &str = "struct Point { float x; int id; };\n\

@@ -23,15 +23,15 @@ fn bundle(code_object: &[u8]) -> Vec<u8> {
     builder.layout().to_vec(&[b"", code_object])
 }
 
-/// The packs of [`with_packs`], as the body of a build script.
+/// The packs of [`with_packs`], as a build script's body.
 const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs(["gfx90a"]).compile("amd");
     Build::new()
         .files(["src/files/saxpy.gfx90a.hsaco", "src/files/saxpy.ptx"])
         .archs(["gfx90a", "compute_80"])
         .compile("mixed");"#;
 
-/// Returns a package without sources; its build script makes the packs `amd` and `mixed` of
-/// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
+/// Returns a package without sources whose build script makes the packs `amd` and `mixed` from
+/// supplied images. It also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-gpu", "files");

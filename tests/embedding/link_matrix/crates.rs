@@ -1,15 +1,15 @@
 //! The linked crates, as text.
 
-/// A crate of the workspace. It has a build script that makes the packs if its source embeds any.
+/// A crate of the workspace. If its source embeds packs, its build script makes them.
 pub struct Member {
     pub name: &'static str,
     /// The crates that it depends on, separated by spaces.
     pub uses: &'static str,
-    /// The kind of the library for programs in other languages, or empty.
+    /// The library's crate type for programs in other languages, or empty.
     pub crate_type: &'static str,
-    /// The text of `src/main.rs`, or empty if the crate has none.
+    /// The text of `src/main.rs`; empty if there is none.
     pub main: &'static str,
-    /// The text of `src/lib.rs`, or empty if the crate has none.
+    /// The text of `src/lib.rs`; empty if there is none.
     pub lib: &'static str,
 }
 
@@ -27,7 +27,7 @@ pub const MEMBERS: &[Member] = &[
     Member { lib: "//! Empty.\n", ..program("matrix-beside", "matrix-check", PROGRAM) },
     program("matrix-bin", "matrix-check", PROGRAM),
     // A library and three programs: one depends on it directly, one through another library, and
-    // one uses another part of it.
+    // one uses a different part of it.
     library("matrix-rlib", "matrix-check", LIBRARY),
     program("matrix-user", "matrix-rlib", "fn main() { matrix_rlib::check_packs() }\n"),
     library("matrix-middle", "matrix-rlib", MIDDLE),
@@ -37,7 +37,7 @@ pub const MEMBERS: &[Member] = &[
         "matrix-rlib",
         "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
     ),
-    // A library that retains its packs, and a program that uses no part of the library.
+    // A library that retains its packs, and a program that uses no part of it.
     library("matrix-kept", "matrix-check", KEPT),
     program("matrix-retained", "matrix-kept", "use matrix_kept as _;\nfn main() {}\n"),
     program("matrix-listed", "matrix-kept matrix-rlib", LISTER),
@@ -46,8 +46,7 @@ pub const MEMBERS: &[Member] = &[
     Member { crate_type: "staticlib", ..library("matrix-staticlib", "matrix-check", LIBRARY) },
 ];
 
-/// The body of the build script that all crates with packs share. Cargo runs the build script in
-/// the folder of each crate.
+/// The build script body shared by all crates with packs. Cargo runs it in each crate's folder.
 pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
     for name in ["amd", "amd-too"] {
         Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile(name);
@@ -101,7 +100,7 @@ pub extern "C" fn check_packs() {
 
 const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
-/// `five` is in a different object than the packs, as in a larger library.
+/// `five` is in a different object from the packs, as in a larger library.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const MIDDLE: &str = "pub fn check_packs() { matrix_rlib::check_packs() }\n";
@@ -113,9 +112,9 @@ pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
 "#;
 
-/// Checks the packs of `matrix-rlib`, which does not retain them, and lists the retained packs.
-/// These are two of `matrix-kept`, one of the program, and a file of the program. Two packs have
-/// the same content, and the packs that are not listed have the names of others.
+/// Checks the packs of `matrix-rlib`, which does not retain them, and lists the retained packs: two
+/// from `matrix-kept`, one from the program, and a file embedded in the program. Two packs have the
+/// same content, and the unlisted packs have the same names as listed ones.
 const LISTER: &str = r#"
 use offload_gpu::KernelPack;
 

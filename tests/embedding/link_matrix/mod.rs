@@ -2,9 +2,9 @@
 //! separately, with one pack for AMD's GPUs and one for several vendors' GPUs. The program itself,
 //! LLVM's tools and AMD's tools report whether the packs are present.
 //!
-//! rustc passes the same files to all linkers. So rustc runs once and calls `linker.sh`, which
-//! links with each linker. Cargo calls `rustc.sh` in place of rustc; it makes rustc use `linker.sh`
-//! as the linker. The images are supplied: no compiler for GPUs runs.
+//! rustc passes the same files to all linkers, so it runs once and calls `linker.sh`, which links
+//! with each linker. Cargo calls `rustc.sh` in place of rustc, to make rustc use `linker.sh`. The
+//! images are supplied, so no GPU compiler runs.
 
 mod crates;
 
@@ -17,8 +17,8 @@ use offload_tests::tools::rust_lld;
 const TOOLS: Needs =
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
-/// A profile: its name here, its folder, and the `lto` that it uses. `rustc.sh` passes `lto` to
-/// rustc: for Cargo's own setting, Cargo would compile all dependencies of build scripts again.
+/// A profile: its name in this test, its folder, and its `lto`, which `rustc.sh` passes to rustc.
+/// If Cargo set `lto`, it would recompile all dependencies of build scripts.
 struct Profile(&'static str, &'static str, &'static str);
 
 const PROFILES: [Profile; 4] = [
@@ -28,13 +28,13 @@ const PROFILES: [Profile; 4] = [
     Profile("fat", "release", "fat"),
 ];
 
-/// The extension that `linker.sh` gives to a linker's output, and the text that the linker writes
+/// The extension that `linker.sh` adds to a linker's output, and the text that the linker writes
 /// into `.comment`.
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// The programs, what happens to the packs that they link, and the `lto` that each is also linked
-/// with: link-time optimization of the standard library takes seconds for each program.
+/// The programs, what happens to their packs, and the `lto` that each is also linked with:
+/// link-time optimization of the standard library takes seconds per program.
 const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_beside", Packs::Checked, &[]),
     ("matrix_bin", Packs::Checked, &[]),
@@ -47,18 +47,18 @@ const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_staticlib", Packs::Checked, &["fat"]),
 ];
 
-/// The expected presence of the packs.
+/// Whether the packs are expected to be present.
 #[derive(Clone, Copy, PartialEq)]
 enum Packs {
     /// The packs are in the program, which checks them.
     Checked,
-    /// The packs are in a library, which checks them after it is loaded.
+    /// The packs are in a library, which checks them after loading.
     Loaded,
-    /// The packs are missing: nothing uses them.
+    /// The packs are missing, because nothing uses them.
     Gone,
     /// The packs are present, although nothing uses them.
     Kept,
-    /// The program checks packs of one library, and lists what it, another library and the program
+    /// The program checks one library's packs, and lists what it, another library and the program
     /// itself retain.
     Listed,
 }
@@ -127,16 +127,16 @@ impl Matrix {
         Self { scenario, loader }
     }
 
-    /// Builds programs and links them with each linker; returns the folder of the results.
+    /// Builds programs, and links them with each linker; returns the folder of the results.
     fn link(&self, profile: &Profile, programs: &[&str]) -> PathBuf {
         let Profile(name, folder, lto) = *profile;
         let linked = self.scenario.folder.join("linked").join(name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        // Cargo starts the script only for the workspace's crates: their dependencies are already
-        // compiled. The script has another name for each profile, so Cargo compiles the crates
-        // again.
+        // Cargo starts the script only for the workspace's crates, because their dependencies are
+        // already compiled. The script has a different name for each profile, so that Cargo
+        // recompiles the crates.
         let rustc = self.scenario.script(
             &format!("rustc-{name}"),
             &format!("MATRIX_LTO={lto} exec '{}' \"$@\"", here("rustc.sh").display()),
@@ -145,8 +145,8 @@ impl Matrix {
         for program in programs {
             cargo = cargo.args(["-p", &program.replace('_', "-")]);
         }
-        // With `--target`, the flags do not reach build scripts and what they depend on. At this
-        // level, optimization takes half the time and leaves the same symbols and sections.
+        // With `--target`, the flags do not apply to build scripts and their dependencies. This
+        // optimization level takes half the time, and leaves the same symbols and sections.
         let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", HOST.to_uppercase().replace('-', "_"));
         cargo
             .envs(variables)
@@ -167,8 +167,8 @@ impl Matrix {
         linked
     }
 
-    /// Checks that this linker made the program, that the program has the expected packs, and that
-    /// the packs are correct.
+    /// Checks that this linker made the program, and that the program contains exactly the expected
+    /// packs.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let mut readelf = llvm("llvm-readelf");
@@ -209,14 +209,14 @@ impl Matrix {
     }
 }
 
-/// The triple of this machine.
+/// This machine's triple.
 const HOST: &str = if cfg!(target_arch = "x86_64") {
     "x86_64-unknown-linux-gnu"
 } else {
     "aarch64-unknown-linux-gnu"
 };
 
-/// Returns the path of a file of this test.
+/// Returns the path of one of this test's files.
 fn here(name: &str) -> PathBuf {
     workspace().join("tests/embedding/link_matrix").join(name)
 }

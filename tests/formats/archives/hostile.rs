@@ -1,4 +1,4 @@
-//! Archives that are truncated, changed, or made to cause much work. Nothing may panic.
+//! Archives that are truncated, changed, or made to be slow to read. Nothing may panic.
 
 use super::{NAMES, SORTS, bitcode, members, object};
 use offload_format::ErrorKind;
@@ -41,8 +41,8 @@ fn every_truncation() {
             use_up(&bytes[..length]);
             match Archive::parse(&bytes[..length]).map_err(|error| error.kind()) {
                 Ok(_) => {
-                    // A truncated archive is valid only if the cut is between two members, perhaps
-                    // without the byte that pads the first, or after a table.
+                    // A truncated archive is valid only if the cut is after a table or between two
+                    // members, possibly without the first one's padding byte.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let whole = ends[0] >= length as u64 || length + 1 == bytes.len();
                     assert!(whole || ends.iter().any(at_end), "{length}");
@@ -69,7 +69,7 @@ fn every_truncation() {
 fn every_byte_changed() {
     for bytes in one_of_each("archives-changed") {
         let archive = Archive::parse(&bytes).unwrap();
-        // Change only tables and headers: the contents of members are not read.
+        // Change only tables and headers: members' contents are not read.
         let starts: Vec<usize> = archive.members().map(|member| member.offset as usize).collect();
         let headers = starts.iter().flat_map(|start| *start..start + 80);
         for at in (0..starts[0]).chain(headers) {
@@ -99,7 +99,7 @@ fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
     };
-    // Thousands of members refer to the same name, which is a megabyte without an end.
+    // Thousands of members refer to the same name: a megabyte without an end.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {
         archive.push_str(&header("/0", 0));

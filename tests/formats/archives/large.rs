@@ -1,11 +1,11 @@
-//! Archives of more than 4 GiB and their symbol table, compared with `llvm-ar` and `llvm-nm`.
+//! Compares archives over 4 GiB and their symbol tables with `llvm-ar` and `llvm-nm`.
 
 use super::{NAMES, armap, listed, members, our_armap};
 use offload_format::archive::ArchiveBuilder;
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
-/// LLVM can also write 64-bit offsets for smaller archives, so its table can be compared with ours.
+/// LLVM can also write 64-bit offsets for smaller archives, so compare such tables.
 #[test(LLVM)]
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
@@ -22,14 +22,14 @@ fn the_table_of_64_bit_offsets() {
     }
 }
 
-/// `llvm-nm` and `llvm-ar` read a file that has holes in place of the payloads.
+/// `llvm-nm` and `llvm-ar` read a sparse file with holes in place of the payloads.
 #[test(LLVM)]
 fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};
     let folder = scratch::folder("archives-4-gib");
     let gib = 1u64 << 30;
-    // The last member starts just below 4 GiB, at 4 GiB, and far beyond it; the symbol table has
-    // offsets of 32 or 64 bits.
+    // The last member starts just below 4 GiB, at 4 GiB, and far beyond; the symbol table has
+    // 32-bit or 64-bit offsets.
     for (size, wide) in [(4 * gib - 400, false), (4 * gib, true), (9 * gib, true)] {
         let mut builder = ArchiveBuilder::new();
         builder.object("first", size, ["a", "bb"]).unwrap();

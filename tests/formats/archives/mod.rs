@@ -1,5 +1,5 @@
-//! Archives of all kinds, compared with those of `llvm-ar`, `llvm-lib` and GNU `ar`. Each side
-//! reads the other's archives, and this library writes the same bytes as LLVM.
+//! Compares archives of all kinds with those of `llvm-ar`, `llvm-lib` and GNU `ar`. Each side reads
+//! the other's archives, and this library writes the same bytes as LLVM.
 
 mod hostile;
 mod large;
@@ -11,7 +11,7 @@ use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
 use offload_tests::prelude::*;
 
-/// The members' names: their lengths are around the limits of the archive kinds.
+/// The members' names, with lengths around the limits of the archive kinds.
 const NAMES: [&str; 9] = [
     "a.o",
     "fourteen_ch.bc",
@@ -26,7 +26,7 @@ const NAMES: [&str; 9] = [
 
 type Member = (String, Vec<u8>);
 
-/// Creates a folder with the members; returns their names and contents. Some are objects.
+/// Creates a folder with the members, some of which are objects; returns their names and contents.
 fn members(folder: &Path) -> Vec<Member> {
     let object = object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;");
     let members = NAMES.iter().enumerate().map(|(number, name)| {
@@ -40,15 +40,15 @@ fn members(folder: &Path) -> Vec<Member> {
     members.collect()
 }
 
-/// Writes an archive of files in the folder with `llvm-ar`, with options and the archive's name;
-/// returns its bytes.
+/// Writes an archive of files in the folder with `llvm-ar`; `options` include the archive's name.
+/// Returns its bytes.
 fn llvm_ar(folder: &Path, options: &str, names: &[&str]) -> Vec<u8> {
     let archive = options.split(' ').next_back().expect("the archive's name");
     succeed(in_folder(llvm("llvm-ar"), folder, options).args(names));
     read(folder.join(archive))
 }
 
-/// Returns the names of an archive's members, as an archiver lists them.
+/// Returns an archive's member names, as listed by an archiver.
 fn listed(archiver: Command, folder: &Path, archive: &str) -> Vec<String> {
     run(archiver, folder, &format!("t {archive}")).lines().map(str::to_owned).collect()
 }
@@ -65,7 +65,7 @@ fn read_members(archive: &[u8]) -> Vec<Member> {
 
 /// Returns the symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
 fn armap(folder: &Path, archive: &str) -> Vec<String> {
-    // llvm-nm may report errors in the members, which do not matter here.
+    // llvm-nm may report errors in the members, which do not matter.
     let options = format!("--print-armap {archive}");
     let output = in_folder(llvm("llvm-nm"), folder, &options).output().unwrap();
     let text = stdout(&output);

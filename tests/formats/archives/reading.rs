@@ -1,4 +1,4 @@
-//! Tests reading archives of every kind that `llvm-ar`, `llvm-lib` and GNU `ar` wrote.
+//! Tests reading archives of every kind written by `llvm-ar`, `llvm-lib` and GNU `ar`.
 
 use super::{NAMES, archive_of, listed, llvm_ar, members, object, read_members};
 use offload_format::archive::Archive;
@@ -14,7 +14,7 @@ fn every_kind_is_read() {
         if format != "darwin" {
             assert_eq!(read_members(&bytes), members, "{format}");
         } else {
-            // In this format, the size of a member is a multiple of 8 bytes.
+            // In this format, a member's size is a multiple of 8 bytes.
             let found = read_members(&bytes);
             assert_eq!(found.len(), members.len());
             for ((name, bytes), (other, found)) in members.iter().zip(&found) {
@@ -75,7 +75,7 @@ fn archives_of_gnu_ar_are_read() {
     assert_eq!(listed(Command::new("ar"), &folder, "ours.a"), NAMES);
 }
 
-/// The padding byte after the last member may be missing: some archivers omit it.
+/// Some archivers omit the padding byte after the last member.
 #[test(LLVM)]
 fn a_last_member_without_padding() {
     let folder = scratch::folder("archives-no-padding");

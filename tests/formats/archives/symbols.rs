@@ -1,4 +1,4 @@
-//! Tests that our symbol tables have the symbols that `llvm-ar` finds in objects, cubins and
+//! Tests that our symbol tables contain the symbols that `llvm-ar` finds in objects, cubins and
 //! bitcode.
 
 use super::{SORTS, archive_of, armap, bitcode, compile, llvm_ar, object, our_armap};
@@ -6,8 +6,7 @@ use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
 use offload_tests::prelude::*;
 
-/// Asserts that our archive of this member equals that of `llvm-ar`, and has at least this many
-/// symbols.
+/// Asserts that our archive of this member equals `llvm-ar`'s, and has at least this many symbols.
 #[track_caller]
 fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     scratch::write(folder.join("m"), bytes);
@@ -64,14 +63,14 @@ fn symbols_of_objects() {
             }
         }
     }
-    // COFF has a different record for weak symbols.
+    // COFF records weak symbols differently.
     let weak = "__attribute__((weak)) int weak(int x) { return x; }\n\
                 __attribute__((weak)) extern int w; int *p(void) { return &w; }";
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // Compilers rarely write these symbols: one in no section but with a size, and one that is an
-    // absolute number.
+    // Symbols that compilers rarely write: one without a section but with a size, and one that is
+    // an absolute number.
     let symbol = |name: &str, section: i32| {
         format!(
             "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
@@ -85,7 +84,7 @@ fn symbols_of_objects() {
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
-/// Kinds of object files that no device compiler writes: LLVM reads their symbols, and this library
+/// Kinds of object files that no device compiler writes: LLVM reads their symbols, but this library
 /// does not.
 #[test(LLVM)]
 fn symbols_of_other_objects() {
@@ -129,8 +128,8 @@ fn symbols_of_bitcode() {
     for (triple, source) in sources() {
         let bytes = bitcode(&folder, triple, &source);
         compare_symbols(&folder, &bytes, 7, triple);
-        // Bitcode in a wrapper with these fields: magic, version, offset, size, CPU type. clang
-        // wraps bitcode for Apple itself.
+        // Wrap the bitcode: magic, version, offset, size, CPU type. For Apple, clang wraps it
+        // itself.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
             let wrapped: Vec<u8> =
@@ -156,13 +155,13 @@ fn symbols_of_bitcode_put_together() {
         run(llvm(tool), &folder, &format!("{options} -o out.bc"));
         compare_symbols(&folder, &read(folder.join("out.bc")), 7, tool);
     }
-    // LLVM does not accept two consecutive files as bitcode, so they have no symbols.
+    // LLVM does not accept two concatenated files as bitcode, so they have no symbols.
     let both = [read(folder.join("1.bc")), read(folder.join("2.bc"))].concat();
     assert!(Bitcode::parse(&both).is_err());
     compare_symbols(&folder, &both, 0, "two files in a row");
 }
 
-/// LLVM reads the symbols of such bitcode from its modules; this library does not.
+/// LLVM reads such bitcode's symbols from its modules; this library does not.
 #[test(LLVM)]
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");

@@ -1,5 +1,5 @@
-//! Tests that we read bundles that LLVM 22's `clang-offload-bundler` has compressed, and that it
-//! reads ours.
+//! Tests that we read bundles compressed by LLVM 22's `clang-offload-bundler`, and that it reads
+//! ours.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle, ids};
 use offload_format::compressed::{CompressOptions, CompressedBundle, Version, compress, hash};
@@ -67,7 +67,7 @@ fn we_compress_and_llvm_reads() {
     }
 }
 
-/// For real code objects, the compressed bundle is at most as large as LLVM's at each level, and we
+/// For real code objects, our compressed bundle is at most as large as LLVM's at each level, and we
 /// read LLVM's.
 #[test(LLVM)]
 fn compiled_code_gets_no_larger_than_llvms() {

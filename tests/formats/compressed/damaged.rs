@@ -1,6 +1,5 @@
-//! Compressed bundles that have wrong headers, are truncated, exceed the caller's limit, or have
-//! more than 4 GiB. They are compared with LLVM 22's `clang-offload-bundler` where it gives a
-//! result.
+//! Compressed bundles that have invalid headers, are truncated, exceed the caller's limit, or have
+//! more than 4 GiB. Compares them with LLVM 22's `clang-offload-bundler` where it gives a result.
 
 use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
@@ -12,7 +11,7 @@ use offload_format::layout::Piece;
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
 
-/// Tests header values that LLVM rejects, and those that our reader rejects.
+/// Tests header values that LLVM or our reader rejects.
 #[test(LLVM)]
 fn headers_that_are_wrong() {
     let folder = scratch::folder("compressed-wrong");
@@ -56,8 +55,7 @@ fn headers_that_are_wrong() {
     }
 }
 
-/// Tests that the table, and a code object near the start, can be read from a stream that ends
-/// early.
+/// Tests that the table, and a code object near the start, can be read from a truncated stream.
 #[test]
 fn what_lies_behind_is_not_looked_at() {
     let mut random = Random::new(3);
@@ -82,14 +80,14 @@ fn what_lies_behind_is_not_looked_at() {
 fn the_end_is_where_the_size_says() {
     let plain = hip_bundle(&[some_bytes(1, 100)]);
     let whole = compress(&plain, &CompressOptions::default()).unwrap();
-    // Other bytes after the bundle are a separate error, reported at their own place.
+    // Garbage after the bundle is a separate error, reported at its own place.
     let section = [&whole[..], b"\0\0\0garbage"].concat();
     let found: Vec<_> = Found::in_a_row(&section, LIMIT).collect();
     assert_eq!(found.len(), 2);
     assert!(found[0].is_ok());
     let error = found[1].as_ref().unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, whole.len() as u64 + 3));
-    // A size of 0 means that the stream may go on to the end.
+    // With size 0, the stream may continue to the end.
     let mut unsized_ = whole.clone();
     set(&mut unsized_, 8, 0);
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
@@ -115,7 +113,7 @@ fn truncations() {
                     ),
                     "{error}"
                 ),
-                // If the header has no size, the stream determines it.
+                // Without a size in the header, the stream determines it.
                 Ok(bundle) => {
                     assert_eq!(bundle.version, 1, "{}: {length} bytes", file.display());
                     assert!(bundle.decompress(LIMIT).is_err(), "{}: {length}", file.display());
@@ -151,13 +149,13 @@ fn limits() {
     // The header records too few bytes.
     set(&mut whole, 16, 10);
     assert!(matches!(kind(&whole, LIMIT), ErrorKind::Compression { .. }));
-    // A bundle in text has no table.
+    // A text bundle has no table.
     let text = corpus_file("compressed/text.ii.ccob");
     let table = CompressedBundle::parse(&text).unwrap().entry_table(LIMIT);
     assert_eq!(table.unwrap_err().kind(), ErrorKind::BadMagic);
 }
 
-/// Tests a bundle with a code object of over 4 GiB, almost all zeros, which zstd compresses well.
+/// Tests a bundle with a code object over 4 GiB, almost all zeros, which zstd compresses well.
 #[test(NOTHING.slow())]
 fn over_4_gib() {
     let size = (1u64 << 32) + 5;

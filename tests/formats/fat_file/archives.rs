@@ -1,5 +1,5 @@
-//! Device code in archives of every kind, including thin and nested archives, compared with LLVM
-//! 22's `llvm-objdump`.
+//! Compares device code in archives of every kind, including thin and nested ones, with LLVM 22's
+//! `llvm-objdump`.
 
 use super::inputs::{ALLOC, INPUTS, copied, offload_object};
 use super::{assert_images_are_listed, containers, images, members, without_offsets};

@@ -1,5 +1,5 @@
-//! Bundles in HIP objects and programs, compared with LLVM 22's `llvm-readobj` and `llvm-objdump`,
-//! and `roc-obj-ls`.
+//! Compares bundles in HIP objects and programs with `roc-obj-ls`, and with LLVM 22's
+//! `llvm-readobj` and `llvm-objdump`.
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, link, of_corpus};
 use super::*;
@@ -27,7 +27,7 @@ fn hip_objects() {
         );
         assert_eq!((text(place.section), place.member, place.slice), (".hip_fatbin", None, None));
     }
-    // An object without compression contains the same code objects.
+    // An uncompressed object contains the same code objects.
     scratch::write(folder.join("plain/k.hip"), HIP);
     hip_object(&folder.join("plain"), "c", "--no-offload-new-driver");
     let [compressed, plain] =
@@ -56,7 +56,7 @@ fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
         assert_bundles_are_listed(&link(&folder, how, &["c.o", "d.o"]), 4);
-        // After the first bundle, LLVM's tools find only bundles of the same kind, compressed or
+        // After the first bundle, LLVM's tools find only bundles of the same kind: compressed or
         // uncompressed.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
         let (ours, theirs) = (uris(&mixed), readobj_lists(&mixed));
@@ -65,7 +65,7 @@ fn hip_programs_with_compressed_bundles() {
     }
 }
 
-/// Tests a bundle after zeros: a linker leaves them if it places something small before the bundle.
+/// Tests a bundle after zeros, which a linker leaves if it puts something small before the bundle.
 #[test(LLVM)]
 fn a_bundle_behind_zeros() {
     let folder = scratch::folder("fat-file-zeros");
@@ -102,7 +102,7 @@ fn hip_objects_with_relocatable_device_code() {
 
     hip_object(&folder, "fresh", "-fgpu-rdc --offload-new-driver");
     assert_images_are_listed(&folder.join("fresh.o"), 2);
-    // The old driver writes a wrapper into each object; the new driver leaves this to the link.
+    // The old driver writes a wrapper into each object; the new driver leaves this to linking.
     for (name, expected) in [("old.o", 1), ("fresh.o", 0)] {
         let mut count = 0;
         wrappers(&read(folder.join(name)), |_| count += 1);

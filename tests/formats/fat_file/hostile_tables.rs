@@ -1,5 +1,5 @@
-//! Tables that cause much work, or that refer to places outside the file: the work must be bounded,
-//! and errors must be at the right place.
+//! Tables that are slow to read, or that refer to places outside the file: the work must be
+//! bounded, and errors must be at the right place.
 
 use super::inputs::offload_binaries;
 use super::made_by_hand::{
@@ -12,7 +12,7 @@ use offload_tests::prelude::*;
 
 type Found<'a> = (Place<'a>, Result<Content<'a>>);
 
-/// Returns for each place whether its container can be read.
+/// Returns for each place whether its container is readable.
 fn good(found: &[Found<'_>]) -> Vec<bool> {
     found.iter().map(|(_, container)| container.is_ok()).collect()
 }
@@ -43,7 +43,7 @@ fn archives_in_archives_end() {
         }
         file = archive([&file[..]]);
     }
-    // The error of one member is reported for this member, and the next member is searched.
+    // A member's error is reported for this member, and the search continues with the next.
     let broken = read(&corpus("fat_file")[0]);
     let (binaries, broken) = (offload_binaries(), &broken[..broken.len() / 2]);
     let file = archive([&binaries[..], broken, b"!<arch>\nno header", &binaries]);
@@ -110,7 +110,7 @@ fn sections_outside_the_file() {
     assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
     // Uninitialized data has a size, but no bytes in the file.
     assert_eq!(containers(&pe_image(&bundle)).len(), 1);
-    // In a member of an archive, offsets count from the start of the archive.
+    // In an archive's member, offsets count from the start of the archive.
     let in_archive = archive([&file[..]]);
     let offset = |it: &Found<'_>| it.1.as_ref().err().map(|error| error.offset());
     let shifted = found.iter().map(|it| offset(it).map(|offset| offset + 68));
@@ -130,7 +130,7 @@ fn names_that_share_their_text() {
 
 const SEGMENT: &[u8] = b"\0.hipFatBinSegment\0";
 
-/// Returns the size of each wrapper's image; `None` for a wrapper without an image.
+/// Returns the size of each wrapper's image; `None` if it has none.
 fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
     let mut images = Vec::new();
     wrappers(file, |wrapper| images.push(wrapper.image.map(<[u8]>::len)));

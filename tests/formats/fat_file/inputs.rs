@@ -1,4 +1,4 @@
-//! Device code, programs and libraries to search, written by clang, the linkers and this library.
+//! Device code, programs and libraries to search, made by clang, the linkers and this library.
 
 use super::only_container;
 use crate::host_object::{named_object, target};
@@ -39,7 +39,7 @@ F(cudaSetupArgument) F(cudaLaunch)
 F(main)
 ";
 
-/// A folder with `k.hip`, `runtime.o`, and HIP objects with a kernel of the same name and bundles
+/// A folder with `k.hip`, `runtime.o`, and HIP objects that have the same kernel name and bundles
 /// for two GPUs: `a.o`, `b.o`, and compressed `c.o`, `d.o`.
 pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("fat-file-inputs");
@@ -55,8 +55,7 @@ pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 pub(super) fn hip_object(folder: &Path, kernel: &str, options: &str) {
-    // `-cuid` sets the ID of the compilation, which is in symbols' names: by default, it depends on
-    // the path.
+    // `-cuid` sets the compilation's ID in symbol names, which by default depends on the path.
     let options = format!(
         "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent -O1 -fPIC --offload-arch=gfx906 \
          --offload-arch=gfx1100 -DKERNEL={kernel} -cuid={kernel} {options} -c k.hip -o {kernel}.o"
@@ -79,8 +78,8 @@ pub(super) const LINKS: [&str; 12] = [
     "-fuse-ld=bfd -shared -s",
 ];
 
-/// Links files of a folder, or of [`INPUTS`] if the folder has no such file. Writes the file
-/// `program` there.
+/// Links files from a folder, or from [`INPUTS`] if the folder lacks them. Writes the file
+/// `program` into the folder.
 pub(super) fn link(folder: &Path, how: &str, inputs: &[&str]) -> PathBuf {
     let inputs = inputs.iter().chain(&["runtime.o"]).map(|name| {
         let mut paths = [folder, &INPUTS].map(|it| it.join(name)).into_iter();
@@ -96,7 +95,7 @@ pub(super) fn copied(from: &Path, folder: &Path, names: &[&str]) {
     }
 }
 
-/// Returns the corpus's files of objects whose names contain a word.
+/// Returns the corpus's object files whose names contain a word.
 pub(super) fn of_corpus(word: &str) -> Vec<PathBuf> {
     let mut files = corpus("fat_file");
     files.retain(|path| path.file_name().is_some_and(|it| it.to_string_lossy().contains(word)));
@@ -118,7 +117,7 @@ pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
 
 pub(super) const ALLOC: &str = ".llvm.offloading,\"a\",@llvm_offloading";
 
-/// Writes the objects that this library writes for a host: `<prefix>hip.o` with a bundle,
+/// Writes the objects that this library makes for a host: `<prefix>hip.o` with a bundle,
 /// `<prefix>llvm.o` with offload binaries.
 pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &'static str) {
     for (name, section, symbol, payload) in [
@@ -130,7 +129,7 @@ pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &
     }
 }
 
-/// Returns a bundle made by clang, as objects contain it.
+/// Returns a bundle made by clang, as contained in objects.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
     let (_, Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section)) =

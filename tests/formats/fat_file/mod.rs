@@ -32,7 +32,7 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Content<'_>>)> {
     all
 }
 
-/// Returns the containers of a file, and panics if one is malformed.
+/// Returns a file's containers; panics if one is malformed.
 #[track_caller]
 fn containers(file: &[u8]) -> Vec<(Place<'_>, Content<'_>)> {
     let found = places(file).into_iter();
@@ -46,7 +46,7 @@ fn only_container(file: &[u8]) -> (Place<'_>, Content<'_>) {
     container
 }
 
-/// Returns the name of the member of an archive that each container is in.
+/// Returns the name of the archive member that each container is in.
 fn members(file: &[u8]) -> Vec<&str> {
     containers(file).iter().map(|(place, _)| text(place.member)).collect()
 }
@@ -56,7 +56,7 @@ fn text(bytes: Option<&[u8]>) -> &str {
 }
 
 /// An entry of a bundle: the bundle entry ID, its offset in the file, its bytes. In compressed
-/// bundles, the offset counts from the start of the inflated bundle, as in LLVM.
+/// bundles, the offset counts from the start of the decompressed bundle, as in LLVM.
 type BundleEntry = (String, u64, Vec<u8>);
 
 #[track_caller]
@@ -89,7 +89,7 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     all
 }
 
-/// Returns the ID and the bytes of each entry, whose offset depends on the file around the bundle.
+/// Returns the ID and bytes of each entry, because offsets depend on the file around the bundle.
 fn without_offsets(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     bundle_entries(file).into_iter().map(|(id, _, bytes)| (id, bytes)).collect()
 }
@@ -104,7 +104,7 @@ fn offset_in(file: &[u8], bytes: &[u8]) -> u64 {
     (bytes.as_ptr() as usize - file.as_ptr() as usize) as u64
 }
 
-/// Returns the ID, offset and size of each bundle entry of a file, except those for hosts.
+/// Returns the ID, offset and size of each bundle entry in a file, except those for hosts.
 fn uris(path: &Path) -> Vec<Listed> {
     let entries = bundle_entries(&read(path)).into_iter();
     let devices = entries.filter(|(id, ..)| !id.starts_with("host"));
@@ -151,9 +151,9 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(ours.len(), count, "{}", path.display());
 }
 
-/// Asserts that `llvm-objdump` extracts the code objects that we find, in uncompressed bundles. For
-/// compressed bundles, it extracts wrong bytes: the file's bytes at the offsets of the code objects
-/// in the inflated bundle.
+/// Asserts that `llvm-objdump` extracts the code objects that we find in uncompressed bundles. For
+/// compressed bundles, it extracts wrong bytes: those of the file at the code objects' offsets in
+/// the decompressed bundle.
 #[track_caller]
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);

@@ -1,4 +1,4 @@
-//! Offload binaries in objects and programs of every kind, compared with LLVM 22's `llvm-objdump`
+//! Compares offload binaries in objects and programs of every kind with LLVM 22's `llvm-objdump`
 //! and `llvm-readobj`.
 
 use super::inputs::{ALLOC, LINKS, link, of_corpus, offload_binaries, offload_object};
@@ -44,15 +44,15 @@ fn the_type_without_the_name_and_the_reverse() {
         let path = folder.join(format!("{name}.o"));
         assert_eq!((images(&read(&path)).len(), objdump_lists(&path).len()), (2, 0), "{name}");
     }
-    // No section has a name, because the field with the place of the names is zero.
+    // No section has a name, because the field that locates the names is zero.
     let mut nameless = read(folder.join("typed.o"));
     nameless[62..64].fill(0);
     scratch::write(folder.join("nameless.o"), nameless);
     assert_images_are_listed(&folder.join("nameless.o"), 2);
 }
 
-/// Tests objects with 32 bits, of big-endian machines, and with more sections than COFF's first
-/// header can count.
+/// Tests objects that are 32-bit, big-endian, or have more sections than COFF's first header can
+/// count.
 #[test(LLVM)]
 fn objects_of_every_size_and_byte_order() {
     let folder = scratch::folder("fat-file-sizes");

@@ -1,5 +1,5 @@
-//! Programs with the objects that this library writes, on Linux and Windows, compared with LLVM
-//! 22's `llvm-objdump` and `llvm-readobj`, and `roc-obj-ls`.
+//! Compares programs with this library's objects, on Linux and Windows, with `roc-obj-ls`, and with
+//! LLVM 22's `llvm-objdump` and `llvm-readobj`.
 
 use super::inputs::{LINKS, USER, link, our_objects};
 use super::*;

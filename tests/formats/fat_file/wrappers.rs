@@ -1,5 +1,5 @@
-//! Wrappers in programs, for HIP and CUDA, on every system: each wrapper points to a container that
-//! the search also finds.
+//! Wrappers in programs, for HIP and CUDA, on every system: each must point to a container that the
+//! search also finds.
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, link, of_corpus};
 use super::{LIMIT, containers, offset_in};
@@ -8,8 +8,8 @@ use offload_format::fat_file::{ContainerKind, Content, WrapperKind, wrappers};
 use offload_format::nv_fatbin::NvFatbin;
 use offload_tests::prelude::*;
 
-/// Asserts that a file has this many wrappers of this kind, and that each points to a container
-/// that [`find`] finds.
+/// Asserts that a file has this many wrappers of this kind, each of which points to a container
+/// found by [`find`].
 #[track_caller]
 fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
     let file = &read(path);
@@ -41,7 +41,7 @@ fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
     assert_eq!((images.len(), &images), (count, &starts), "{what}");
 }
 
-/// Asserts that each program or library linked of these files has this many wrappers.
+/// Asserts that each program or library linked from these files has this many wrappers.
 fn assert_linked(folder: &Path, inputs: &[&str], kind: WrapperKind, count: usize) {
     for how in LINKS {
         assert_wrappers(&link(folder, how, inputs), kind, count, &format!("{inputs:?}, {how}"));
@@ -61,8 +61,8 @@ fn wrappers_of_programs() {
         assert_wrappers(&folder.join("r.o"), WrapperKind::Hip, 3, linker);
     }
 
-    // With relocatable device code, the driver writes the bundle into another object at link time,
-    // so the wrapper in this object has no image.
+    // With relocatable device code, the driver writes the bundle into a different object at link
+    // time, so the wrapper in this object has no image.
     copied(&INPUTS, &folder, &["k.hip"]);
     hip_object(&folder, "rdc", "-fgpu-rdc --no-offload-new-driver");
     let mut wrapper_without_image = 0;
@@ -142,7 +142,7 @@ fn wrappers_on_macos() {
     let cases = [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")];
     for (arch, version) in cases {
         for name in ["_a", "_b"] {
-            // The section names come from LLVM's main branch; clang 22 has no such names.
+            // The section names come from LLVM's main branch; clang 22 lacks them.
             let text = format!(
                 ".section __HIP,__hip_fatbin\n.p2align 12\nL_image:\n.incbin \"hip.bin\"\n\
                  .section __HIP,__fatbin\n.p2align 3\n.globl {name}\n{name}:\n\
@@ -153,7 +153,7 @@ fn wrappers_on_macos() {
             run(llvm("clang"), &folder, &options);
             assert_wrappers(&folder.join(format!("{name}.o")), WrapperKind::Hip, 1, name);
         }
-        // No test runs the entry `_a` of the program.
+        // No test runs the program's entry `_a`.
         for how in ["-no_fixup_chains -dylib", "-fixup_chains -dylib", "-fixup_chains -e _a"] {
             let options = format!("-arch {arch} -platform_version macos {version} {version} {how}");
             run(llvm("ld64.lld"), &folder, &format!("{options} -o image _a.o _b.o"));

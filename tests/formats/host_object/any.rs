@@ -1,5 +1,5 @@
-//! All formats: tests what the `object` crate reads, with unusual sizes and names, and objects that
-//! cannot be written.
+//! Objects in all formats: tests what the crate `object` reads, with unusual sizes and names, and
+//! objects that cannot be written.
 
 use super::{device, named_object, target};
 use object::{
@@ -10,7 +10,7 @@ use offload_format::section::DeviceSection;
 use offload_tests::data::some_bytes;
 use proptest::prelude::*;
 
-/// A host, and the `object` crate's names for its format and its processor.
+/// A host, with the crate `object`'s names for its format and processor.
 pub(crate) type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
 
 pub(crate) const HOSTS: [Host; 8] = [
@@ -44,7 +44,7 @@ fn check(host: Host, written: DeviceSection, pack: &[u8], name: &str, file: &[u8
         (ObjectKind::Relocatable, host.2, host.3)
     );
     assert!(object.is_little_endian());
-    // A COFF object does not record whether it has 64 bits.
+    // A COFF object does not record whether it is 64-bit.
     assert!(object.is_64() || host.2 == BinaryFormat::Coff);
 
     let sections = object.sections().filter(|section| device(host.2, section).is_some());
@@ -89,7 +89,7 @@ fn other_hosts_are_refused() {
     let linux = target("x86_64", "linux");
     assert!(Machine::of(&linux).is_some());
     let refused = [
-        // Other hosts: x32, big-endian AArch64, 32-bit processors, and other systems.
+        // More hosts: x32, big-endian AArch64, 32-bit processors, and other systems.
         CargoTarget { pointer_width: "32", ..linux },
         CargoTarget { arch: "aarch64", endian: "big", ..linux },
         CargoTarget { arch: "x86", pointer_width: "32", os: "windows", ..linux },

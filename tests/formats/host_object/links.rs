@@ -1,11 +1,11 @@
-//! Images that lld and GNU ld link from our objects and libraries. They are not run:
-//! `fat_file/our_objects.rs` links ELF objects with more options, and `embedding/link_matrix` runs
-//! programs.
+//! Programs and libraries that lld and GNU ld link from our objects and libraries. They are not
+//! run: `fat_file/our_objects.rs` links ELF objects with more options, and `embedding/link_matrix`
+//! runs programs.
 
 use super::*;
 use offload_format::fat_file::find;
 
-/// How images are linked. The start of the triple is the name of the architecture.
+/// How to link for a host. The start of the triple names the architecture.
 #[derive(Clone, Copy)]
 struct Link {
     triple: &'static str,
@@ -13,7 +13,7 @@ struct Link {
     linker: fn() -> Command,
     machine: &'static str,
     options: &'static str,
-    /// The names of the sections in images: that of bundles, and that of offload binaries.
+    /// The sections' names after linking: for bundles, and for offload binaries.
     names: [&'static str; 2],
 }
 
@@ -86,7 +86,7 @@ fn coff_images_of_gnu_ld() {
     long.check(&[("--gc-sections --enable-long-section-names", false)]);
 }
 
-/// No linked program is for an older version of the system than the objects.
+/// No linked program may be for an older system version than the objects.
 #[test(LLVM.slow())]
 fn macho_images_of_lld() {
     let machine = "-arch arm64 -platform_version macos 11.0 11.0";
@@ -95,7 +95,7 @@ fn macho_images_of_lld() {
     }
 }
 
-/// Returns packs for one link: their sections, symbols and bytes. The sizes of the first two are no
+/// Returns packs for one link: their sections, symbols and bytes. The first two sizes are not
 /// multiples of an alignment.
 fn packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     [
@@ -115,8 +115,7 @@ const INPUTS: [&str; 2] = [
 ];
 
 impl Link {
-    /// Links images in these modes. Each mode also states whether the linker keeps what is not
-    /// used.
+    /// Links in these modes. Each mode also states whether the linker keeps what is not used.
     fn check(&self, modes: &[(&str, bool)]) {
         let machine = self.machine.replace([' ', '/', ':'], "-");
         let folder = scratch::folder(&format!("host-object-{}-{machine}", self.triple));
@@ -138,8 +137,8 @@ impl Link {
     }
 
     /// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`packs`], and the
-    /// objects of two programs with the entry `entry`: in `user.o`, it refers to the packs; in
-    /// `no_user.o`, only a function that nothing calls does.
+    /// objects of two programs with the entry `entry`. In `user.o`, the entry refers to the packs;
+    /// in `no_user.o`, only a function that nothing calls does.
     fn write_inputs(&self, folder: &Path) {
         let (arch, _) = self.triple.split_once('-').expect("a triple");
         let host = target(arch, self.os);
@@ -163,8 +162,8 @@ impl Link {
         }
     }
 
-    /// Asserts that an image has [`packs`] where their symbols are, aligned, and in the right
-    /// sections, and that it exports its entry if it is a library, but no pack.
+    /// Asserts that a linked file has [`packs`] at their symbols, aligned and in the right
+    /// sections, and that a library exports its entry but no pack.
     fn assert_has_packs(&self, file: &[u8], mode: &str, what: &str) {
         let image = object::File::parse(file).unwrap();
         for (device_section, name, pack) in packs() {
@@ -184,7 +183,7 @@ impl Link {
             let bytes = section.data_range(address, pack.len() as u64).unwrap();
             assert!(bytes == Some(&pack), "{what}: other bytes of {name}");
         }
-        // The search for device code finds the same sections.
+        // The search for device code must find the same sections.
         let mut found = Vec::new();
         find(file, |place, _| found.push((place.section.unwrap(), place.offset)));
         let sections = image.sections().filter(|it| device(image.format(), it).is_some());

@@ -1,5 +1,5 @@
 //! Our relocatable objects and libraries, tested with the tools that must accept them: readers and
-//! linkers of ELF, COFF and Mach-O.
+//! linkers for ELF, COFF and Mach-O.
 
 pub(crate) mod any;
 mod links;
@@ -33,7 +33,7 @@ pub(crate) fn named_object(host: &Target, kind: DeviceSection, name: &str, pack:
     layout.to_vec(&[pack])
 }
 
-/// Returns a library of one object, `offload.o`.
+/// Returns a library with one object, `offload.o`.
 fn library(host: &Target, kind: DeviceSection, name: &str, pack: &[u8]) -> Vec<u8> {
     let object = named_object(host, kind, name, pack);
     let machine = machine(host);
@@ -48,7 +48,7 @@ pub(crate) fn object(target: &Target, section: DeviceSection, payload: &[u8]) ->
     named_object(target, section, symbol(section), payload)
 }
 
-/// Returns the kind of device code that a section of a file is for.
+/// Returns the kind of device code that a section is for.
 fn device(format: BinaryFormat, section: &object::Section<'_, '_>) -> Option<DeviceSection> {
     let format = match format {
         BinaryFormat::Elf => ObjectFormat::Elf,
@@ -59,7 +59,7 @@ fn device(format: BinaryFormat, section: &object::Section<'_, '_>) -> Option<Dev
     DeviceSection::from_names(format, segment, section.name().unwrap())
 }
 
-/// Runs a tool that must succeed and print no message.
+/// Runs a tool; it must succeed and print no message.
 #[track_caller]
 fn quiet(command: Command, folder: &Path, options: &str) -> String {
     let output = succeed(&mut in_folder(command, folder, options));

@@ -1,10 +1,11 @@
-//! Our objects as LLVM's and GNU's readers see them, and our libraries beside those of archivers.
+//! Reads our objects with LLVM's and GNU's readers, and compares our libraries with those of
+//! archivers.
 
 use super::any::HOSTS;
 use super::*;
 
-/// Compares the fields that LLVM's `obj2yaml` reads with those in `objects.txt`, which `BLESS=1`
-/// writes anew. The other readers must have nothing to say.
+/// Compares the fields that LLVM's `obj2yaml` reads with `objects.txt`, which `BLESS=1` rewrites.
+/// The other readers must print no message.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc]))]
 fn objects_have_these_fields() {
     let folder = scratch::folder("host-object-fields");
@@ -24,8 +25,8 @@ fn objects_have_these_fields() {
     assert_as_checked_in(&path, &found);
 }
 
-/// Compares every byte, except the mode of the symbol table in GNU's archives, a number without a
-/// meaning. GNU's `ar` reads objects for the machines that it was built for.
+/// Compares every byte except the mode of the symbol table in GNU's archives, a number without
+/// meaning. GNU's `ar` reads objects only for the machines that it was built for.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc]))]
 fn libraries_are_those_of_archivers() {
     let folder = scratch::folder("host-object-archivers");
@@ -33,7 +34,7 @@ fn libraries_are_those_of_archivers() {
         let kind = if format == BinaryFormat::MachO { "darwin" } else { "gnu" };
         let options = format!("--format={kind} rcsD llvm.a offload.o");
         let is_native = (arch, os) == (env::consts::ARCH, "linux");
-        // A member of odd size is followed by one more byte.
+        // A padding byte follows a member of odd size.
         for (section, size) in DeviceSection::ALL.into_iter().flat_map(|it| [(it, 100), (it, 101)])
         {
             let (host, symbol, pack) = (target(arch, os), symbol(section), some_bytes(1, size));

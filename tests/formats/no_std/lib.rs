@@ -1,5 +1,5 @@
-//! A library without std, like firmware or a kernel. It may link only core, alloc, offload-gpu and
-//! offload-format. The library has its own panic handler and its own allocator.
+//! A library without std, as in firmware or a kernel. It may link only core, alloc, offload-gpu and
+//! offload-format. It has its own panic handler and allocator.
 #![no_std]
 
 extern crate alloc;
@@ -47,10 +47,10 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// The device code in a file.
 #[repr(C)]
 pub struct Found {
-    /// The size of the code object that a gfx906 device gets from a bundle. It is -1 if there is
-    /// none, -2 if the file is no bundle.
+    /// The size of the code object that a gfx906 device gets from a bundle; -1 if there is none, -2
+    /// if the file is not a bundle.
     code_object: i64,
-    /// The number of bundles and offload binaries that follow one another from the file's start.
+    /// The number of consecutive bundles and offload binaries from the file's start.
     containers: usize,
     /// The number of places with device code; 0 without the feature `object`.
     places: usize,
@@ -80,7 +80,7 @@ fn code_object_size(data: &[u8]) -> i64 {
 
 static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "saxpy.ptx");
 
-/// Returns the size in bytes of the image that a GPU of compute capability 9.0 gets from this
+/// Returns the size in bytes of the image that a GPU with compute capability 9.0 gets from this
 /// library's pack; 0 if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
@@ -100,8 +100,7 @@ mod kernels {
     );
 }
 
-/// Returns the size in bytes of the arguments of a kernel that is found by its name; 0 if there is
-/// an error.
+/// Returns the size in bytes of the arguments of a kernel found by name; 0 on error.
 #[unsafe(no_mangle)]
 pub extern "C" fn named_arguments_size() -> usize {
     let pointers = (core::ptr::null::<f32>(), core::ptr::null_mut::<f32>());

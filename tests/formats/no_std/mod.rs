@@ -1,5 +1,5 @@
-//! offload-gpu and offload-format without std: a static library in a C program, with a separate
-//! panic handler and allocator.
+//! offload-gpu and offload-format without std: a static library in a C program, with its own panic
+//! handler and allocator.
 
 use offload_tests::prelude::*;
 
@@ -44,15 +44,15 @@ fn a_library_without_std() {
         let program = scenario.folder.join("program");
         scenario.tool("gcc").arg("main.c").arg(&library).arg("-o").arg(&program).passes();
 
-        // No part of std was linked.
+        // No part of std may be linked.
         let symbols = stdout(&succeed(Command::new("nm").arg("-C").arg(&library)));
         assert!(symbols.contains("pack_image_size"), "nm lists symbols");
         let mut lines = symbols.lines();
         let of_std = lines.find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
 
-        // Without arguments, the program prints the size of the image that it selects from the
-        // library's pack, and that of a kernel's arguments.
+        // Without arguments, the program prints the size of the image selected from the library's
+        // pack, and of a kernel's arguments.
         let sizes = stdout(&succeed(&mut Command::new(&program)));
         assert_eq!(sizes.trim(), format!("{} 24", ptx.len()));
 

@@ -1,5 +1,5 @@
-//! Fatbins that are cut short, changed, or larger than the caller's limit. Nothing may panic or
-//! read outside of the file.
+//! Fatbins that are truncated, changed, or larger than the caller's limit. Nothing may panic or
+//! read outside the file.
 
 use super::{all_images, corpus, fatbinary, ours, prebuilt};
 use offload_format::ErrorKind;
@@ -51,8 +51,8 @@ fn groups_with_damaged_tables() {
             visit::nv_fatbin(&patched(&theirs, at, &[value]));
         }
     }
-    // Makes one image of a group as large as the whole payload, so images share bytes. The group's
-    // table contains the number of its images, and then a header for each.
+    // Make one of a group's images as large as the whole payload, so that images share bytes. The
+    // group's table contains the number of images, then a header for each.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
     assert_eq!(theirs[16..18], [0, 1], "a group");
@@ -63,7 +63,7 @@ fn groups_with_damaged_tables() {
     assert!(error.contains("together larger than the payload"), "{error}");
 }
 
-/// Returns an entry with this payload, which claims to have `size` bytes after decompression.
+/// Returns an entry with this payload and a claimed decompressed size of `size` bytes.
 fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
     let padded = payload.len().next_multiple_of(8);
     let mut file = ours(&[]);
@@ -111,6 +111,6 @@ fn no_more_than_the_limit_is_decompressed() {
     }
     let found = kind(&compressed_entry(0x3000, b"what", 100), 1 << 20);
     assert_eq!(found, Err(ErrorKind::UnsupportedCompression { method: 0x3000 }));
-    // Uncompressed payloads need no allocation, so the limit 0 is large enough.
+    // Uncompressed payloads need no allocation, so limit 0 is enough.
     assert_eq!(kind(&compressed_entry(0, &[7; 80], 0), 0), Ok(80));
 }

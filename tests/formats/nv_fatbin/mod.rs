@@ -1,6 +1,6 @@
 //! NVIDIA's fatbins: we read the output of `fatbinary` and nvFatbin, and `cuobjdump` and nvJitLink
-//! read ours. nvJitLink compiles and links for a GPU that need not exist, and selects an image like
-//! the driver.
+//! read ours. nvJitLink compiles and links for a GPU that need not exist, and selects an image as
+//! the driver does.
 
 mod hostile;
 mod written_by_fatbinary;
@@ -19,8 +19,7 @@ const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
 const LIMIT: u64 = 1 << 24;
 
-/// The architecture's name for `fatbinary`, its name for clang, and clang's option for the PTX
-/// version.
+/// The architecture's names for `fatbinary` and for clang, and clang's option for the PTX version.
 const ARCHES: [(&str, &str, &str); 7] = [
     ("80", "sm_80", "+ptx70"),
     ("90", "sm_90", "+ptx80"),
@@ -31,7 +30,7 @@ const ARCHES: [(&str, &str, &str); 7] = [
     ("120", "sm_120", "+ptx87"),
 ];
 
-/// A folder with the inputs for each architecture: `<arch>.ptx`, `<arch>.cubin` from ptxas, and
+/// A folder with each architecture's inputs: `<arch>.ptx`, `<arch>.cubin` from ptxas, and
 /// `<arch>.o.cubin` from ptxas with `-c`.
 static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("nv-fatbin-inputs");
@@ -61,7 +60,7 @@ fn sm(arch: &str) -> NvidiaArch {
     NvidiaArch::parse(&format!("sm_{arch}")).unwrap()
 }
 
-/// Runs `fatbinary` on images `kind:arch:file`; the files are in the folder [`INPUTS`].
+/// Runs `fatbinary` on images `kind:arch:file`, whose files are in [`INPUTS`].
 fn fatbinary(folder: &Path, options: &[&str], images: &[String]) -> Vec<u8> {
     let mut tool = cuda("fatbinary");
     tool.current_dir(&*INPUTS)
@@ -84,7 +83,7 @@ fn uncompressed(folder: &Path, images: &[String]) -> Vec<u8> {
     fatbinary(folder, &["-64", "--compress-mode=none"], images)
 }
 
-/// Returns all cubins and all PTX as arguments for [`fatbinary`].
+/// Returns all cubins and PTX as arguments for [`fatbinary`].
 fn all_images() -> Vec<String> {
     let both = |arch: &str| [format!("elf:{arch}:{arch}.cubin"), format!("ptx:{arch}:{arch}.ptx")];
     ARCHES.iter().flat_map(|(arch, ..)| both(arch)).collect()
@@ -94,7 +93,7 @@ fn images(fatbin: &[u8]) -> Vec<Image<'_>> {
     NvFatbin::parse(fatbin).unwrap().entries().flat_map(|entry| entry.images()).collect()
 }
 
-/// Images with their bytes; the keys are `kind:arch`.
+/// Images with their bytes, by `kind:arch`.
 type Unpacked = BTreeMap<String, Vec<u8>>;
 
 fn unpacked(fatbin: &[u8]) -> Unpacked {
@@ -116,8 +115,8 @@ fn name_of(image: &Image) -> String {
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
 
-/// Compares images with the inputs: cubins have zeros after them, and PTX is in `fatbinary`'s form
-/// (no comments).
+/// Compares images with the inputs: cubins are followed by zeros, and PTX is in `fatbinary`'s form
+/// (without comments).
 fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &str) {
     let unpacked = unpacked(fatbin);
     assert_eq!(unpacked.len(), images.len(), "{what}: {:?}", unpacked.keys());
@@ -137,8 +136,8 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &st
     }
 }
 
-/// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin; the keys are those
-/// of [`unpacked`]. cuobjdump's names for the files are like `x.1.sm_90a.ptx`.
+/// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin, with the keys of
+/// [`unpacked`]. cuobjdump names the files like `x.1.sm_90a.ptx`.
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     let folder = folder.join("ptx");
     let _ = fs::remove_dir_all(&folder);
@@ -165,7 +164,7 @@ fn prebuilt(name: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(name))
 }
 
-/// Returns our fatbin of these images; PTX is not changed.
+/// Returns our fatbin of these images, with unchanged PTX.
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {

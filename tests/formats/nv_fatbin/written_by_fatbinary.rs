@@ -1,4 +1,4 @@
-//! Tests reading fatbins of `fatbinary`: every mode of compression, names and options.
+//! Tests reading fatbins from `fatbinary`: every compression mode, names and options.
 
 use super::*;
 use offload_format::nv_fatbin::{Compression, FatbinImageKind, HostOs};
@@ -45,7 +45,7 @@ fn fatbinary_with_names_and_options() {
     let folder = scratch::folder("nv-fatbin-names");
     let inputs = all_images();
     let ptx = extracted_ptx(&folder, &uncompressed(&folder, &inputs));
-    // Names and options have every length from 1 to 9, because they are padded.
+    // Names and options are padded, so try every length from 1 to 9.
     for length in 1..10 {
         let (name, options) = (&"a/b.cu.cu"[..length], &"-O3 -v -w"[..length]);
         let cmdline = format!("--cmdline={options}");
@@ -72,7 +72,7 @@ fn fatbinary_with_names_and_options() {
     assert_eq!((image.name, image.options), (&b""[..], &b""[..]));
 }
 
-/// Returns the part of a cubin that its entry repeats: `.nv.compat` from `sm_100` on.
+/// Returns the part of a cubin that its entry repeats: `.nv.compat`, since `sm_100`.
 fn compat(key: &str) -> Vec<u8> {
     let arch = key.trim_start_matches("elf:");
     if !arch.starts_with('1') {

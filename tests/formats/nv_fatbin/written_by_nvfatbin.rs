@@ -1,4 +1,4 @@
-//! Tests reading fatbins of the library nvFatbin: every compression, every host.
+//! Tests reading fatbins from the library nvFatbin: every compression, every host.
 
 use super::*;
 use libloading::{Library, Symbol};
@@ -50,7 +50,7 @@ fn nvfatbin_with_every_host() {
     assert_eq!((image.suffix(), image.name), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
 
-/// The dumps of `golden` have the kinds, names and options of these files.
+/// `golden`'s dumps show the kinds, names and options of these files.
 #[test]
 fn nvfatbin_of_cuda_12() {
     let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
@@ -66,8 +66,7 @@ fn lto_ir() {
     assert!(image.options.starts_with(b"-ftz=0 "), "{image:?}");
 }
 
-/// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and
-/// others do not.
+/// The cubin is longer than a block and the window of LZ4; only parts of it repeat.
 #[test(NV_FATBIN)]
 fn a_large_cubin_with_every_compression() {
     let folder = scratch::folder("nv-fatbin-large");
@@ -106,25 +105,25 @@ type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
 type Get = unsafe extern "C" fn(Handle, *mut c_void) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 
-/// The nvFatbin library; the names are the same as in its header.
+/// The library nvFatbin; its functions are named as in its header.
 struct NvFatbinLibrary(Library);
 
 impl NvFatbinLibrary {
     fn load() -> Self {
         let path = cuda_library("libnvfatbin.so.13").expect("Tool::NvFatbin was checked");
-        // SAFETY: loading the library runs no code of ours; the functions are called with the types
-        // of its header.
+        // SAFETY: loading the library runs none of our code; its functions are called with the
+        // types in its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// Returns a fatbin of images in the format of [`fatbinary`]'s arguments; each image has the
-    /// name of its file.
+    /// Returns a fatbin of images in the format of [`fatbinary`]'s arguments; each image is named
+    /// after its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
         let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<Text> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types match those of nvFatbin.h. Every pointer is to memory that lives during
-        // the call and has the size that is passed. PTX is given with its NUL.
+        // SAFETY: the types are those of nvFatbin.h. Every pointer refers to memory that lives
+        // during the call and has the size passed to the call. PTX includes its NUL.
         unsafe {
             let create: Symbol<Create> = self.0.get(b"nvFatbinCreate").unwrap();
             let add_ptx: Symbol<AddPtx> = self.0.get(b"nvFatbinAddPTX").unwrap();

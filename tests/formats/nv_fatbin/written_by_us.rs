@@ -1,5 +1,5 @@
-//! Fatbins that this library writes: they equal the fatbins of `fatbinary`, and `cuobjdump` and
-//! nvJitLink read them.
+//! Fatbins that this library writes must equal `fatbinary`'s, and `cuobjdump` and nvJitLink must
+//! read them.
 
 use super::*;
 use offload_format::ErrorKind;
@@ -7,7 +7,7 @@ use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
-/// Returns images without owning them, as [`ours`] needs them.
+/// Returns borrowed images, as [`ours`] needs them.
 fn borrowed<'a>(images: &'a [(&'a str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
     images.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect()
 }
@@ -35,7 +35,7 @@ fn ours_is_what_fatbinary_writes() {
         let theirs = fatbinary(&folder, &options, &[format!("elf:{arch}:{file}")]);
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
-    // Test PTX of every length, and the bytes after it.
+    // Test PTX of every length, with the bytes after it.
     for comma in 0..9 {
         let name = "b".repeat(comma);
         let text =
@@ -49,8 +49,7 @@ fn ours_is_what_fatbinary_writes() {
 #[test(JIT_LINK)]
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
-    // nvJitLink uses no code from cubins that ptxas made without `-c`, so these cubins are made
-    // with it.
+    // nvJitLink uses no code from cubins made by ptxas without `-c`, so use `-c`.
     let cubins = ["80", "90a", "100f"].map(|arch| (arch, input(&format!("{arch}.o.cubin"))));
     let cubins = borrowed(&cubins);
     let without_ptx = ours(&cubins);
@@ -76,7 +75,7 @@ fn nvjitlink_chooses_from_ours() {
         assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number, number);
         assert!(linked.windows(3).any(|window| window == b"add"), "{gpu}");
     }
-    // The fatbin contains only PTX, which nvJitLink compiles for each GPU.
+    // This fatbin contains only PTX, which nvJitLink compiles for each GPU.
     let text = ours(&[("90", &ptx)]);
     assert!(library.link(&text, "sm_100").is_some());
     assert!(library.link(&text, "sm_80").is_none());
@@ -103,8 +102,7 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     assert!(refused("80", &cubin).is_some());
     assert!(refused("90", b"text").is_some());
     assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
-    // If bit 1 of the cubin's flags is set, the writer reads the section table to find
-    // `.nv.compat`.
+    // If bit 1 of the cubin's flags is set, the writer searches the section table for `.nv.compat`.
     let portable = patched(&cubin, 48, &[cubin[48] | 2]);
     assert_eq!(refused("90", &portable), None);
     let table = number(&portable, 40) as usize;

@@ -9,8 +9,8 @@ use offload_tests::bundler::{self, bundler};
 
 const FUNCTION: (&str, &str) = ("a.c", "int f(void) { return 1; }");
 
-/// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy
-/// 22 then removes the mark that makes linkers keep only one of the groups.
+/// g++ gives groups of constructors and destructors a local symbol as signature. llvm-objcopy 22
+/// then removes the flag that makes linkers keep only one such group.
 #[test(CLANG)]
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
@@ -25,8 +25,8 @@ fn groups_with_a_local_signature_stay_comdat() {
         let lost = lost.iter().filter(|line| line.starts_with("(unknown) group")).count();
         assert!(lost > 0, "{options}");
 
-        // Apart from these marks, both bundles are equal. Extracting the host from LLVM's bundle
-        // does not restore the marks.
+        // Apart from these flags, both bundles are equal. Extracting the host from LLVM's bundle
+        // does not restore the flags.
         let mut found = 0;
         for (ours, theirs) in ours.iter_mut().zip(&theirs) {
             if (*ours, *theirs) == (1, 0) {
@@ -44,13 +44,13 @@ fn groups_with_a_local_signature_stay_comdat() {
     }
 }
 
-/// Returns the line with which llvm-readelf starts each group.
+/// Returns the line that starts each group in llvm-readelf's output.
 fn groups(folder: &Path, object: &str) -> Vec<String> {
     let listing = run(llvm("llvm-readelf"), folder, &format!("-g {object}"));
     listing.lines().filter(|line| line.contains("group section")).map(str::to_owned).collect()
 }
 
-/// llvm-objcopy 22 empties string tables whose use it does not know.
+/// llvm-objcopy 22 empties string tables whose purpose it does not know.
 #[test(LLVM)]
 fn string_tables_of_others_are_kept() {
     let folder = scratch::folder("object-bundle-stabstr");
@@ -91,7 +91,7 @@ fn line_numbers_of_coff_are_kept() {
     assert_ne!(lines_of(&their_bundle(&folder, &host, 0)), Some(lines.to_vec()));
 }
 
-/// LLVM 22 treats a section of one zero byte as the host's, regardless of its ID.
+/// LLVM 22 treats a section with a single zero byte as the host's, regardless of its ID.
 #[test(LLVM)]
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
@@ -105,8 +105,8 @@ fn one_zero_byte_of_device_code() {
     assert!(theirs == [object_bundle::strip(&fat).unwrap()]);
 }
 
-/// LLVM 22 crashes if the kinds of all entries are HIP's and the first file is an object. LLVM
-/// reads the bundles that we write.
+/// LLVM 22 crashes if all entries have HIP's kinds and the first file is an object. It reads the
+/// bundles that we write.
 #[test(LLVM)]
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
@@ -123,14 +123,14 @@ fn a_bundle_without_a_host_entry() {
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
-/// Tests files that this library rejects as host objects. LLVM's tools cannot bundle some of them
-/// either; the others they can.
+/// Tests files that this library rejects as host objects. LLVM's tools can bundle only some of
+/// them.
 #[test(LLVM)]
 fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();
     let refused = |bytes: &[u8], what: &str| {
-        // A file with a bundle may be stripped: without one, there is nothing to remove.
+        // Only a file with a bundle can be stripped.
         let stripped = object_bundle::strip(bytes);
         assert!(stripped.is_err() || ObjectBundle::parse(bytes).is_ok(), "{what}");
         let error = object_bundle::bundle(bytes, &entries).unwrap_err();

@@ -1,5 +1,5 @@
 //! Object bundles that are truncated, changed, or made to need much time or memory. Nothing may
-//! panic or read outside of the file.
+//! panic or read outside the file.
 
 use super::corpus;
 use offload_format::ErrorKind;
@@ -13,8 +13,8 @@ fn refused(object: &[u8]) -> Option<offload_format::Error> {
     object_bundle::bundle(object, &BundleBuilder::new()).err()
 }
 
-/// Each truncated file must be an error. Readers need the file's end: an ELF file ends with the
-/// section table, and a COFF file ends with the string table with the sections' names.
+/// Each truncated file must be an error, because readers need the file's end: in an ELF file the
+/// section table, in a COFF file the string table with the sections' names.
 #[test]
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
@@ -28,8 +28,7 @@ fn every_truncation() {
 }
 
 /// Returns an ELF file with `count` sections, all at offset 64, with this size and the same name.
-/// The name consists of the `x`s from `name` on, up to the NUL, which is the last of the `size`
-/// bytes.
+/// The name consists of the `x`s from `name` to the NUL, which is the last of the `size` bytes.
 fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     let mut file = corpus("host.o")[..64].to_vec();
     file.extend(std::iter::repeat_n(b'x', size - 1));

@@ -1,5 +1,4 @@
-//! Programs that lld and GNU ld link from objects with bundles; the test checks the programs'
-//! output.
+//! Links programs from objects with bundles, with lld and GNU ld, and checks the programs' output.
 
 use super::{compile, our_bundle};
 use offload_format::object_bundle;
@@ -39,7 +38,7 @@ fn linked_programs_run_and_lack_the_bundle() {
             scratch::write(folder.join(format!("fat{number}.o")), fat);
         }
         for objects in ["fat", "stripped"] {
-            // clang finds the lld of its own installation; gcc does not.
+            // clang finds the lld of its own installation, but gcc does not.
             for (driver, linker) in [(gnu("g++"), "bfd"), (llvm("clang++"), "lld")] {
                 let options = format!("-fuse-ld={linker} -o program {objects}0.o {objects}1.o");
                 run(driver, &folder, &options);

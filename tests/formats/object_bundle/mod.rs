@@ -1,8 +1,8 @@
-//! Bundles in host objects, for objects of many compilers: compared with clang-offload-bundler 22
-//! and llvm-objcopy 22, and linked with the linkers that must accept them.
+//! Bundles in host objects from many compilers: compared with clang-offload-bundler 22 and
+//! llvm-objcopy 22, and linked with the linkers that must accept them.
 //!
-//! The section "Object bundles" of docs/formats.md explains the facts that the cases test.
-//! tests/corpus has small files that LLVM wrote.
+//! "Object bundles" in docs/formats.md explains the facts that the cases test. tests/corpus has
+//! small files written by LLVM.
 
 mod differences;
 mod hostile;
@@ -24,7 +24,7 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// Returns [`DEVICES`] with the host's entry, which has this payload, at this index.
+/// Returns [`DEVICES`] with the host's entry, with this payload, at this index.
 fn entries(host: &[u8], host_at: usize) -> Vec<(&str, &[u8])> {
     let mut all = DEVICES.to_vec();
     all.insert(host_at, (HOST, host));
@@ -50,7 +50,7 @@ fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     bundle_of(host, &entries(b"", host_at))
 }
 
-/// Unbundles all of [`DEVICES`] and the host with clang-offload-bundler; returns the host.
+/// Unbundles all [`DEVICES`] and the host with clang-offload-bundler; returns the host.
 fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     let ids = entries(b"", DEVICES.len()).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     let mut found = bundler::unbundled("-type=o", &folder.join(fat), &ids);
@@ -59,7 +59,7 @@ fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     host
 }
 
-/// Asserts that we write LLVM's bytes in both directions, with the host's entry at each index, and
+/// Asserts that bundling and stripping give LLVM's bytes, with the host's entry at each index, and
 /// that LLVM reads our bundles.
 fn same_as_llvm(folder: &Path, host: &Path) {
     let bytes = read(host);
@@ -67,7 +67,7 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         let theirs = their_bundle(folder, host, host_at);
         let ours = our_bundle(&bytes, host_at);
         assert_same_bytes(&ours, &theirs, &format!("{} in a bundle", host.display()));
-        // Our bundle has the bytes of LLVM's, so LLVM extracts the same host from both.
+        // Our bundle equals LLVM's, so LLVM extracts the same host from both.
         let stripped = unbundled(folder, "theirs");
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);
@@ -81,7 +81,7 @@ fn same_as_llvm(folder: &Path, host: &Path) {
     assert!(object_bundle::strip(&bytes).unwrap() == bytes);
 }
 
-/// Returns symbols, relocations and groups, as llvm-readelf prints them.
+/// Returns symbols, relocations and groups, as printed by llvm-readelf.
 fn contents(folder: &Path, object: &str) -> String {
     let listing = run(llvm("llvm-readelf"), folder, &format!("-s -r -g -W {object}"));
     // "Relocation section '.rela.text' at offset 0x4a0 contains 12 entries:"
@@ -89,7 +89,7 @@ fn contents(folder: &Path, object: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Lets llvm-objcopy remove the bundle of an object, and returns what is left.
+/// Removes an object's bundle with llvm-objcopy, and returns what is left.
 fn objcopy_strips(folder: &Path, object: &str) -> Option<Vec<u8>> {
     let options =
         format!("--regex --remove-section=__CLANG_OFFLOAD_BUNDLE__.* -- {object} theirs.o");
@@ -123,7 +123,7 @@ int f(int x) {
 }
 "#;
 
-/// Compiles a source, a file of this name, to `host.o`.
+/// Compiles a source (its file name and text) to `host.o`.
 fn compile(folder: &Path, compiler: Command, options: &str, source: (&str, &str)) -> PathBuf {
     let (file, text) = source;
     scratch::write(folder.join(file), text);
@@ -131,7 +131,7 @@ fn compile(folder: &Path, compiler: Command, options: &str, source: (&str, &str)
     folder.join("host.o")
 }
 
-/// Compiles a source with clang, for a target with more options, to `host.o`.
+/// Compiles a source to `host.o` with clang; `target` may include more options.
 fn clang(folder: &Path, target: &str, source: (&str, &str)) -> PathBuf {
     compile(folder, llvm("clang"), &format!("--target={target}"), source)
 }

@@ -1,5 +1,5 @@
-//! Compares bundles in the objects of many compiler runs with those of LLVM 22's
-//! `clang-offload-bundler`: the bytes are equal after bundling and after stripping.
+//! Compares bundles in objects from many compilers with LLVM 22's `clang-offload-bundler`: the
+//! bytes must be equal after bundling and after stripping.
 
 use super::{C, CXX, THREAD_LOCAL, clang, compile, from_yaml, same_as_llvm};
 use offload_tests::prelude::*;
@@ -30,8 +30,8 @@ fn objects_of_gcc() {
             same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), options, *source));
         }
     }
-    // With optimization, this source needs no group with a local signature.
-    // `groups_with_a_local_signature_stay_comdat` covers such groups.
+    // With optimization, this source creates no group with a local signature;
+    // `groups_with_a_local_signature_stay_comdat` covers these.
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), "-O2 -g", ("c.cpp", CXX)));
 }
 
@@ -64,8 +64,8 @@ fn coff_objects() {
             }
         }
     }
-    // The names are so long that their offsets have more decimal digits than a section's name can
-    // contain.
+    // The names are so long that their offsets have more decimal digits than fit into a section's
+    // name.
     let long = "x".repeat(1 << 20);
     let sections: String = (0..10)
         .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))
@@ -73,13 +73,13 @@ fn coff_objects() {
     same_as_llvm(&folder, &clang(&folder, "x86_64-pc-windows-msvc", ("long.s", &sections)));
 }
 
-/// With more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
-/// has another file header and larger symbols.
+/// For more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
+/// has a different file header and larger symbols.
 #[test(LLVM.slow())]
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
     let (elf, coff) = ("x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc");
-    // The host object of the second row is just below the limit, and the bundled object exceeds it.
+    // The host object in the second row is just below the limit; the bundled object exceeds it.
     for (target, flags, count, last) in [
         (elf, "a", 65_400, ".section .last,\"aw\"\n.quad y65399, y1\n"),
         (elf, "a", 65_274, ""),

@@ -1,4 +1,5 @@
-//! Offload binaries that are malformed or made to cost much time. `hostile` cuts and changes them.
+//! Offload binaries that are malformed or slow to read. The module `hostile` truncates and changes
+//! them.
 
 use super::{METHODS, builder, by_hand, large_samples, samples};
 use offload_format::ErrorKind;
@@ -74,13 +75,13 @@ fn malformed_compressed_binaries() {
         assert_eq!(inflate(&with(32, inflated + 1)), Err(Malformed));
         let huge = ErrorKind::LimitExceeded { need: u64::MAX, limit: 1 << 20 };
         assert_eq!(inflate(&with(32, u64::MAX)), Err(huge));
-        // A file without a stream, and a stream that is cut short.
+        // A file without a stream, and a truncated stream.
         for end in [40, size - 1] {
             let mut bytes = with(8, end);
             bytes.truncate(end as usize);
             assert!(matches!(inflate(&bytes), Err(ErrorKind::Compression { .. })));
         }
-        // Decompression keeps the bytes between header and stream at their place.
+        // Decompression keeps the bytes between header and stream in place.
         let mut moved = [&good[..40], b"between ", &good[40..]].concat();
         set(&mut moved, 8, size + 8);
         set(&mut moved, 16, 48);
@@ -135,7 +136,7 @@ fn text_that_is_shared_too_often() {
     assert!(error.to_string().contains("share too much text"), "{error}");
 }
 
-/// Returns one file of each kind; several of them contain all images.
+/// Returns one file of each kind; several contain all images.
 pub(crate) fn files() -> Vec<Vec<u8>> {
     let samples = samples();
     let (builder, datas) = builder(&samples);

@@ -2,7 +2,7 @@
 //!
 //! LLVM 22 supports only version 1. Tests build files of the other versions by hand, field by
 //! field, from docs/formats.md, and read our files in the same way. LLVM 22 compresses and
-//! decompresses their streams, in ELF sections.
+//! decompresses their streams in ELF sections.
 
 mod compression;
 pub(crate) mod hostile;
@@ -48,13 +48,13 @@ fn samples() -> Vec<Made> {
 }
 
 /// Returns a file in a layout that no tool writes: images first, each string stored separately with
-/// bytes between, entries last. Version 1 must have one image.
+/// gaps, entries last. Version 1 must have one image.
 fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }
 
-/// Returns an offload binary with these bytes after the header. If the bytes have exactly the size
-/// of the entries, the entries replace them.
+/// Returns an offload binary with these bytes after the header. If they have exactly the size of
+/// the entries, the entries replace them.
 fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     let header = if version == 3 { 40 } else { 32 };
     let mut body = first.to_vec();
@@ -97,8 +97,7 @@ fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     file
 }
 
-/// Returns an offload binary of version 3, with this stream in place of everything after the
-/// header.
+/// Returns a version 3 offload binary with this stream in place of everything after the header.
 fn compressed_by_hand(whole: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut file = [&whole[..40], stream].concat();
     let size = file.len() as u64;
@@ -111,14 +110,14 @@ fn numbers(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Adds zeros up to a multiple of eight bytes to an offload binary.
+/// Pads an offload binary with zeros to a multiple of eight bytes.
 fn pad(file: &mut Vec<u8>) {
     file.resize(file.len().next_multiple_of(8), 0);
     let size = file.len() as u64;
     set(file, 8, size);
 }
 
-/// Returns what `llvm-objdump` lists of this file; `None` if the tool fails.
+/// Returns the listing of this file by `llvm-objdump`; `None` if the tool fails.
 fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
     scratch::write(folder.join("file"), file);
     let mut tool = in_folder(llvm("llvm-objdump"), folder, "--offloading file");
@@ -126,7 +125,7 @@ fn objdump(folder: &Path, file: &[u8]) -> Option<String> {
     output.status.success().then(|| stdout(&output))
 }
 
-/// Converts an image that our reader returns into a [`Made`].
+/// Converts an image from our reader to a [`Made`].
 pub(crate) fn read(image: Image) -> Made {
     Made {
         image_kind: image.image_kind.0,
@@ -137,7 +136,7 @@ pub(crate) fn read(image: Image) -> Made {
     }
 }
 
-/// Sorts the strings of each image: builders write them in the order of a hash table.
+/// Sorts the strings of each image, because builders write them in hash table order.
 pub(crate) fn sorted(mut images: Vec<Made>) -> Vec<Made> {
     images.iter_mut().for_each(|image| image.strings.sort());
     images
@@ -149,7 +148,7 @@ fn read_all(file: &[u8]) -> Vec<Made> {
 
 const METHODS: [(Method, &str, u64); 2] = [(Method::Zlib, "zlib", 1), (Method::Zstd, "zstd", 2)];
 
-/// Returns images with repeated content, which compression makes smaller.
+/// Returns images with repetitive content, which compresses well.
 fn large_samples() -> Vec<Made> {
     let mut samples = samples();
     samples[0].data = samples[0].data.repeat(1000);

@@ -1,5 +1,4 @@
-//! Files of versions 2 and 3 that are put together by hand are read; LLVM 22's `llvm-objdump`
-//! refuses them.
+//! Tests reading handmade files of versions 2 and 3; LLVM 22's `llvm-objdump` refuses them.
 
 use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, OffloadBinary, StatedKind, Version};

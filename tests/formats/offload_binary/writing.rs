@@ -1,4 +1,4 @@
-//! Tests that read our files field by field.
+//! Reads our files field by field.
 
 use super::{Made, builder, read_all, sorted};
 use crate::properties::{check, images};
@@ -6,9 +6,9 @@ use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
 use proptest::prelude::Strategy;
 
-/// Returns the images in a file with LLVM's layout of version 2 or 3, read field by field. The
-/// layout: header, entries, string pairs, strings, zeros up to a multiple of 8, images without
-/// padding, zeros up to a multiple of 8.
+/// Reads the images field by field from a file with LLVM's layout of version 2 or 3: header,
+/// entries, string pairs, strings, zeros to a multiple of 8, images without padding, zeros to a
+/// multiple of 8.
 fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
     let header: u64 = if version == 3 { 40 } else { 32 };
     assert_eq!(file[..8], [[0x10, 0xff, 0x10, 0xad], version.to_le_bytes()].concat());
@@ -67,7 +67,7 @@ fn what_is_written_is_read_by_hand() {
             let layout = builder.layout(version);
             let file = layout.to_vec(&datas);
             assert_eq!(sorted(read_by_hand(&file, number)), images);
-            // Both readers see the same order.
+            // Both readers must see the same order.
             assert_eq!(read_all(&file), read_by_hand(&file, number));
             for (index, image) in OffloadBinary::parse(&file).unwrap().images().enumerate() {
                 assert_eq!(layout.offset_of(index), Some(image.offset));

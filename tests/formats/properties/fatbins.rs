@@ -1,4 +1,4 @@
-//! Random fatbins, and several in a row: the reader returns the inputs.
+//! Random fatbins, and several consecutive ones: the reader must return the inputs.
 
 use super::{LIMIT, check};
 use offload_format::image::PtxHeader;

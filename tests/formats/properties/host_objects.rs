@@ -1,4 +1,4 @@
-//! Random packs in objects and libraries for every machine are found again.
+//! Random packs in objects and libraries for every machine must be found.
 
 use super::{bytes, check, entries, images, write_bundle, write_images};
 use crate::host_object::any::HOSTS;

@@ -1,6 +1,6 @@
-//! Round trips of containers with random content, of every version, in every order, at every
-//! alignment. Readers return the writers' input, and writers then write the same bytes again. The
-//! random numbers are the same in each run.
+//! Round trips of containers with random content, in every version, order and alignment. Readers
+//! must return the writers' input, and writers must then reproduce the bytes. The random numbers
+//! are the same in each run.
 
 mod archives;
 mod bundles;
@@ -20,7 +20,7 @@ use proptest::sample::{self, subsequence};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Debug;
 
-/// Checks a property with the given number of generated values.
+/// Checks a property with this many generated values.
 pub(crate) fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner =
@@ -43,7 +43,7 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> + Clone {
     ]
 }
 
-/// IDs that may all be in one bundle; some are not in canonical spelling.
+/// IDs that may all be in one bundle; some do not have the canonical spelling.
 const IDS: [&str; 12] = [
     "host-x86_64-unknown-linux-gnu",
     "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
@@ -107,7 +107,7 @@ fn methods() -> impl Strategy<Value = (Method, Option<i32>)> + Clone {
 
 const LIMIT: u64 = 1 << 24;
 
-/// Returns random images. With `nul`, values may contain a NUL, which some versions cannot store.
+/// Generates images. With `nul`, values may contain a NUL, which some versions cannot store.
 pub(crate) fn images(nul: bool) -> impl Strategy<Value = Vec<Made>> {
     let key = prop_oneof![
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),

@@ -1,5 +1,5 @@
-//! Random bundles in host objects: the reader returns the inputs, and what is left of the object
-//! makes the same bundle again.
+//! Random bundles in host objects: the reader must return the inputs, and bundling the stripped
+//! object again must give the same bundle.
 
 use super::{builder, bytes, check, compare, entries, payloads};
 use offload_format::object_bundle::{self, ObjectBundle};

@@ -1,5 +1,5 @@
-//! Random offload binaries of every version, compressed, and several in a row: the reader returns
-//! the inputs, and the writer writes them again.
+//! Random offload binaries of every version, compressed, and several consecutive ones: the reader
+//! must return the inputs, and the writer must reproduce the bytes.
 
 use super::{LIMIT, Made, check, image_builder, images, methods, write_images};
 use crate::offload_binary::{read, sorted};
@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 use proptest::collection::vec;
 use proptest::sample;
 
-/// Returns the images of several offload binaries in a row.
+/// Returns the images of consecutive offload binaries.
 fn read_images(file: &[u8]) -> Vec<Made> {
     let binaries = OffloadBinary::in_a_row(file).map(Result::unwrap);
     let images = binaries.flat_map(|(_, binary)| match binary.compressed {
@@ -48,8 +48,8 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
     });
 }
 
-/// Asserts that each image that is read separately from a compressed offload binary equals the
-/// image read from the whole.
+/// Asserts that each image read separately from a compressed offload binary equals the same image
+/// read from the whole.
 fn images_one_by_one(file: &[u8]) {
     for (_, binary) in OffloadBinary::in_a_row(file).flatten() {
         let Some(compressed) = binary.compressed else { continue };
@@ -81,7 +81,7 @@ fn images_one_by_one(file: &[u8]) {
     }
 }
 
-/// Tests files of any version after one another, also compressed ones.
+/// Tests consecutive files of different versions, some compressed.
 #[test]
 fn each_offload_binary_in_a_row_is_read() {
     let version = sample::select(&[Version::V1, Version::V2, Version::V3][..]);
@@ -98,7 +98,7 @@ fn each_offload_binary_in_a_row_is_read() {
                 None => write_images(images, *version),
             });
             let version = methods.map_or(*version, |_| Version::V3);
-            // Version 1 has one image in each offload binary.
+            // Version 1 has one image per offload binary.
             let count = if version == Version::V1 { images.len() } else { images.len().min(1) };
             assert_eq!(file.len() > start, count > 0);
             versions.extend(vec![version; count]);

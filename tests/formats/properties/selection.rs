@@ -1,5 +1,5 @@
-//! Random lists of images: the one that is selected fits, is the same in any order of the images,
-//! and no other comes before it.
+//! Random lists of images: the selected one must fit, be the same in any order of the images, and
+//! have no better one.
 
 use super::check;
 use offload_format::select::{self, Candidate, DeviceInfo};
@@ -9,8 +9,8 @@ use proptest::prelude::{Just, Strategy};
 use proptest::sample;
 use std::fmt::Debug;
 
-/// An image without bytes: it has only its target's name, a label, and the version of its code
-/// object or PTX.
+/// An image without bytes: only its target's name, a label, and the version of its code object or
+/// PTX.
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     target: &'static str,
@@ -55,8 +55,8 @@ fn one_of(names: &'static str) -> impl Strategy<Value = &'static str> {
     sample::select(names.split_whitespace().collect::<Vec<_>>())
 }
 
-/// The order of the images does not change the choice. The selected image fits, and no other
-/// precedes it.
+/// The order of the images must not change the choice. The selected image must fit, and no other
+/// may precede it.
 #[test]
 fn the_selected_image_does_not_depend_on_the_order() {
     let label = sample::select(&["a", "b", ""][..]);
@@ -71,8 +71,8 @@ fn the_selected_image_does_not_depend_on_the_order() {
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {
             (Ok(choice), Ok(again)) => {
-                // Returns the properties of an image that the rules use; the version of a cubin is
-                // not one of them.
+                // Returns the properties of an image that the rules use; a cubin's version is not
+                // among them.
                 let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
                 assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));
                 assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));

@@ -1,4 +1,4 @@
-//! Which target IDs LLVM 22's `clang` accepts, and how it writes them.
+//! The target IDs that LLVM 22's `clang` accepts, and how it writes them.
 
 use super::processors_of_llvm_22;
 use offload_format::bundle::EntryId;
@@ -22,8 +22,7 @@ fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     Ok(list.split(',').skip(1).map(|id| EntryId::parse(id).unwrap().target().to_owned()).collect())
 }
 
-/// Tests every combination of features for each processor, with each of the processor's names and
-/// in either order.
+/// Tests every combination of features for each processor, with each of its names, in either order.
 #[test(LLVM)]
 fn target_ids_that_clang_takes() {
     let form = |features: &[&str], number: usize| -> String {
@@ -38,7 +37,7 @@ fn target_ids_that_clang_takes() {
             let mut targets = Vec::new();
             for row in processors_of_llvm_22() {
                 if order.iter().all(|name| row.features.contains(name)) {
-                    // Uses each of the processor's names in turn.
+                    // Use each of the processor's names in turn.
                     let names = [&[row.name], row.aliases].concat();
                     targets.push(format!("{}{}", names[number % names.len()], form(order, number)));
                 }

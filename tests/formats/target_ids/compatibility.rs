@@ -1,5 +1,4 @@
-//! The entry of a bundle that is selected for a target, compared with LLVM 22's
-//! `clang-offload-bundler`.
+//! Compares the bundle entry selected for a target with LLVM 22's `clang-offload-bundler`.
 
 use super::{some_target, words};
 use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
@@ -7,7 +6,7 @@ use offload_format::target::TargetTriple;
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-/// Returns whether `-unbundle` finds one target in a bundle with one entry.
+/// Whether `-unbundle` finds a target in a bundle with one entry.
 fn unbundle(folder: &Path, provided: &str, requested: &str, options: &str) -> bool {
     let mut builder = BundleBuilder::new();
     builder.entry(provided, 1).unwrap_or_else(|error| panic!("{provided}: {error}"));
@@ -27,7 +26,7 @@ fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> C
     provided.provides_for(&requested, hip_openmp_compatible)
 }
 
-/// Tests triples in which one field is replaced by another that may mean the same.
+/// Tests triples with one field replaced by a different one that may mean the same.
 #[test(LLVM.slow())]
 fn triples_that_go_together() {
     const ALIKE: [&[&str]; 4] = [
@@ -71,8 +70,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // Skips two known differences. LLVM drops a part of the triple next to `windows`, and this
-        // library keeps it. LLVM treats two vendors as equal, but only in one direction.
+        // Skip two known differences. LLVM drops part of the triple next to `windows`, which this
+        // library keeps. LLVM treats two vendors as equal, but only in one direction.
         let is_windows = |it: &String| it.contains("win32") || it.contains("windows");
         let is_other = ["elf", "foo"].iter().any(|it| groups[3].contains(it));
         if [&provided, &requested].into_iter().any(is_windows)
@@ -117,7 +116,7 @@ fn code_objects_that_serve_a_target() {
         let mut some_id = || {
             let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
             let target = some_target(&mut random, processors);
-            // Features without a processor are no target ID: LLVM drops them, and we refuse to
+            // Features without a processor are not a target ID: LLVM drops them, and we refuse to
             // write them.
             let target = if target.starts_with(':') { "" } else { &target };
             format!("{kind}-{}-{target}", random.pick(triples))

@@ -1,12 +1,11 @@
-//! Tests of which targets may not be in one bundle, compared with LLVM 22's
-//! `clang-offload-bundler`.
+//! Tests which targets may not be in one bundle, compared with LLVM 22's `clang-offload-bundler`.
 
 use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-/// Whether LLVM overlooks this conflict: LLVM compares with the first ID only, and in one
+/// Whether LLVM overlooks this conflict: it compares only with the first ID, and only in one
 /// direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
     let [first, second] =
@@ -45,7 +44,7 @@ fn targets_that_may_not_stand_together() {
         }
         let mut builder = BundleBuilder::new();
         let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
-        // Also tests that two orders of the same features are one ID.
+        // Two orders of the same features are one ID.
         let two_orders =
             ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
         assert_eq!(refused, ours.is_some() || two_orders, "{ids:?}");

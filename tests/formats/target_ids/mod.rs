@@ -1,8 +1,8 @@
-//! Target triples, bundle entry IDs and target IDs, compared with LLVM 22: their spelling,
-//! compatibility, which may be in one bundle, and the numbers of processors in ELF headers.
+//! Compares target triples, bundle entry IDs and target IDs with LLVM 22: their spelling,
+//! compatibility, which may be in one bundle, and the processors' numbers in ELF headers.
 //!
-//! All cases are generated, and they are the same in every run. Where this library differs on
-//! purpose (docs/llvm-differences.md), a test states the difference.
+//! All cases are generated, and the same in every run. Where this library differs on purpose
+//! (docs/llvm-differences.md), a test shows the difference.
 
 mod clang;
 mod compatibility;

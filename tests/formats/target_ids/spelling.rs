@@ -1,5 +1,5 @@
-//! Tests of how triples, entry IDs and the names of GPUs are written, and which are refused,
-//! compared with LLVM 22's `clang-offload-bundler`.
+//! Compares how triples, entry IDs and GPU names are written, and which are refused, with LLVM 22's
+//! `clang-offload-bundler`.
 
 use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
@@ -35,11 +35,11 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
     msvc19.33 mtia musl muslabi64 muslabin32 musleabi musleabihf muslf32 muslsf muslwali muslx32 ohos opencl pauthtest \
     pixel raygeneration rootsignature simulator vertex gnuelf";
 
-/// Words that may be in an environment's place but are no environments.
+/// Words that may be in an environment's place but are not environments.
 const NO_ENVIRONMENTS: &str =
     "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
-/// Lets the bundler write one bundle with all these entries, and returns the IDs that it wrote.
+/// Writes one bundle with all these entries with the bundler; returns the IDs that it wrote.
 fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     scratch::write(folder.join("targets"), targets(ids));
     let mut tool = bundler(folder, "-type=bc -output=bundle @targets");
@@ -48,7 +48,7 @@ fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     Bundle::parse(&bundle).unwrap().entries().map(|entry| entry.id_str.to_owned()).collect()
 }
 
-/// Asserts that the bundler writes these entries under the IDs that are canonical for us.
+/// Asserts that the bundler writes these entries under our canonical IDs.
 fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     let folder = scratch::folder(&format!("target-ids-{name}"));
     let distinct: BTreeSet<String> = ids.into_iter().collect();
@@ -56,7 +56,7 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
         ["host-x86_64-unknown-linux-gnu".to_owned()].into_iter().chain(distinct).collect();
     let mut differences = Vec::new();
     for batch in ids.chunks(1000) {
-        // Each bundle has one host entry.
+        // A bundle may have only one host entry.
         let batch: Vec<String> =
             ids[..1].iter().chain(&batch[usize::from(batch[0] == ids[0])..]).cloned().collect();
         let theirs = written(&folder, &batch);
@@ -110,7 +110,7 @@ fn every_known_name_in_its_place() {
     compare_spellings("names", ids);
 }
 
-/// Returns a triple whose fields have their own values, values of other fields, or nothing.
+/// Returns a triple whose fields have suitable values, values of other fields, or nothing.
 fn some_triple(random: &mut Random) -> String {
     let fields =
         [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];
@@ -135,7 +135,7 @@ const NVIDIA: &str = "sm_20 sm_21 sm_30 sm_32 sm_35 sm_37 sm_50 sm_52 sm_53 sm_6
     sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_101 sm_101a sm_103 sm_103a sm_110 sm_110a sm_120 sm_120a sm_121 \
     sm_121a";
 
-/// Tests the names that LLVM keeps as the start of a target ID: this library writes them in the
+/// Tests the names that LLVM keeps as the start of a target ID: this library must write them the
 /// same way.
 #[test(LLVM)]
 fn names_of_gpus() {
@@ -154,7 +154,7 @@ fn names_of_gpus() {
     compare_spellings("gpus", amd.chain(nvidia).chain(others.map(str::to_owned)));
 }
 
-/// Tests invalid IDs on the command line: LLVM's message and ours.
+/// Compares LLVM's message for invalid IDs on the command line with ours.
 #[test(LLVM)]
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");

@@ -1,4 +1,4 @@
-//! Our bundles have the bytes of LLVM 22's `clang-offload-bundler`, and each side reads the
+//! Our bundles must equal those of LLVM 22's `clang-offload-bundler`, and each side must read the
 //! other's.
 
 use super::{ids, target_ids};
@@ -7,7 +7,7 @@ use offload_format::bundle::{Bundle, BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
-/// Entry IDs in the form of `-targets`, with their code objects.
+/// Entry IDs as in `-targets`, with their code objects.
 type BundleEntries = Vec<(String, Vec<u8>)>;
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
@@ -21,8 +21,8 @@ fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
     builder.layout().to_vec(&entries.iter().map(|(_, code)| code.as_slice()).collect::<Vec<_>>())
 }
 
-/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that the
-/// two bundles are equal, and that both sides find the same IDs in them.
+/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that they
+/// are equal, and that both sides find the same IDs in them.
 fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let ours = ours(align, entries);
     let theirs =
@@ -56,8 +56,8 @@ fn random_bundles() {
     for _ in 0..100 {
         let mut all = Vec::new();
         for row in processors_of_llvm_22() {
-            // All entries for a processor name the same features; otherwise the tool refuses the
-            // bundle.
+            // All entries for a processor must name the same features; otherwise the tool refuses
+            // the bundle.
             let features: Vec<&str> =
                 row.features.iter().copied().filter(|_| random.below(2) == 0).collect();
             for id in target_ids(row, &features) {
@@ -82,8 +82,7 @@ fn random_bundles() {
     }
 }
 
-/// LLVM 22 treats the target ID after a triple of three fields as an environment, and writes a dash
-/// after it.
+/// LLVM 22 treats the target ID after a three-field triple as an environment, and adds a dash.
 #[test]
 fn ids_without_an_environment() {
     let bytes = corpus_file("bundle/nvptx4.bc");

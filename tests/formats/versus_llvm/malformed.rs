@@ -8,8 +8,8 @@ use offload_format::offload_binary::OffloadBinary;
 use offload_format::{Error, ErrorKind};
 use offload_tests::prelude::*;
 
-/// The dumps of `golden` have our IDs, or the error. LLVM does not get the bundles that we refuse:
-/// it stops without a message, reads past the end or crashes (docs/llvm-differences.md).
+/// `golden`'s dumps contain our IDs or errors. LLVM does not get the bundles that we refuse: it
+/// stops without a message, reads past the end, or crashes (docs/llvm-differences.md).
 #[test(LLVM)]
 fn malformed_bundles() {
     let mut read_by_both = 0;
@@ -24,7 +24,7 @@ fn malformed_bundles() {
     assert_eq!(read_by_both, 7);
 }
 
-/// Returns the end of all ranges that a bundle's table names.
+/// Returns the end of all ranges in a bundle's table.
 fn end_of(bundle: &Bundle) -> usize {
     let table: usize = bundle.entries().map(|entry| 24 + entry.id_str.len()).sum();
     let ends = bundle.entries().map(|entry| entry.offset as usize + entry.code_object.len());

@@ -1,8 +1,8 @@
-//! Our bundles and offload binaries, compared with those of LLVM 22's tools: the bytes are equal,
-//! and each side reads the other's.
+//! Compares our bundles and offload binaries with those of LLVM 22's tools: the bytes must be
+//! equal, and each side must read the other's.
 //!
-//! docs/formats.md explains the facts that the cases test. Small files that LLVM wrote are in
-//! tests/corpus.
+//! docs/formats.md explains the facts that the cases test. tests/corpus has small files written by
+//! LLVM.
 
 mod bundles;
 mod malformed;
@@ -12,8 +12,7 @@ use offload_format::bundle::Bundle;
 use offload_format::target::amdgpu::Processor;
 use std::collections::BTreeSet;
 
-/// Returns the IDs that our reader finds in a bundle. LLVM's order is that of a hash table, so sets
-/// are compared.
+/// Returns the IDs that our reader finds in a bundle, as a set, because LLVM uses hash table order.
 fn ids(bundle: &[u8]) -> BTreeSet<String> {
     Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str.to_owned()).collect()
 }

@@ -1,5 +1,5 @@
-//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`, and we read in them what
-//! `llvm-objdump` lists.
+//! Our offload binaries must equal those of LLVM 22's `llvm-offload-binary`, and we must read in
+//! them what `llvm-objdump` lists.
 
 use crate::fat_file;
 use offload_format::offload_binary::{
@@ -8,7 +8,7 @@ use offload_format::offload_binary::{
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
-/// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.
+/// One `--image` of `llvm-offload-binary`: `file`, `kind`, and the strings.
 #[derive(Debug, Clone)]
 struct Image {
     extension: &'static str,
@@ -17,7 +17,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Extensions of image files; the tool does not know the last one.
+/// Extensions of image files; the tool does not know the last.
 const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
 
 const KINDS: [(&str, OffloadKind); 5] = [
@@ -53,9 +53,9 @@ impl Image {
     }
 }
 
-/// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and
-/// with [`OffloadBinaryBuilder`]. Asserts that they are equal, and that `llvm-objdump` lists the
-/// images that we read.
+/// Writes the offload binaries of these images consecutively, with `llvm-offload-binary` and with
+/// [`OffloadBinaryBuilder`]. Asserts that they are equal, and that `llvm-objdump` lists the images
+/// that we read.
 fn compare_binaries(folder: &Path, images: &[Image]) {
     for batch in images.chunks(24) {
         let mut tool = in_folder(llvm("llvm-offload-binary"), folder, "-o theirs");
@@ -94,7 +94,8 @@ fn random_offload_binaries() {
             5 | 6 => 42 + random.below(16),
             _ => random.below(200),
         };
-        // Short keys, long keys, or any: LLVM's hash has a formula for each range of lengths.
+        // Short keys, long keys, or any: LLVM's hash uses a different formula for each range of
+        // lengths.
         let longest = [3, 8, 16, 32, 64, 300][random.below(6)];
         let mut strings: Vec<(String, String)> = Vec::new();
         for at in 0..count {
@@ -121,7 +122,7 @@ fn random_offload_binaries() {
             };
             strings.push((key, value));
         }
-        // The tool uses the keys `file` and `kind` itself.
+        // The tool itself uses the keys `file` and `kind`.
         strings.retain(|(key, _)| key != "file" && key != "kind");
         let (extension, kind) = (random.pick(&EXTENSIONS), random.pick(&KINDS).0);
         let bytes = some_bytes(number, random.below(40));
@@ -134,7 +135,7 @@ fn random_offload_binaries() {
 }
 
 /// Tests a size field without the zeros after the image, as older writers leave it, and bytes after
-/// zeros that are no offload binary.
+/// zeros that are not an offload binary.
 #[test]
 fn ends_of_offload_binaries() {
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];

@@ -1,9 +1,9 @@
 //! Tests with LLVM's libomptarget 22, which finds the images for this machine's CPU in offload
 //! binaries, and runs them.
 //!
-//! libomptarget reads the ELF header only and loads images with the dynamic linker. libomptarget
-//! ignores the operating system and the C library that an image's triple names. So no two images in
-//! these tests differ only in the system or the C library: docs/formats.md, "Selection".
+//! libomptarget reads only the ELF header, and loads images with the dynamic linker. It ignores the
+//! operating system and the C library in an image's triple, so no two images in these tests differ
+//! only in these: docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::offload_binary::{
@@ -27,11 +27,10 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
     load
 });
 
-/// One library for each entry of `TRIPLES`; its kernel writes the index of the entry.
+/// A library for each entry of `TRIPLES`, whose kernel writes the entry's index.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
-    // libomptarget passes every argument as 64 bits, and puts one argument of its own (`own`)
-    // first.
+    // libomptarget passes every argument as 64 bits, and its own argument (`own`) first.
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
@@ -71,7 +70,7 @@ fn link(triple: &str, object: &Path, library: &Path) {
     succeed(llvm(linker).args(options.split(' ')).arg(object).arg("-o").arg(library));
 }
 
-/// Returns a file of offload binaries, one after the other: one for each image.
+/// Returns a file of consecutive offload binaries, one per image.
 fn pack(images: &[&Image]) -> Vec<u8> {
     let mut file = Vec::new();
     for image in images {
@@ -120,8 +119,7 @@ fn alone() {
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
-    // libomptarget ignores the C library in a triple: an image that needs no C library runs under
-    // any name.
+    // libomptarget ignores the C library in a triple: an image that needs none runs under any name.
     let own = ours(IMAGES.iter(), &DeviceInfo::cpu()).expect("there is one");
     let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
     assert_eq!(ours([&other], &DeviceInfo::cpu()), None);

@@ -1,6 +1,6 @@
-//! Tests with AMD's HIP runtime 5.2, on every GPU that it knows and that our rules distinguish:
-//! gfx906 and gfx90a in all their modes, gfx1030. This runtime accepts only code objects of version
-//! 4 and knows no generic targets.
+//! Tests with AMD's HIP runtime 5.2, on every GPU that it knows and our rules distinguish: gfx906
+//! and gfx90a in all their modes, and gfx1030. This runtime accepts only version 4 code objects and
+//! knows no generic targets.
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
@@ -27,7 +27,7 @@ const DEVICES: [&str; 10] = [
 
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("agreement-hsa"));
 
-/// The program that gives a file to the runtime.
+/// The program that passes a file to the runtime.
 static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
     let load = LIBRARIES.join("hip_load");
     compile("hip_load.c", &["-ldl"], &load);
@@ -51,7 +51,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     }
     let compiled = targets.into_iter().enumerate().map(|(number, target)| {
         let file = folder.join(format!("{number}.hsaco"));
-        // The stand-in identifies images by their bytes, so no two images may have the same bytes.
+        // The stand-in identifies images by their bytes, so no two may be equal.
         let options = format!(
             "--target=amdgcn-amd-amdhsa -O2 -ffreestanding -nogpulib -nostdlib -mcpu={target} \
              -mcode-object-version={CODE_OBJECT_VERSION} -DTARGET={number} -o"
@@ -63,7 +63,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
 });
 
 /// Returns the target of the image that the runtime loads from `file`, which contains `images`.
-/// `name` is the name of the log file; no other test may use that file.
+/// `name` is the name of the log file, which no other test may use.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -93,7 +93,7 @@ fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     Some(builder.layout().to_vec(&payloads))
 }
 
-/// Returns the devices of the processors that images are for, and gfx1031, for which no image is.
+/// Returns the devices for the images' processors, and gfx1031, for which there is no image.
 fn devices(images: &[&Image]) -> impl Iterator<Item = &'static str> {
     let mut processors: Vec<&str> = images.iter().map(|image| processor(&image.target)).collect();
     processors.push("gfx1031");
@@ -132,8 +132,8 @@ fn together() {
         let others = others.filter(|b| processor(&a.target) == processor(&b.target));
         sets.extend(others.flat_map(|b| [vec![a, b], vec![b, a]]));
     }
-    // All images for a processor in one bundle must name the same features. Each combination of
-    // features for gfx906 is in a set with another one for gfx90a.
+    // All images for a processor in a bundle must name the same features. Combine each set of
+    // features for gfx906 with a different one for gfx90a.
     let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
     let combinations = [[false, false], [false, true], [true, false], [true, true]];
     for (number, names) in combinations.into_iter().enumerate() {

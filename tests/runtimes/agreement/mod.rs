@@ -1,8 +1,8 @@
-//! Tests that vendors' programs choose the images that our rules choose, for every device that the
-//! program knows. Tests with one image show whether the image fits a device; tests with several
-//! images show which of them is preferred.
+//! Tests that vendors' programs choose the same images as our rules, for every device that the
+//! program knows. Tests with one image show whether it fits a device; tests with several show which
+//! is preferred.
 //!
-//! docs/formats.md, "Selection", lists where vendors' programs choose otherwise.
+//! docs/formats.md, "Selection", lists where vendors' programs choose differently.
 
 mod cpu;
 mod hip;
@@ -49,8 +49,8 @@ fn ours<'i>(
     select(images, device).ok().map(|choice| choice.into_image())
 }
 
-/// Asserts that our rules and the vendor's program choose the same image. `how` names the images
-/// and the device in the message.
+/// Asserts that our rules and the vendor's program choose the same image. `how` describes the
+/// images and the device for the message.
 #[track_caller]
 fn assert_same_choice(ours: Option<&Image>, theirs: Option<&str>, how: &str) {
     assert_eq!(ours.map(|image| image.target.as_str()), theirs, "{how}: ours is on the left");

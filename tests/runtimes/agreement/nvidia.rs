@@ -1,8 +1,8 @@
 //! Tests with nvJitLink of CUDA 13.5, for every GPU that it knows, and with NVIDIA's driver, if
 //! this machine has a GPU.
 //!
-//! The tests pass nvJitLink the name `sm_90a` for a GPU of compute capability 9.0: for `sm_90` it
-//! uses no image that is only for 9.0.
+//! For a GPU with compute capability 9.0, nvJitLink gets the name `sm_90a`: for `sm_90`, it uses no
+//! image that is only for 9.0.
 
 use super::{Image, assert_same_choice, ours};
 use libloading::{Library, Symbol};
@@ -26,7 +26,7 @@ const DEVICES: [&str; 12] = [
     "sm_110a", "sm_120a", "sm_121a",
 ];
 
-/// The version of CUDA 13.5's driver, which compiles the same versions of PTX as nvJitLink.
+/// The version of CUDA 13.5's driver, which compiles the same PTX versions as nvJitLink.
 const DRIVER: u32 = 13050;
 
 /// Returns a cubin and PTX for each architecture, each with one kernel named after the
@@ -96,8 +96,7 @@ fn fatbin(images: &[&Image]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// Returns the target of the image from which nvJitLink takes the code for this GPU; `None` if no
-/// image fits.
+/// Returns the target of the image whose code nvJitLink uses for this GPU; `None` if no image fits.
 fn linked<'i>(
     library: &JitLink,
     fatbin: &[u8],
@@ -106,15 +105,15 @@ fn linked<'i>(
 ) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
-        // In the string table, a NUL precedes and follows the kernel's name. With both NULs, the
-        // search cannot match the start of a longer name.
+        // In the string table, a NUL precedes and follows the kernel's name. With both, the search
+        // cannot match a part of a longer name.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
     Some(&images.iter().find(has).expect("what was linked has an image's kernel").target)
 }
 
-// nvJitLink uses no code from cubins that ptxas made without `-c`.
+// nvJitLink uses no code from cubins made by ptxas without `-c`.
 const RELOCATABLE: &[&str] = &["-c"];
 
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
@@ -143,7 +142,7 @@ fn alone() {
 
 /// Whether an image is machine code for a lower 8.x than the device, and either of them is 8.7,
 /// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
-/// to NVIDIA's guide such code does not run.
+/// to NVIDIA's guide, such code does not run.
 fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
@@ -167,8 +166,8 @@ fn pairs() {
                 let fatbin = fatbin(&pair);
                 for gpu in DEVICES {
                     let device = device(capability(gpu), DRIVER);
-                    // If fewer than two images of the pair fit the device, the test `alone` has
-                    // already tested the choice.
+                    // If fewer than two images fit the device, the test `alone` has already tested
+                    // the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
@@ -192,9 +191,9 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
     a == b
 }
 
-/// Returns the PTX image if the other image of the pair is machine code for a lower compute
-/// capability. nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits
-/// comes before any PTX.
+/// Returns the PTX image if the other image is machine code for a lower compute capability.
+/// nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits comes before any
+/// PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {
@@ -205,7 +204,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     (ptx.0.number() > cubin.0.number()).then_some(ptx.1)
 }
 
-/// Loads every image separately, and all of them in one fatbin, on the GPU of this machine.
+/// Loads every image separately, and all of them in one fatbin, on this machine's GPU.
 #[test(needs(&[Tool::Cuda, Tool::NvidiaGpu]))]
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
@@ -232,8 +231,8 @@ struct Driver {
 impl Driver {
     fn start() -> Self {
         // SAFETY: loading NVIDIA's driver runs its initialisers, which have no requirements. The
-        // types of the functions are those of cuda.h; every pointer is to memory that lives as long
-        // as the call and is as large as the function takes.
+        // functions' types are those of cuda.h; every pointer refers to memory that lives as long
+        // as the call and is as large as the function needs.
         unsafe {
             let library = Library::new("libcuda.so.1").expect("Tool::NvidiaGpu was checked");
             let init: Symbol<'_, unsafe extern "C" fn(c_uint) -> c_int> =
@@ -274,8 +273,8 @@ impl Driver {
             bytes[..chunk.len()].copy_from_slice(chunk);
             *word = u64::from_ne_bytes(bytes);
         }
-        // SAFETY: as in `start`; the context is current to this thread, and a module is used
-        // between its loading and unloading.
+        // SAFETY: as in `start`; the context is current on this thread, and a module is used only
+        // between loading and unloading.
         unsafe {
             let load: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int> =
                 self.library.get(b"cuModuleLoadData").unwrap();

@@ -1,6 +1,6 @@
-//! Tests that build the kernels of the published crate `candle-kernels` without and with every
-//! check, by g++ and by clang. The program compares sums, softmax, a bitonic sort and a convolution
-//! with the results of plain Rust. The checks must report no errors in these kernels.
+//! Builds the kernels of the published crate `candle-kernels` without checks and with every check,
+//! with g++ and with clang. The program compares sums, softmax, a bitonic sort and a convolution
+//! with plain Rust. The checks must report no errors in these kernels.
 
 use super::{Compiler, Program};
 use offload_tests::prelude::*;
@@ -15,7 +15,7 @@ const LONG: &str =
     "takes 9 s; `cargo xtask test --all --test runtimes -- checks::candle --ignored` runs it";
 
 fn all() -> impl Iterator<Item = Test> {
-    // By default each compiler has one check: `corpus` has all checks by both compilers.
+    // By default, each compiler has one check: `corpus` runs all checks with both compilers.
     let all = [
         (Compiler::Gcc, "", GCC.slow()),
         (Compiler::Gcc, "memory,undefined", GCC.slow()),

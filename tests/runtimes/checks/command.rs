@@ -1,4 +1,4 @@
-//! Tests of `cargo offload test`: its exit statuses, its output, and the files that it leaves.
+//! Tests of `cargo offload test`: its exit statuses, output and files.
 
 use offload_tests::prelude::*;
 use std::io::{BufRead, BufReader};
@@ -163,7 +163,7 @@ fn each_end_has_its_status() {
     let expected = "1 test passed, checked for memory errors\n\n\
                     0 findings in 1 kernel launched on the CPU\n";
     assert_eq!(printed, expected);
-    // Two commands in one target folder would remove each other's logs, so the second one waits.
+    // Two commands in one target folder would remove each other's logs, so the second waits.
     let lock = scenario.target.join("offload-check/log/memory.lock");
     let lock = fs::File::open(lock).expect("a pass leaves its lock");
     lock.lock().expect("no command runs");
@@ -215,7 +215,7 @@ fn each_end_has_its_status() {
         .expect("a report is named");
     let report = fs::read_to_string(report).expect("it can be read");
     assert!(report.contains("ERROR: AddressSanitizer"), "{report}");
-    // The sentence for people comes before the record, which the command reads.
+    // The readable sentence precedes the record, which the command reads.
     let (_, said) =
         report.split_once("\noffload: the finding above is of the kernel ").expect(&report);
     let (kernel, rest) = said.split_once(", ").expect(&report);
@@ -223,7 +223,7 @@ fn each_end_has_its_status() {
     let record = format!("{thread}offload-finding\tkernel={kernel}\tthread={thread}");
     assert!(rest.starts_with(&record), "{report}");
 
-    // The command stops a kernel that does not end, with `--check` and with `--orders`.
+    // With `--check` and with `--orders`, the command stops a kernel that does not end.
     let printed = ends("--check memory --time-limit 1 --lib -- --exact endless", 1);
     let expected =
         "\n1. a kernel that does not end within 1 s, in the kernel spin\n   kernels/scale.cu:";
@@ -258,8 +258,8 @@ fn each_end_has_its_status() {
             "log/memory/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
-        // The log of an earlier run must be removed: the test would take it as proof that this run
-        // has launched a kernel.
+        // Remove an earlier run's log: the test would take it as proof that this run launched a
+        // kernel.
         let _ = fs::remove_file(&log);
         let started = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(100));
@@ -282,14 +282,13 @@ fn each_end_has_its_status() {
 
 /// Sends SIGINT to all processes of a command, as a terminal does.
 fn interrupt(child: &Child) {
-    // The shell's own `kill`: the program of that name is not installed everywhere.
+    // Use the shell's built-in `kill`, because the program is not installed everywhere.
     let kill = format!("kill -s INT -- -{}", child.id());
     let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh is there");
     assert!(sent.success());
 }
 
-/// Follows the steps of the workflow that examples/kernel-tests has: they clone this repository
-/// beside the package.
+/// Follows the workflow in examples/kernel-tests, which clones this repository beside the package.
 #[test(COMPILERS.slow())]
 fn the_workflow_of_the_example() {
     let scenario = Scenario::example("kernel-tests", "check-workflow");
@@ -302,12 +301,12 @@ fn the_workflow_of_the_example() {
     for step in steps {
         let words: Vec<&str> = step.split(' ').collect();
         match words[..] {
-            // The packages and the setting of the system are those of the machine.
+            // This machine already has the packages and the system setting.
             ["sudo", ..] => {}
             ["git", "clone", "--depth", "1", "${{", "vars.OFFLOAD", "}}", "../offload"] => {
                 std::os::unix::fs::symlink(scratch::workspace(), &clone).expect("it is free");
             }
-            // `own` builds the same package, so the installation need not be tried again.
+            // `own` builds the same package, so do not install it again.
             ["cargo", "install", "--locked", "--path", path] => {
                 let path = path.strip_prefix("../offload").expect("it is in the clone");
                 let manifest = fs::read_to_string(format!("{}{path}/Cargo.toml", clone.display()));

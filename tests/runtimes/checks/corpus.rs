@@ -1,5 +1,5 @@
 //! Tests that reports name the right line in every wrong kernel, and that no right kernel is
-//! reported: with warps of 32 lanes and of 64. Kernels that are wrong with 64 alone are right with
+//! reported, with warps of 32 and of 64 lanes. Kernels that are wrong only with 64 are right with
 //! 32.
 
 use super::{Compiler, KERNELS, Program, names};
@@ -43,8 +43,8 @@ fn sanitizers(compiler: Compiler) -> Needs {
     }
 }
 
-/// Returns the lines that a report may name, for each kernel that is wrong with warps of so many
-/// lanes, and each check that finds its error.
+/// Returns the lines that a report may name, for each kernel that is wrong with warps of this many
+/// lanes and each check that finds its error.
 pub(super) fn expected(lanes: u32) -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
@@ -97,7 +97,7 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
         "{compiler:?} {check}: {}\n{text}",
         output.status
     );
-    // Only programs that `cargo offload test` starts write records.
+    // Only programs started by `cargo offload test` write records.
     assert!(!text.contains("offload-finding"), "{compiler:?} {check}: a record in\n{text}");
     let sections: BTreeMap<&str, &str> =
         text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
@@ -137,7 +137,7 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
     }
 }
 
-/// Asserts that a program whose kernel ends the process prints a report first, with the kernel's
+/// Asserts that a program whose kernel ends the process first prints a report with the kernel's
 /// name and the line.
 fn ends(
     compiler: Compiler,
@@ -156,7 +156,7 @@ fn ends(
             .unwrap_or_else(|| panic!("{compiler:?} {} {name}: {text}", program.check));
         let is_named = lines.iter().any(|line| {
             report.contains(&format!("kernels.cu:{line}: the first is thread ("))
-                // GCC's UndefinedBehaviorSanitizer finds no line of an address.
+                // GCC's UndefinedBehaviorSanitizer finds no line for an address.
                 || report.contains("that this sanitizer cannot name")
                     && (compiler, &*program.check) == (Compiler::Gcc, "undefined")
         });
@@ -183,9 +183,9 @@ fn endless(program: &Program) {
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
-/// Asserts that a program that is started without the sanitizer's library prints the `LD_PRELOAD`
-/// that it must be started with. With the check `undefined` the program may run instead, because
-/// the loader finds g++'s library of UndefinedBehaviorSanitizer.
+/// Asserts that a program started without the sanitizer's library prints the `LD_PRELOAD` that it
+/// needs. With the check `undefined` the program may run instead, because the loader finds g++'s
+/// library of UndefinedBehaviorSanitizer.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));

@@ -1,6 +1,6 @@
-//! Tests of images for the CPU that were built with a check, by g++ and by clang. A corpus contains
-//! pairs of kernels, one right and one wrong. Correct programs launch kernels in many ways and must
-//! cause no report.
+//! Tests images for the CPU that were built with a check, by g++ and by clang. A corpus contains
+//! pairs of kernels, one right and one wrong. Correct programs that launch kernels in many ways
+//! must cause no report.
 
 mod builds;
 mod candle;
@@ -18,7 +18,7 @@ use std::process::Output;
 /// The kernels of the corpus.
 const KERNELS: &str = include_str!("program/kernels.cu");
 
-/// A C++ compiler for the image of the CPU.
+/// A C++ compiler for the CPU's image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Compiler {
     Gcc,
@@ -43,13 +43,13 @@ impl Compiler {
     }
 }
 
-/// The program that launches the kernels of the corpus. The program is built with the check
-/// `check`, or without a check if that is empty.
+/// The program that launches the corpus's kernels, built with the check `check`, or without a check
+/// if that is empty.
 struct Program {
     path: PathBuf,
     check: String,
-    /// The field keeps the scenario as long as the program is used: dropping the scenario removes
-    /// Cargo's build of the program.
+    /// Keeps the scenario while the program is used: dropping it removes Cargo's build of the
+    /// program.
     _scenario: Scenario,
 }
 
@@ -85,8 +85,7 @@ impl Program {
         }
     }
 
-    /// Runs the program. If its image names a sanitizer's library, `LD_PRELOAD` contains that
-    /// library.
+    /// Runs the program. If its image names a sanitizer's library, sets `LD_PRELOAD` to it.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);

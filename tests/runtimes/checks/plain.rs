@@ -1,4 +1,4 @@
-//! Tests of images without checks: dynamic shared memory, and messages of kernels that end the
+//! Tests images without checks: dynamic shared memory, and messages of kernels that end the
 //! program.
 
 use super::{Compiler, Program};

@@ -1,11 +1,12 @@
-//! Tests of `cargo offload test` on all pairs of the corpus in one program: its tests run in
-//! parallel and one after another, and the findings are those that each kernel has alone.
+//! Tests `cargo offload test` on all pairs of the corpus in one program, whose tests run in
+//! parallel and one after another. The findings must be those that each kernel has alone.
 
 use super::corpus::expected;
 use super::{KERNELS, names};
 use offload_tests::prelude::*;
 
-/// The tests of a program that launches one kernel in each. `TESTS` becomes a test for each kernel.
+/// The tests of a program, each of which launches one kernel. `TESTS` becomes a test for each
+/// kernel.
 const TESTS: &str = r#"
 #[cfg(test)]
 mod tests {
@@ -77,8 +78,8 @@ fn findings_are_those_of_each_kernel_alone() {
             let of_kernel = expected.get(kernel);
             kinds.iter().filter_map(|kind| of_kernel?.get(kind)).flatten().copied().collect()
         };
-        // ThreadSanitizer does not find accesses beyond a buffer, but races of such accesses with
-        // the memory of other tests.
+        // ThreadSanitizer does not find accesses beyond a buffer, but finds races of such accesses
+        // with other tests' memory.
         let is_beyond =
             |name: &&str| expected.get(name).is_some_and(|it| it.contains_key("memory"));
         let tests: Vec<&str> =
@@ -94,8 +95,8 @@ fn findings_are_those_of_each_kernel_alone() {
             assert_eq!(printed.status.code(), Some(1), "{check} {threads}\n{printed}");
             findings(&printed.stdout)
         });
-        // ThreadSanitizer keeps four accesses for each address and forgets others at random. Of two
-        // races at one address it may report one.
+        // ThreadSanitizer keeps four accesses per address and forgets others at random. Of two
+        // races at one address, it may report only one.
         let alike = found.clone().map(|all| {
             let lines = |it: Finding| if check == "races" { Vec::new() } else { it.lines };
             let alike = |it: Finding| (it.kernel.clone(), it.kind.clone(), lines(it));
@@ -126,11 +127,11 @@ fn findings_are_those_of_each_kernel_alone() {
     let expected = "error: a test program ended early: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
-    // Without a finding, other tests may have had some.
+    // Without a finding for this test, other tests may have some.
     let printed = run("--check memory -- --ignored --exact", &["ends_the_program"], &[]);
     assert_eq!(printed.status.code(), Some(3), "{printed}");
 
-    // The names of parameters are known in a build for the CPU alone, too.
+    // The names of parameters are also known in a build only for the CPU.
     let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
     let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at offset 0\n";
     assert!(printed.stdout.contains(expected), "{printed}");
@@ -142,7 +143,7 @@ fn findings_are_those_of_each_kernel_alone() {
     let printed = run("--check races -- --exact", &["cas_loop"], &[]);
     assert_eq!(printed.status.code(), Some(0), "{printed}");
 
-    // The program counts a finding, and its report is in another place.
+    // The program counts a finding whose report is elsewhere.
     let elsewhere = format!("log_path={}", scenario.folder.join("elsewhere").display());
     let variables = [("ASAN_OPTIONS", &*elsewhere)];
     let printed = run("--check memory -- --exact", &["global_read_wrong"], &variables);
@@ -156,7 +157,7 @@ fn findings_are_those_of_each_kernel_alone() {
     );
 }
 
-/// A finding as the command prints it, without what differs from run to run.
+/// A finding as the command prints it, without the parts that differ from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     kernel: String,

@@ -1,5 +1,5 @@
 //! Tests of the example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime
-//! on a pretended GPU.
+//! on a fake GPU.
 
 use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::prelude::*;
@@ -10,7 +10,7 @@ fn hip_vector_add() {
     let example = Example::new("hip-vector-add");
     let libraries = scratch::folder("examples-hip");
     compile("hip_runtime.c", &["-shared", "-fPIC"], &libraries.join("libamdhip64.so"));
-    // cubecl-hip-sys searches for this library too, but uses none of its functions.
+    // cubecl-hip-sys also searches for this library, but uses none of its functions.
     empty_library(&libraries, "libhiprtc.so");
     let log = libraries.join("log");
     let on_gpu = |gpu, failure| {
@@ -19,7 +19,7 @@ fn hip_vector_add() {
         [variables, vec![("FAKE_ERROR", failure)]].concat()
     };
 
-    // Four threads request the module at the same time; it is loaded once.
+    // Four threads request the module at the same time; it must be loaded once.
     example.follow(0, &on_gpu("gfx90a:sramecc+:xnack-", ""), &[]);
     let mut lines = read_log(&log);
     let image = described(&example.prebuilt("vector_add.gfx90a.hsaco"));
@@ -54,16 +54,15 @@ fn hip_vector_add() {
     }
 }
 
-/// Runs the example with AMD's runtime of version 5 on a pretended GPU. The example needs HIP 6;
+/// Runs the example with AMD's runtime of version 5 on a fake GPU. The example needs HIP 6;
 /// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
 /// kernel runs.
 #[test(needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow())]
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries_of_hip_6("examples-hip-runtime");
 
-    // This runtime accepts only code objects of version 4. The test adds `-O2`: without
-    // optimization, a kernel needs a buffer for messages to the host, which the stand-in does not
-    // provide.
+    // This runtime accepts only version 4 code objects. Add `-O2`, because without optimization a
+    // kernel needs a buffer for messages to the host, which the stand-in does not provide.
     let example = Example::copied("hip-vector-add", "hip-vector-add-5");
     let script = example.scenario.text("build.rs");
     let version_4 = script.replace(".compile(", ".code_object_version(4).flag(\"-O2\").compile(");
@@ -82,7 +81,7 @@ fn hip_vector_add_with_the_real_runtime() {
     let lines = read_log(&log);
     assert_eq!(printed.text(), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
     let image = described(&read(example.scenario.output("debug", "vector_add/gfx90a.hsaco")));
-    // Four threads requested the image at the same time, and it was loaded once.
+    // Four threads requested the image at the same time; it must be loaded once.
     let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{lines:#?}");
     assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");

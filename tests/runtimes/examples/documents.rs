@@ -1,4 +1,4 @@
-//! Tests of the examples' documents and manifests, and of files that two examples have copies of.
+//! Tests of the examples' documents and manifests, and of files that two examples share as copies.
 
 use super::ALL;
 use offload_tests::prelude::*;
@@ -29,7 +29,7 @@ fn readmes_say_first_what_the_examples_need() {
     }
 }
 
-/// Each example can be copied out alone, so each has its own copy of shared files.
+/// Each example can be copied separately, so each has its own copy of shared files.
 #[test]
 fn what_examples_share_is_the_same() {
     let kernel = |example: &str| text_of(&format!("{example}/kernels/vector_add.cu"));

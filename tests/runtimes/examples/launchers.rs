@@ -6,13 +6,13 @@ use super::{ALL, Example, HIDDEN, LAUNCHERS};
 use offload_tests::judges::{cuda_images, shared_libraries};
 use offload_tests::prelude::*;
 
-/// Asserts that the program starts without a driver, and contains the images of all targets.
+/// Asserts that the program starts without a driver, and contains the images for all targets.
 #[test(NVCC.slow())]
 fn cuda_launchers() {
     let example = Example::new(LAUNCHERS);
     if Path::new("/dev/nvidiactl").exists() {
-        // On a machine with a driver, the test hides the GPUs from it. The driver reports that it
-        // finds none, or that it is too old for the program's CUDA runtime.
+        // If this machine has a driver, hide the GPUs from it. The driver reports that it finds
+        // none, or that it is too old for the program's CUDA runtime.
         let printed = example.fails("cargo run", &HIDDEN);
         let errors = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "];
         assert!(errors.iter().any(|error| printed.text().starts_with(error)), "{printed}");
@@ -31,8 +31,8 @@ fn cuda_launchers_on_a_real_gpu() {
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
 }
 
-/// Asserts that a build without nvcc fails and prints the reason. With `OFFLOAD_SKIP`, `cargo
-/// check` needs no nvcc. The other examples need none either.
+/// Asserts that a build without nvcc fails with the reason. With `OFFLOAD_SKIP`, `cargo check`
+/// needs no nvcc. The other examples do not need it either.
 #[test(NOTHING.slow())]
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");

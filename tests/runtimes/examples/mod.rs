@@ -1,6 +1,6 @@
-//! Tests of the examples as a new user meets them: copied out of the repository, built and run with
-//! the commands of their READMEs. Stand-ins pretend GPUs; without a stand-in, an example finds no
-//! GPU, except in tests that need a real one.
+//! Tests the examples as a new user sees them: copied out of the repository, built and run with the
+//! commands in their READMEs. Stand-ins simulate GPUs; without one, an example finds no GPU, except
+//! in tests that need a real one.
 
 mod amd;
 mod documents;
@@ -25,10 +25,10 @@ const ALL: [&str; 10] = [
     LAUNCHERS,
 ];
 
-/// The example that has no prebuilt images and needs nvcc.
+/// The example without prebuilt images, which needs nvcc.
 const LAUNCHERS: &str = "cuda-launchers";
 
-/// A copy of an example. Its images are prebuilt; only static libraries need a compiler for GPUs.
+/// A copy of an example. Its images are prebuilt; only static libraries need a GPU compiler.
 struct Example {
     name: &'static str,
     scenario: Scenario,
@@ -58,8 +58,8 @@ impl Example {
         Self { name, scenario, blocks }
     }
 
-    /// Runs the commands of one block of the README. They must print what the README shows, after
-    /// the replacements; a command that prints an error must end with status 1.
+    /// Runs the commands in one block of the README. They must print what the README shows, after
+    /// the replacements; a command that prints an error must exit with status 1.
     #[track_caller]
     fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
         for step in &self.blocks[block] {
@@ -74,7 +74,7 @@ impl Example {
         }
     }
 
-    /// Runs a command line. The build's output about prebuilt images is left out.
+    /// Runs a command line. Leaves out the build's output about prebuilt images.
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let words: Vec<&str> = line.split(' ').collect();
         let run = match words[..] {
@@ -90,8 +90,8 @@ impl Example {
             .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES"])
             .without(&["ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
             .path(HIP_OF_THE_BINDING.clone())
-            // No prebuilt set contains a static library, so the example with launches is always
-            // compiled.
+            // No prebuilt set contains a static library, so always compile the example with
+            // launches.
             .env("OFFLOAD_PREBUILT", prebuilt)
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())
@@ -103,13 +103,13 @@ impl Example {
         printed
     }
 
-    /// Runs a command line that must succeed.
+    /// Runs a command line; it must succeed.
     #[track_caller]
     fn passes(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         self.exits(0, line, variables)
     }
 
-    /// Runs a command line that must end with status 1.
+    /// Runs a command line; it must exit with status 1.
     #[track_caller]
     fn fails(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         self.exits(1, line, variables)
@@ -127,8 +127,8 @@ impl Example {
     }
 }
 
-/// Returns the commands of a `console` block with their output; `rest` starts with the block's
-/// first line.
+/// Returns a `console` block's commands with their output; `rest` starts with the block's first
+/// line.
 fn steps(rest: &str) -> Vec<Step> {
     let (block, _) = rest.split_once("```").expect("a block of code ends");
     let mut steps: Vec<Step> = Vec::new();
@@ -145,8 +145,8 @@ fn steps(rest: &str) -> Vec<Step> {
 }
 
 /// A folder with a script `hipconfig`, which prints a version that cubecl-hip-sys has bindings for;
-/// `None` if this machine has no `hipconfig`. The crate's build fails if this machine's `hipconfig`
-/// prints an unknown version.
+/// `None` if this machine has no `hipconfig`. The crate's build fails if `hipconfig` prints an
+/// unknown version.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -160,14 +160,14 @@ pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 /// A folder with the stand-in for NVIDIA's driver.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("examples-cuda-driver", &[]));
 
-/// Returns the variables that make a program find pretended NVIDIA GPUs, and a new log file for the
+/// Returns the variables that make a program find fake NVIDIA GPUs, and a new log file for the
 /// stand-in.
 fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> {
     let _ = fs::remove_file(log);
     vec![
         ("LD_LIBRARY_PATH", utf8(&DRIVER)),
         ("FAKE_GPU", capabilities),
-        // A slow load reveals threads that do not wait for the one that loads.
+        // Slow loading reveals threads that do not wait for the one that loads.
         ("FAKE_SLOW", "50"),
         ("FAKE_LOG", utf8(log)),
     ]
@@ -177,7 +177,7 @@ fn utf8(path: &Path) -> &str {
     path.to_str().expect("the target folder's name is UTF-8")
 }
 
-/// Returns the lines of a log. Asserts that none of them reports misuse.
+/// Returns a log's lines. Asserts that none reports misuse.
 #[track_caller]
 fn read_log(log: &Path) -> Vec<String> {
     let lines: Vec<String> =
@@ -189,7 +189,7 @@ fn read_log(log: &Path) -> Vec<String> {
 /// The variables that hide all GPUs.
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
-/// Replacements in the output of a machine with a driver and no GPU: READMEs show the more frequent
+/// Replacements in the output on a machine with a driver but no GPU: READMEs show the more frequent
 /// message, that there is no driver.
 const NO_GPU: [(&str, &str); 5] = [
     (

@@ -1,5 +1,5 @@
-//! Tests of examples for NVIDIA GPUs, with a stand-in for the driver: the images loaded onto each
-//! GPU, how often, and the errors printed.
+//! Tests of examples for NVIDIA GPUs, with a stand-in for the driver: which images are loaded onto
+//! each GPU, how often, and the printed errors.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::prelude::*;
@@ -14,7 +14,7 @@ fn cuda_vector_add() {
     let example = Example::new("cuda-vector-add");
     let log = DRIVER.join("cuda-vector-add.log");
 
-    // Four threads request the module at the same time; it is loaded once.
+    // Four threads request the module at the same time; it must be loaded once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
     let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
@@ -22,7 +22,7 @@ fn cuda_vector_add() {
     assert_eq!(starting(&lines, "cuLibraryLoadData"), [load]);
     assert_eq!(starting(&lines, "cuLaunchKernel").len(), 4);
 
-    // The driver gets PTX unchanged, up to its NUL.
+    // The driver must get PTX unchanged, up to its NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
     let expected = "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n";
     assert_eq!(printed.text(), expected);
@@ -32,8 +32,8 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // In each run, one function of the driver fails. The loading function, for example, fails while
-    // four threads request the image.
+    // In each run, one of the driver's functions fails. The loading function fails while four
+    // threads request the image.
     for (failure, error) in [
         (
             "cuLibraryLoadData=200",
@@ -56,13 +56,14 @@ fn cuda_vector_add() {
         example.fails("cargo run", &variables).starts_with(&format!("error: {error}"));
         read_log(&log);
     }
-    // The stand-in computes only the first 1000 elements, so the program reports a wrong result.
+    // The stand-in computes only the first 1000 elements, so the program must report a wrong
+    // result.
     let variables = [on_gpus("9.0", &log), vec![("FAKE_KERNEL_END", "1000")]].concat();
     let printed = example.fails("cargo run", &variables);
     assert_eq!(printed.text(), "error: wrong result: element 1000 is 0, not 1001\n");
 }
 
-/// Runs the prebuilt images, machine code and PTX, on the GPU of this machine.
+/// Runs the prebuilt images, machine code and PTX, on this machine's GPU.
 #[test(needs(&[Tool::NvidiaGpu]))]
 fn cuda_vector_add_on_a_real_gpu() {
     let example = Example::copied("cuda-vector-add", "cuda-vector-add-real");
@@ -82,7 +83,7 @@ fn several_gpus() {
         ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
     ];
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
-    // Each GPU has received its own image, once.
+    // Each GPU must receive its own image, once.
     let lines = read_log(&log);
     let mut loads = starting(&lines, "cuLibraryLoadData");
     loads.sort_unstable();
@@ -96,7 +97,7 @@ fn several_gpus() {
     example.follow(1, &HIDDEN, &[]);
     example.follow(2, &HIDDEN, &NO_GPU);
 
-    // A GPU for which no image fits does not stop the others.
+    // A GPU for which no image fits must not stop the others.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
     let right = "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n";
     assert_eq!(printed.stdout, right);
@@ -113,8 +114,8 @@ fn several_gpus() {
     }
 }
 
-/// Asserts that the program prints the reason and does not panic if the pack was skipped, or if it
-/// has no image for this vendor.
+/// Asserts that the program prints the reason and does not panic if the pack was skipped, or has no
+/// image for this vendor.
 #[test(GCC)]
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");

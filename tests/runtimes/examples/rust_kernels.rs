@@ -1,12 +1,11 @@
-//! Tests of the example whose kernels are written in Rust: the program, and the images of its
-//! kernels.
+//! Tests of the example with kernels in Rust: the program, and its kernels' images.
 
 use super::{DRIVER, Example, HIDDEN, on_gpus, read_log};
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
-/// Lets the kernels of a copy find the crate of this checkout.
+/// Makes the kernels of a copy use this checkout's crate.
 fn use_checkout(scenario: &Scenario) {
     let manifest = scenario.text("kernels/Cargo.toml");
     let checkout = scratch::workspace().join("offload-kernel");
@@ -15,7 +14,7 @@ fn use_checkout(scenario: &Scenario) {
     scenario.write("kernels/Cargo.toml", found);
 }
 
-/// A pretended GPU gets the prebuilt image, and the CPU computes.
+/// A fake GPU gets the prebuilt image, and the CPU computes.
 #[test(GCC)]
 fn rust_kernels() {
     let example = Example::new("rust-kernels");
@@ -30,7 +29,7 @@ fn rust_kernels() {
 
 const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
 
-/// The build makes the images that are checked in, if the compiler is the one that made them.
+/// The build must reproduce the checked-in images, if the compiler is the one that made them.
 #[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]))]
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
@@ -49,7 +48,7 @@ fn rust_kernels_from_source() {
         }
     }
 
-    // Signatures have the names and the comments of the source, although a macro defines kernels.
+    // Signatures must have the source's names and comments, although a macro defines the kernels.
     let signatures = scenario.output_text("release", "kernels/gfx90a.signatures");
     for line in [
         "comment Adds `n` numbers to `total`. Grid and block have one dimension. A block has whole warps, and",
@@ -75,7 +74,7 @@ fn rust_kernels_from_source() {
         }
         counts
     };
-    // In the order of the image: evaluate, multiply, saxpy, sum.
+    // In the image's order: evaluate, multiply, saxpy, sum.
     assert_eq!(kernels(&ptx, ".visible .entry", "bar.sync"), [0, 2, 0, 1]);
     assert_eq!(kernels(&ptx, ".visible .entry", "%dynamic_smem_size"), [0, 1, 0, 1]);
     assert_eq!(kernels(&ptx, ".visible .entry", "shfl.sync.idx"), [0, 0, 0, 10]);
@@ -93,7 +92,7 @@ fn rust_kernels_from_source() {
         };
         assert_eq!(of("s_barrier"), [0, 2, 0, 1], "{target}");
         assert_eq!(of("ds_bpermute_b32"), [0, 0, 0, 2 * steps], "{target}");
-        // What other waves have written before the barrier is read after it.
+        // After the barrier, kernels must read what other waves wrote before it.
         assert!(of("buffer_").iter().map(|it| *it > 0).eq([false, true, false, true]), "{target}");
         assert_eq!(of("HW_REG_SH_MEM_BASES, 16, 16"), [0, 1, 0, 1], "{target}");
         assert_eq!(of("src_shared_base"), [0, 2, 0, 2], "{target}");

@@ -20,9 +20,9 @@ fn kernel_tests() {
     follow_all("kernel-tests");
 }
 
-/// Follows the README on the CPU, and runs the kernels on pretended GPUs of both vendors. The
-/// stand-in for NVIDIA's driver computes kernels that are no templates' instances. All other
-/// launches are logged with their arguments.
+/// Follows the README on the CPU, and runs the kernels on fake GPUs of both vendors. The stand-in
+/// for NVIDIA's driver computes kernels that are not template instances. All other launches are
+/// logged with their arguments.
 #[test(GCC.slow())]
 fn kernels_by_name() {
     follow_all("kernels-by-name");

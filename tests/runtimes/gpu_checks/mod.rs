@@ -1,5 +1,6 @@
-//! The program of `cargo xtask gpu`, without a GPU: its checks pass on the CPU, on the stand-in for
-//! NVIDIA's driver and on AMD's HIP runtime, and each injected fault is a finding of its own.
+//! Tests the program of `cargo xtask gpu` without a GPU: its checks must pass on the CPU, on the
+//! stand-in for NVIDIA's driver and on AMD's HIP runtime, and each injected fault must cause a
+//! separate finding.
 
 use offload_tests::intel;
 use offload_tests::prelude::*;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 const HIP: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow();
 
-/// The program with few images, and the kernels that stand-ins run for it.
+/// The program with a few images, and the kernels that stand-ins run for it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::in_place("gpu");
     let build = scenario.build().arg("--locked");
@@ -39,7 +40,7 @@ struct Program {
 }
 
 impl Program {
-    /// Returns the program on a pretended H100.
+    /// Returns the program on a fake H100.
     fn on_nvidia(&self) -> Staged {
         self.on(&self.driver, "9.0").with("HIP_VISIBLE_DEVICES", "-1")
     }
@@ -48,7 +49,7 @@ impl Program {
         Staged::new(&self.path, libraries).with("FAKE_GPU", gpu).with("FAKE_RUNS", &self.runs)
     }
 
-    /// Runs `gpu-checks all`; returns the rows of its JSON file, too.
+    /// Runs `gpu-checks all`; also returns the rows of its JSON file.
     fn all(&self, name: &str, staged: &Staged, more: &[&str]) -> (Outcome, Vec<Value>) {
         let json = self.folder.join(format!("{name}.json"));
         let file = json.to_str().expect("the target folder's name is UTF-8");
@@ -68,8 +69,8 @@ impl Program {
         names.map(str::to_owned).collect()
     }
 
-    /// Runs one check on a pretended GPU with a fault, which must be the only finding. Returns its
-    /// text.
+    /// Runs one check on a fake GPU with a fault, which must be the only finding. Returns the
+    /// finding's text.
     #[track_caller]
     fn finds(&self, name: &str, fault: &str, check: &str) -> String {
         let staged = self.on_nvidia().with("FAKE_FAULT", fault);
@@ -83,8 +84,8 @@ impl Program {
     }
 }
 
-/// Asserts that no check of the GPU was skipped, and that none has a finding. Checks that are for
-/// what is not here may be skipped.
+/// Asserts that no check has a finding, and that none of the GPU's checks was skipped except
+/// `skipped`.
 #[track_caller]
 fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
     let of_device = rows.iter().filter(|row| row["device"] == device);
@@ -102,7 +103,7 @@ fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
 fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
     let (outcome, rows) = PROGRAM.all("nvidia", &PROGRAM.on_nvidia(), &[]);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
-    // The examples are not in the folder of this program.
+    // The examples are not in this program's folder.
     assert_right(&rows, "cuda:0", &["examples"]);
     assert_right(&rows, "cpu", &["examples"]);
     for name in PROGRAM.checks() {
@@ -114,7 +115,7 @@ fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
 fn all_checks_pass_on_amds_runtime() {
     let libraries = hsa::libraries("gpu_checks_runtime");
     let staged = PROGRAM.on(&libraries, "gfx90a:sramecc+:xnack-");
-    // Each of the wrong kernels would start the runtime once more.
+    // Each wrong kernel would start the runtime again.
     let chosen = PROGRAM.checks().into_iter().filter(|check| check != "pairs");
     let chosen: Vec<String> = chosen.flat_map(|check| ["--only".to_owned(), check]).collect();
     let mut options = vec!["--device", "hip:0"];
@@ -122,14 +123,14 @@ fn all_checks_pass_on_amds_runtime() {
     let (outcome, rows) = PROGRAM.all("amd", &staged, &options);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
     assert_right(&rows, "hip:0", &["examples"]);
-    // A wrong result there is found, too.
+    // Wrong results there must also be found.
     let staged = staged.with("FAKE_FAULT", "wrong:saxpy");
     let (outcome, _) =
         PROGRAM.all("amd_wrong", &staged, &["--device", "hip:0", "--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
 }
 
-/// Runs the checks one by one: a CPU is a device of OpenCL only if it is asked for by name.
+/// Runs the checks one by one: OpenCL lists a CPU only if it is requested by name.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow())]
 fn all_checks_pass_on_intels_runtime() {
     let staged = Staged::new(&PROGRAM.path, &PROGRAM.folder);
@@ -199,12 +200,13 @@ fn a_driver_that_dies_is_a_finding() {
     let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
     assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
 
-    // What the check has found before stays.
+    // What the check has already found must stay.
     let text = PROGRAM.finds("dies_late", "die:cuDevicePrimaryCtxRelease_v2", "readme");
     let start = "the check died by signal 6 (SIGABRT), after its result: the sm_90 cubin computed";
     assert!(text.starts_with(start), "{text}");
 
-    // A driver that ends the process which lists devices hides them, and the rest goes on.
+    // If a driver ends the process that lists devices, its devices are missing, but everything else
+    // continues.
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
     let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
@@ -247,7 +249,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     command.env("FAKE_RUNS", &PROGRAM.runs).env("FAKE_FAULT", "hang:saxpy").env("FAKE_LOG", &log);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut all = command.spawn().expect("the program starts");
-    // The processes that have its variables, and wait in the kernel that hangs.
+    // Count the processes with its variables that wait in the kernel that hangs.
     let count = || {
         let is_one = |folder: &PathBuf| {
             let read = |name| fs::read(folder.join(name)).unwrap_or_default();
@@ -264,7 +266,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     }
     all.kill().expect("it is a child");
     all.wait().expect("it is a child");
-    // A check that is not ended hangs for ever.
+    // A check that is not ended would hang forever.
     for _ in 0..1000 {
         if count() == 0 {
             return;
@@ -276,7 +278,7 @@ fn checks_end_with_the_program_that_has_started_them() {
 
 #[test(COMPILERS.slow())]
 fn wrong_kernels_run_under_compute_sanitizer() {
-    // It finds what memcheck finds in one kernel, and what racecheck finds in another.
+    // Report in one kernel what memcheck finds, and in another what racecheck finds.
     let tools = scratch::folder("gpu_checks_sanitizer");
     let script = "tool=$2 && shift 2 && \"$@\" || exit 1\nfor name; do :; done\n\
                   case $tool:$name in\n\

@@ -1,8 +1,8 @@
-//! Compares the output that a page shows with the output that the command prints.
+//! Compares the output shown in a page with the command's output.
 
 use super::{KIT, NAME};
 
-/// Shortens output for a page: commands of compilers are longer than a page is wide.
+/// Shortens output for a page: compilers' commands are longer than a page's lines.
 pub fn shortened(printed: &str) -> String {
     let lines = printed.lines().map(|line| match line.char_indices().nth(110) {
         Some((at, _)) if line.starts_with("    /") => {
@@ -20,8 +20,8 @@ pub fn shortened(printed: &str) -> String {
     })
 }
 
-/// Whether the printed text matches the shown text, which may omit lines, parts of lines, and the
-/// value of sizes and of places in the kit's code.
+/// Whether the printed text matches the shown text, which may omit lines and parts of lines, and
+/// may have different sizes and places in the kit's code.
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
@@ -54,9 +54,9 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Replaces sizes, percentages and places in the kit's code by `N`, removes bars, and makes columns
-/// one space wide: sizes depend on the versions of the compilers, and no reader of a page needs the
-/// line of the kit at which rustc stopped.
+/// Replaces sizes, percentages and places in the kit's code with `N`, removes bars, and makes gaps
+/// between columns one space wide: sizes depend on the compilers' versions, and readers do not need
+/// the line of the kit at which rustc stopped.
 fn without_numbers(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));

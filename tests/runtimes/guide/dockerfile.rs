@@ -1,5 +1,5 @@
-//! Follows the Dockerfile of the page about shipping, without Docker. The package is built on this
-//! machine, and the program runs in a root folder with only what the last image has.
+//! Follows the Dockerfile in the page about shipping, without Docker. The package is built on this
+//! machine, and the program runs in a root folder that contains only what the final image has.
 
 use super::page::{Step, steps, text_of};
 use super::reader::Reader;
@@ -7,7 +7,7 @@ use super::{COMPILERS_AND_MOUNTS, NAME, Page};
 use offload_tests::prelude::*;
 
 /// The libraries that a program may need: those of the packages libc6, libgcc-s1 and libstdc++6,
-/// which are in every Debian 12.
+/// which every Debian 12 has.
 const LIBRARIES: &str = "ld-linux-x86-64.so.2 libc.so.6 libgcc_s.so.1 libm.so.6 libpthread.so.0 \
                          libstdc++.so.6";
 
@@ -45,12 +45,13 @@ fn the_dockerfile_is_followed() {
                 "build",
                 ["RUN", "apt-get", "update", "&&", "apt-get", "install", "-y", packages @ ..],
             ) => {
-                // The page about builds has the same packages, and a test installs from there.
+                // The page about builds has the same packages, and another test installs from that
+                // page.
                 let unknown: Vec<_> = packages.iter().filter(|it| !known.contains(**it)).collect();
                 assert!(unknown.is_empty(), "build.md has no {unknown:?} for Debian 12");
             }
             ("build", ["RUN", "cargo", ..]) => {
-                // A program of an earlier run would hide a failed build.
+                // A program from an earlier run would hide a failed build.
                 let name = reader.scenario.name();
                 let _ = fs::remove_file(reader.scenario.program("release", name));
                 reader.run(&words[1..].join(" "));
@@ -83,7 +84,7 @@ fn put(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
 }
 
-/// Returns the libraries that these files need, which must be among [`LIBRARIES`].
+/// Returns the libraries that these files need, all of which must be in [`LIBRARIES`].
 fn libraries(files: &[&Path]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for file in files {
@@ -101,7 +102,7 @@ fn libraries(files: &[&Path]) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Runs a program with this folder as its root, where nothing but `/proc` and `/tmp` is added.
+/// Runs a program with this folder as its root, adding only `/proc` and `/tmp`.
 fn run(root: &Path, program: &str) -> String {
     for folder in ["proc", "tmp"] {
         fs::create_dir_all(root.join(folder)).expect("it can be made");

@@ -61,7 +61,7 @@ impl Page {
         Self { path, needs: needs.slow(), own_tool: None }
     }
 
-    /// Marks a page of README's claims.
+    /// Marks a page among README's claims.
     const fn claimed(self) -> Self {
         Self { needs: self.needs.claimed(), ..self }
     }
@@ -104,24 +104,22 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/debug.md", COMPILERS),
 ];
 
-/// Pages of text, without files or commands to follow. `run::foreign` compiles the code of
-/// `foreign.md`. The files of `rust.md` are like those of examples/rust-kernels, which `examples`
+/// Pages of text, without files or commands to follow. `run::foreign` compiles the code in
+/// `foreign.md`. The files in `rust.md` are like those of examples/rust-kernels, which `examples`
 /// builds.
 const TEXT: &[&str] = &["foreign.md", "rust.md"];
 
-/// The folder of pages that contain tables. `tests/tidy/reference.rs` compares these tables with
-/// the code.
+/// The folder of pages with tables, which `tests/tidy/reference.rs` compares with the code.
 const REFERENCE: &str = "reference";
 
-/// The name of the package in the pages. In tests each page's package has another name, since all
+/// The package's name in the pages. In tests, each page's package has a different name, because all
 /// are built in one folder.
 const NAME: &str = "saxpy";
 
-/// The folder of this repository in the pages.
+/// This repository's folder in the pages.
 const KIT: &str = "/home/you/offload";
 
-/// Writes the files of a page, runs its commands, and compares what they print with what the page
-/// shows.
+/// Writes a page's files, runs its commands, and compares their output with the page.
 fn follow(page: &Page) {
     let path = scratch::workspace().join(page.path);
     let mut reader = Reader::new(page);
@@ -133,8 +131,8 @@ fn follow(page: &Page) {
         match step {
             Step::File { path, text } => {
                 if !unbuilt.insert(path.clone()) {
-                    // The next step replaces a file that the page has already shown. The files that
-                    // the page has shown so far must compile first.
+                    // The next step replaces a file that the page has already shown. The files up
+                    // to now must compile first.
                     reader.scenario.check().arg("--quiet").passes();
                     unbuilt = BTreeSet::from([path.clone()]);
                 }

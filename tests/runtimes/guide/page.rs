@@ -1,4 +1,4 @@
-//! Reads a page as steps: files that are written or copied, and commands.
+//! Reads a page as steps: files to write or copy, and commands.
 
 use offload_tests::prelude::*;
 
@@ -8,13 +8,13 @@ pub enum Step {
     File { path: String, text: String },
     /// Copies a file of this repository.
     Copy { path: String, from: PathBuf },
-    /// Marks the end of the files of another page, which this page starts from. The other page's
-    /// own test compiles those files.
+    /// Marks the end of the files of the page that this page starts from, whose own test compiles
+    /// them.
     Followed,
-    /// Provides a pretended GPU to all commands after this step. `capability` is a compute
-    /// capability or an AMD target.
+    /// Provides a fake GPU to all later commands. `capability` is a compute capability or an AMD
+    /// target.
     On { capability: String },
-    /// Runs a command, and compares its output with the output that the page shows.
+    /// Runs a command, and compares its output with the page.
     Run { command: String, shown: String },
 }
 
@@ -23,13 +23,13 @@ pub fn text_of(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
 
-/// Returns the name between backticks that a line starts with, if it is a file name.
+/// Returns the file name in backticks that a line starts with, if any.
 fn file_name(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix('`')?.split_once('`')?;
     (name.contains('.') && !name.contains([' ', '(', '"'])).then_some(name)
 }
 
-/// Returns the path of a line's first link, which is relative to the page's folder.
+/// Returns the path of a line's first link, relative to the page's folder.
 fn link(line: &str, page: &Path) -> Option<PathBuf> {
     let (target, _) = line.split_once("](")?.1.split_once(')')?;
     Some(page.parent()?.join(target))

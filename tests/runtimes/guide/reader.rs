@@ -11,13 +11,13 @@ use offload_tests::tools::sccache;
 /// The reader of a page: the package that the page writes, and the GPU and the tool that its
 /// commands find.
 pub struct Reader {
-    /// The folder and name of the package; this name takes the place of [`NAME`].
+    /// The package's folder and name, which replaces [`NAME`].
     pub scenario: Scenario,
-    /// The variables by which programs find a pretended GPU.
+    /// The variables with which programs find a fake GPU.
     gpu: Option<[(&'static str, OsString); 3]>,
     /// A tool that only the commands of this page can find.
     own_tool: Option<Tool>,
-    /// The server of a page about sccache.
+    /// The cache server of a page about sccache.
     cache: Option<CacheServer>,
 }
 
@@ -37,7 +37,7 @@ impl Reader {
         Self { scenario, gpu: None, own_tool: page.own_tool, cache }
     }
 
-    /// Writes a file of the package; the package's name replaces [`NAME`] in its manifest, and its
+    /// Writes a file of the package. The package's name replaces [`NAME`] in its manifest, and the
     /// library's name in paths.
     pub fn write(&mut self, path: &str, text: &str) {
         let name = self.scenario.name().to_owned();
@@ -55,7 +55,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command; returns its output in the form that the pages show.
+    /// Runs a command; returns its output as the pages would show it.
     pub fn run(&self, line: &str) -> String {
         let name = self.scenario.name();
         let line = line
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// Adds the tools that the page may use, and hides all GPUs except pretended ones.
+    /// Adds the tools that the page may use, and hides all GPUs except fake ones.
     fn on_the_machine<'a>(&self, run: Run<'a>) -> Run<'a> {
         const CUDA: [&str; 4] = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDACXX"];
         const OTHERS: [&str; 5] = ["RUST_BACKTRACE", "NVCC", "HIPCC", "ROCM_PATH", "HIP_PATH"];
@@ -103,8 +103,8 @@ impl Reader {
         if let Some(cache) = &self.cache {
             run = run.envs(cache.variables());
         }
-        // The commands must not find the GPUs of this machine. `self.gpu` contains the variables of
-        // the pretended GPU, if the page has one.
+        // Hide this machine's GPUs from the commands. `self.gpu` has the variables of the fake GPU,
+        // if the page has one.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
         match &self.gpu {
             None => run.env("CUDA_VISIBLE_DEVICES", ""),
@@ -112,8 +112,8 @@ impl Reader {
         }
     }
 
-    /// Returns a command's output, in which the names and folders that the pages show replace the
-    /// reader's own.
+    /// Returns a command's output with the reader's names and folders replaced by those in the
+    /// pages.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
         // Cargo's own progress lines start with a word that ends in column 12.
         let is_status = |line: &&str| {
@@ -129,8 +129,8 @@ impl Reader {
             (self.scenario.target.as_path(), "/home/you/saxpy/target"),
             (&real(&self.scenario.target), "/home/you/saxpy/target"),
             (self.scenario.folder.as_path(), "/home/you/saxpy"),
-            // The folder of CUDA is replaced before that of the checkout, because set-up may have
-            // installed CUDA inside the checkout.
+            // Replace CUDA's folder before the checkout's, because set-up may have installed CUDA
+            // inside the checkout.
             (&cuda_home, "/usr/local/cuda"),
             (scratch::workspace(), KIT),
             (&llvm_bin(), "/usr/lib/llvm-22/bin"),
@@ -142,8 +142,8 @@ impl Reader {
         text = text.replace("Fake GPU 9.0", "NVIDIA H100 80GB HBM3");
         text = text.replace("Fake GPU gfx1100", "AMD Radeon RX 7900 XTX");
         let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        // Before the output of a failed build script, Cargo prints lines of its own. The pages show
-        // `...` instead of these lines.
+        // Cargo prints its own lines before the output of a failed build script. The pages show
+        // `...` instead.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
             let is_first = |line: &&str| line.starts_with("error: failed to run custom build");
             let before = lines[..start].iter().position(is_first);
@@ -155,8 +155,8 @@ impl Reader {
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// Makes all later commands find a GPU of this compute capability, or of this AMD target. A
-    /// stand-in for the driver pretends the GPU.
+    /// Makes all later commands find a fake GPU with this compute capability or AMD target,
+    /// simulated by a stand-in for the driver.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
         let (source, library) = if gpu.starts_with("gfx") {

@@ -1,4 +1,4 @@
-//! Embeds packs in a crate without any prelude. All kernels of `plain` are declared.
+//! Embeds packs in a crate without a prelude. All kernels of `plain` are declared.
 #![no_implicit_prelude]
 
 extern crate offload_gpu;

@@ -13,7 +13,7 @@ use offload_tests::random_kernels::{Masks, RandomKernels};
 use offload_tests::stand_ins::{Staged, compile, hsa};
 use std::fmt::Write;
 
-/// Tests random lists of parameters with each compiler of the image.
+/// Tests random parameter lists with each of the image's compilers.
 #[test(COMPILERS.slow())]
 fn random_parameters_reach_kernels_for_the_cpu() {
     let random = RandomKernels::new(1001..=1250);
@@ -41,7 +41,7 @@ fn kernels_get_the_bytes_that_were_passed() {
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", random.program("output()", REST))
-        // HIP's runtime of version 5 accepts no code objects that are newer than version 4.
+        // HIP's runtime of version 5 accepts only code objects up to version 4.
         .pack(
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4).opt_level(3)"#,
@@ -67,7 +67,7 @@ fn kernels_get_the_bytes_that_were_passed() {
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
 
-/// The crate with the types of halves that programs have.
+/// The crate with the half types that programs use.
 const HALF: &str = "half = { version = \"2\", default-features = false }\n";
 
 /// Runs all kernels on the CPU: they copy their arguments to the output.
@@ -85,7 +85,7 @@ fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
     }
 }
 
-/// A build script for each edition: in 2015, it must name the crate.
+/// A build script for every edition: in 2015, it must name the crate.
 const RECORDS_SCRIPT: &str = r#"extern crate offload_build;
 fn main() {
     let targets = ["gfx90a", "compute_80", "cpu"];
@@ -95,9 +95,8 @@ fn main() {
 }
 "#;
 
-/// Tests each class of records that C++ passes in a way of its own: the kernel gets the values. The
-/// names in the sources and in the program are
-/// also those of the code between them.
+/// Tests each class of records that C++ passes differently: the kernel must get the values. The
+/// names in the sources and the program also occur in the code between them.
 #[test(COMPILERS.slow())]
 fn records_of_every_class_reach_kernels_for_the_cpu() {
     let data = |name: &str| scratch::workspace().join("tests/runtimes/kernel_arguments").join(name);
@@ -113,7 +112,7 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         .write("kernels/words.cu", read(data("words.cu")))
         .write("src/bin/words.rs", read(data("words.rs")))
         .write("build.rs", RECORDS_SCRIPT)
-        // The default of old editions would compile the kit's crates with other features.
+        // The default of old editions would compile the kit's crates with different features.
         .manifest("workspace", "resolver = \"2\"\n");
     let records = |variables: &[(&str, &str)]| {
         let run = scenario.run().args(["--bin", "kernel_records"]);
@@ -125,15 +124,15 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         scenario.run().args(["--bin", "words"]).passes();
         records(&[]);
     }
-    // Without a GPU, the parameters come from a description for the CPU.
+    // Without a GPU target, the parameters come from a description for the CPU.
     let clang = tools::llvm_bin().join("clang++").display().to_string();
     records(&[("OFFLOAD_ARCH", "cpu")]);
     records(&[("OFFLOAD_ARCH", "cpu"), ("CXX", &clang)]);
     records(&[("CXX", &clang)]);
 }
 
-/// Returns the bytes that each argument of the kernel `name` must have, as hexadecimal text. The
-/// first argument (the output) is left out.
+/// Returns the expected bytes of each argument of the kernel `name` except the first (the output),
+/// as hexadecimal text.
 fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     let kernel = random
         .kernels
@@ -149,8 +148,8 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// Returns the hexadecimal text after clearing all bits that are 0 in the mask: padding has no
-/// defined value.
+/// Returns the hexadecimal text with all bits cleared that are 0 in the mask, because padding has
+/// no defined value.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -160,7 +159,7 @@ fn masked(text: &str, mask: &str) -> String {
         .collect()
 }
 
-/// Launches all kernels on a pretended GPU; returns the log of the stand-in.
+/// Launches all kernels on a fake GPU; returns the stand-in's log.
 fn launch(
     scenario: &Scenario,
     libraries: &Path,
@@ -186,9 +185,9 @@ fn launch(
     outcome.log
 }
 
-/// Asserts that the log of the stand-in shows the right arguments for each kernel. `ways` are the
-/// stand-in's names for the two ways to pass arguments. Every kernel is launched in the first way;
-/// a kernel whose arguments also form a buffer is launched again in the second.
+/// Asserts that the stand-in's log shows the right arguments for each kernel. `ways` are its names
+/// for the two ways to pass arguments. Every kernel is launched in the first way; kernels whose
+/// arguments also form a buffer are launched again in the second.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -214,12 +213,12 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     );
 }
 
-/// The first argument of each kernel, as the log of a pretended GPU shows it. The program passes
-/// the address 0xdeadbeef instead of an output.
+/// The first argument of each kernel in a fake GPU's log. The program passes the address 0xdeadbeef
+/// instead of an output.
 const OUTPUT: &str = "efbeadde00000000";
 
-/// The rest of the program. Its first argument selects how it launches the kernels (`cpu`, `cuda`
-/// or `hip`); the second argument is the target of a GPU's image.
+/// The rest of the program. Its first argument selects how to launch the kernels (`cpu`, `cuda` or
+/// `hip`); the second is the target of a GPU's image.
 const REST: &str = r#"
 use offload_gpu::run::Device;
 use std::ptr::null_mut;

@@ -1,4 +1,5 @@
-//! Launches the kernels of `records.cu` on the CPU, in a module whose names mean something else.
+//! Launches the kernels of `records.cu` on the CPU, in a module where their names mean something
+//! else.
 #![allow(nonstandard_style, dead_code, unused_macros)]
 
 extern crate offload_gpu;
@@ -56,7 +57,7 @@ mod kernels {
     ::offload_gpu::include_kernels!("records");
 }
 
-/// Kernels that the program declares: the types in the declarations are the program's own.
+/// Kernels that the program declares with its own types.
 mod declared {
     use std::primitive::f64 as Real;
     type f64 = i8;
@@ -78,8 +79,8 @@ mod declared {
     });
 }
 
-/// Types of the program in the places of kernels' structs. Some have other types for the bytes of a
-/// field.
+/// Types of the program that replace kernels' structs. Some use different types for a field's
+/// bytes.
 mod owned {
     use super::Doubles;
     ::offload_gpu::include_kernels!(
@@ -178,7 +179,7 @@ macro_rules! gets {
     )*};
 }
 
-/// Structs of all forms go to memory of a device, a kernel changes them, and they come back.
+/// Copies structs of all forms to a device's memory, where a kernel changes them, and back.
 fn memory() {
     use self::kernels::{Inner, Padded, Small};
     let cpu = Device::cpu();
@@ -251,7 +252,7 @@ fn main() {
     let nested = Nested { x: Middle, y: [Other; 2] };
     let got = run(empties(Empty, 1, nested, 20.0, Line, 300.0, Middle, out()), 1).unwrap();
     assert_eq!(got[0], 321.0);
-    // The source has kernels and parameters with the names of empty structs.
+    // The source has kernels and parameters that are named like empty structs.
     assert_eq!(run(Op(Op::default(), 7, out()), 1).unwrap()[0], 7.0);
     assert_eq!(run(map_Other(Other, 8.0, out()), 1).unwrap()[0], 8.0);
     assert_eq!(run(map_Abs(Abs, -9.0, out()), 1).unwrap()[0], 9.0);

@@ -1,4 +1,4 @@
-//! Calls the kernel of `words.cu`, whose types and fields have names of Rust's crates, types and
+//! Calls the kernel of `words.cu`, whose types and fields are named like Rust's crates, types and
 //! keywords.
 
 extern crate offload_gpu;

@@ -1,4 +1,4 @@
-//! Tests on the CPU, without a driver or with one that cannot be used.
+//! Tests on the CPU, without a driver or with an unusable one.
 
 use super::{PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::prelude::*;
@@ -6,19 +6,19 @@ use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
 
 const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
-/// A folder with stubs: an empty library under the name of each driver. Some machines have such
-/// stubs instead of drivers, only so that programs can be linked.
+/// A folder with stubs: an empty library for each driver. Some machines have such stubs instead of
+/// drivers, only for linking programs.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     DRIVERS.iter().for_each(|name| empty_library(&folder, name));
     folder
 });
 
-/// The file names of CUDA's driver and of HIP's runtime.
+/// The file names of CUDA's driver and HIP's runtime.
 const DRIVERS: [&str; 5] =
     ["libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
 
-/// A folder with files that have the drivers' names but are no libraries.
+/// A folder with files that are named like the drivers but are no libraries.
 static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_broken");
     for name in DRIVERS {
@@ -37,8 +37,8 @@ fn devices(libraries: &Path) -> Outcome {
     outcome
 }
 
-/// Asserts that the program prints why there is no GPU. If the loader finds real drivers of this
-/// machine, the reason is that they find no GPU.
+/// Asserts that the program prints why there is no GPU. If the loader finds this machine's real
+/// drivers, the reason is that they find no GPU.
 #[test(COMPILERS)]
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
@@ -68,14 +68,14 @@ fn libraries_that_are_no_drivers_are_told() {
     run(&on_driver(&BROKEN, ""), &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
-    // The line about OpenCL depends on whether the machine has its loader.
+    // The line about OpenCL depends on whether the machine has OpenCL's loader.
     let is_compared = |line: &&str| !line.starts_with("no opencl device: ");
     let text: String = text.split_inclusive('\n').filter(is_compared).collect();
     assert_expected("stubs", &text);
 }
 
-/// Asserts that the run time finds AMD's runtime although a stub has the name without a version.
-/// Development packages install such a stub; the run time then tries the next name, which is the
+/// Asserts that the run time finds AMD's runtime even if the name without a version belongs to a
+/// stub, as installed by development packages. The run time then tries the next name, which is the
 /// runtime's.
 #[test(COMPILERS)]
 fn a_stub_does_not_hide_the_runtime() {
@@ -98,7 +98,7 @@ fn in_turn() -> String {
 }
 
 /// Asserts that debuggers find source lines in the file that the loader names, and that no file is
-/// on disk while an image is loaded. A program that aborts then leaves none.
+/// on disk while an image is loaded, so a program that aborts leaves none.
 #[test(COMPILERS)]
 fn an_image_with_debug_information_leaves_no_file() {
     run(&on_cpu().with("TMPDIR", scratch::folder("run_time_tmp")), &["debug"])
@@ -106,8 +106,8 @@ fn an_image_with_debug_information_leaves_no_file() {
         .prints("[2], line two.cu:1, files: 0\n");
 }
 
-/// Asserts that images are loaded although `/proc` is that of the processes outside, in which this
-/// process has another number, and although nothing is in `/proc`.
+/// Asserts that images can be loaded if `/proc` belongs to an outer process namespace, in which
+/// this process has a different number, and if `/proc` is empty.
 #[test(NAMESPACES)]
 fn images_are_loaded_without_the_process_in_proc() {
     let folder = scratch::folder("run_time_namespaces");
@@ -164,7 +164,7 @@ fn a_file_of_unknown_origin_needs_a_word() {
          not compiled by this build; choose a different device or, if you trust the file, write \
          include_offload!(path = \"...\", unsafe(cpu))\n[2]\n"
     );
-    // A GPU's code does not run in this process.
+    // This process cannot run a GPU's code.
     assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 

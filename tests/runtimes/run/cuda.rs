@@ -1,4 +1,4 @@
-//! Tests on pretended NVIDIA GPUs.
+//! Tests on fake NVIDIA GPUs.
 
 use super::{
     DRIVER, PROGRAM, RAN_ON_CPU, assert_expected, hip, on_driver, on_gpus, run, run_loosely,
@@ -7,11 +7,11 @@ use super::{
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
 
-/// The stand-in as a driver of CUDA 11.
+/// The stand-in as a CUDA 11 driver.
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| cuda_driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
-/// Returns the description of an image file in the stand-in's log.
+/// Returns an image file's description in the stand-in's log.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     let image = read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")));
@@ -64,8 +64,8 @@ fn shared_memory_is_asked_for_once() {
     run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
 }
 
-/// Launches with buffers of a second GPU or of the CPU do not reach the driver. One on each GPU,
-/// without them, does.
+/// Launches with buffers of a second GPU or of the CPU must not reach the driver. Launches on each
+/// GPU without such buffers must.
 #[test(COMPILERS)]
 fn buffers_of_a_different_device_are_refused() {
     let mut text = String::new();
@@ -88,8 +88,8 @@ fn a_variable_names_the_device() {
         let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
         text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
     }
-    // The error for `hip:0` depends on whether AMD's runtime is installed, so that line is not
-    // compared.
+    // The error for `hip:0` depends on whether AMD's runtime is installed, so do not compare its
+    // line.
     let is_hip = |line: &&str| line.starts_with("error: could not use the device \"hip:0\": ");
     let (hip, text): (Vec<&str>, Vec<&str>) = text.lines().partition(is_hip);
     assert_eq!(hip.len(), 1, "{text:#?}");
@@ -97,10 +97,10 @@ fn a_variable_names_the_device() {
 }
 
 /// Asserts that the list has the GPUs that the driver reports: the driver applies
-/// `CUDA_VISIBLE_DEVICES`, and our code does not read that variable.
+/// `CUDA_VISIBLE_DEVICES`, and our code does not read it.
 #[test(COMPILERS)]
 fn what_the_driver_says_of_its_gpus_is_told() {
-    // The name fills its buffer of 256 bytes, without a NUL.
+    // The name fills its 256-byte buffer, without a NUL.
     run(&on_gpus("9.0").with("FAKE_NAME", "a\n'\\"), &["devices"])
         .succeeds()
         .prints(&format!("cuda:0 ({}): ", "a\\n'\\\\".repeat(64)));
@@ -118,7 +118,7 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub for \
          linking\n",
     );
-    // The first GPU that an image fits.
+    // The first GPU that an image fits must be used.
     run(&on_gpus("7.5,9.0,8.6"), &["saxpy"])
         .succeeds()
         .prints("cuda:1 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
@@ -128,16 +128,16 @@ fn what_the_driver_says_of_its_gpus_is_told() {
     }
 }
 
-/// Tests a pack of several modules on a device that has an image of each. Each module is loaded
-/// when it is requested.
+/// Tests a pack with several modules on a device that has an image in each. Each module is loaded
+/// on request.
 #[test(COMPILERS)]
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n").logs(2, "cuLibraryLoadData");
 }
 
-/// Tests errors with a name and with none. An error of a function that releases something does not
-/// fail the program; the stand-in's log has the leak.
+/// Tests errors with and without a name. An error when releasing something must not make the
+/// program fail; the stand-in's log has the leak.
 #[test(COMPILERS)]
 fn errors_have_the_drivers_words() {
     const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \

@@ -1,13 +1,13 @@
-//! Tests in which each call of the driver fails once: every failure gives an error in words, and
-//! nothing leaks.
+//! Tests in which each driver call fails once: every failure must give a readable error, and
+//! nothing may leak.
 
 use super::{hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 
 /// Functions that destructors call to release something, or to restore the current GPU. A
-/// destructor can return their error to no caller, and the error may be that of earlier work. So
-/// the program may succeed if one of them fails.
+/// destructor cannot return their error, which may come from earlier work, so the program may
+/// succeed if one of them fails.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -17,7 +17,7 @@ const ENDS: [&str; 9] = [
     "cuCtxDestroy_v2",
     "hipFree",
     "hipModuleUnload",
-    // The run time calls this function to make the previously current GPU current again.
+    // The run time calls this function to restore the previously current GPU.
     "hipSetDevice",
 ];
 
@@ -50,7 +50,7 @@ fn every_call_of_hip_fails_once() {
     );
 }
 
-/// Makes each call of the program fail once; the functions in `expected` must be among them.
+/// Makes each of the program's calls fail once; the functions in `expected` must be among them.
 fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
     run(&program(), &["all"]).succeeds().prints_last("done\n");
     let mut failed = Vec::new();
@@ -69,13 +69,13 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
     assert!(failed.len() > 50, "{failed:?}");
 }
 
-/// Asserts that the program ends with the error of the failed function. If a destructor calls that
+/// Asserts that the program ends with the failed function's error. If a destructor calls that
 /// function, the program may succeed instead.
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
-        // A destructor also calls the functions in this list, to make the GPU current. If one of
-        // them fails, the destructor tries again.
+        // Destructors also call these functions to make the GPU current. If one fails, the
+        // destructor tries again.
         let is_for_an_end =
             ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");

@@ -1,12 +1,12 @@
 //! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts,
-//! memory and streams; `offload_gpu::run` loads modules and launches kernels in them.
+//! memory and streams, in which `offload_gpu::run` loads modules and launches kernels.
 
 use super::{assert_expected, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
 
-/// Programs that use cudarc and cubecl-hip-sys, in the versions that the examples use.
+/// Programs that use cudarc and cubecl-hip-sys, in the examples' versions.
 static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
     let scenario = Scenario::empty("run_time_borrowed");
     scenario
@@ -18,7 +18,7 @@ static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
         .write("examples/wrong.rs", WRONG)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/halves.cu", HALVES)
-        // Without optimization a kernel asks the host for a service that the stand-in lacks.
+        // Without optimization, a kernel requests a service from the host that the stand-in lacks.
         .build_script(
             r#"Build::new().file("kernels/math.cu").archs(["sm_80", "gfx90a"]).opt_level(2).code_object_version(4).compile("math");
     Build::new().file("kernels/halves.cu").arch("sm_80").compile("halves");"#,
@@ -34,7 +34,7 @@ extern "C" __global__ void halve(int n, const __half *x, __half *y) {}
 extern "C" __global__ void fours(const float4 *x, float4 *y) {}
 "#;
 
-/// Wrong launches. Cargo does not build examples together with a package.
+/// Invalid launches. Cargo does not build examples together with a package.
 const WRONG: &str = r#"
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
@@ -80,7 +80,7 @@ cudarc = { version = "0.19", default-features = false, features = ["std", "drive
 offload-build = "0.1"
 "#;
 
-/// Returns the code of the guide's page that starts with this text.
+/// Returns the code in the guide's page that starts with this text.
 fn of_the_guide(start: &str) -> String {
     let page = read(workspace().join("docs/guide/src/foreign.md"));
     let page = String::from_utf8(page).expect("pages are text");
@@ -95,7 +95,7 @@ fn on_driver(libraries: &Path, command: &str) -> Outcome {
         .run(&[command], &libraries.join(format!("{command}.log")))
 }
 
-/// Asserts that the program succeeds, with this output; returns what it loaded.
+/// Asserts that the program succeeds with this output; returns what it loaded.
 #[track_caller]
 fn loads<'o>(outcome: &'o Outcome, printed: &str) -> Vec<&'o str> {
     assert_eq!(outcome.succeeds().stdout, printed, "{outcome:#?}");
@@ -119,8 +119,8 @@ fn cudarc_shares_its_context() {
                 vec![on_gpu(1)],
             ),
             ("own", "1000\n1000\n1\n1\n1000\n", vec![on_gpu(0); 2]),
-            // Everything loaded in a context ends with the context, so each of the three contexts
-            // loads the image again.
+            // Everything loaded in a context ends with it, so each of the three contexts loads the
+            // image again.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
             let outcome = on_driver(&libraries, command);
@@ -138,8 +138,8 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // A new context may have the address of a destroyed one. The driver's number of each context
-    // distinguishes the devices of the two contexts.
+    // A new context may have a destroyed one's address. The driver's number for each context
+    // distinguishes their devices.
     let libraries = cuda_driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     let loaded = loads(&outcome, "1000\ntrue\n1000\n1000\n");
@@ -150,8 +150,8 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// Buffers of cudarc are arguments as they are. cudarc's own launch is the model: in the same
-/// place, ours makes streams wait and records events as cudarc's does.
+/// Passes cudarc's buffers as arguments. Our launch must make streams wait and record events just
+/// as cudarc's own launch does.
 #[test(COMPILERS.slow())]
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
@@ -215,13 +215,13 @@ fn wrong_buffers_of_cudarc_do_not_compile() {
     }
 }
 
-/// Returns the bytes of an address as the log has them.
+/// Returns an address's bytes as in the log.
 fn little_endian(address: &str) -> String {
     let address = u64::from_str_radix(address, 16).expect("an address");
     address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// A program that uses cust links with the driver, so it does not start without one.
+/// A program that uses cust links the driver, so it cannot start without one.
 #[test(COMPILERS.slow())]
 fn cust_shares_its_context() {
     let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
@@ -251,7 +251,7 @@ fn cust_shares_its_context() {
     outcome.logs_line("on stream 1").keeps_the_rules();
 }
 
-/// Asserts that the binding and the run time use AMD's own runtime together in one process.
+/// Asserts that the binding and the run time use AMD's runtime together in one process.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow())]
 fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries_of_hip_6("run_time_borrowed_hsa");
@@ -266,7 +266,7 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let image = described(&read(PROGRAMS.output("debug", "math/gfx90a.hsaco")));
     assert_eq!(outcome.logged(&image), [format!("code object: {image}")], "{outcome:#?}");
 
-    // The addresses in the log show that the kernel received the memory that the binding allocated.
+    // The addresses in the log show that the kernel received the binding's memory.
     let line = outcome.stdout.lines().next();
     let (first, second) = line.and_then(|line| line.split_once(' ')).expect("two addresses");
     let (first, second) = (little_endian(first), little_endian(second));

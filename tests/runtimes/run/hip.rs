@@ -1,5 +1,5 @@
-//! Tests on pretended AMD GPUs with AMD's own HIP runtime 5.2, which does everything except run the
-//! kernels. This runtime does not know gfx1100; tests with it use a stand-in for the runtime.
+//! Tests on fake AMD GPUs with AMD's HIP runtime 5.2, which does everything except run the kernels.
+//! It does not know gfx1100; tests with that GPU use a stand-in for the runtime.
 
 use super::{PROGRAM, run};
 use offload_tests::prelude::*;
@@ -14,7 +14,7 @@ pub static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Returns the program on GPUs that the stand-in in [`RUNTIME`] pretends, without NVIDIA GPUs.
+/// Returns the program on GPUs simulated by the stand-in in [`RUNTIME`], without NVIDIA GPUs.
 pub fn on_gpus(targets: &str) -> Staged {
     Staged::new(&PROGRAM.path, &RUNTIME)
         .with("FAKE_GPU", targets)
@@ -28,7 +28,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// Returns the description of a target's image, as the stand-in's log shows it.
+/// Returns the description of a target's image in the stand-in's log.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }
@@ -58,7 +58,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
         outcome.logs(1, &format!("hipModuleLoadData: {}", image(target)));
     }
     outcome.logs(24, "hipModuleLaunchKernel");
-    // `OFFLOAD_DEVICE` selects one GPU of several, whichever GPU is current.
+    // `OFFLOAD_DEVICE` selects one of several GPUs, whichever is current.
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
         .prints("false\nfalse\n1000\n0.5\ndone\n");

@@ -1,4 +1,4 @@
-//! The program of these tests on Intel's OpenCL runtime for CPUs, which computes its kernels.
+//! Runs these tests' program on Intel's OpenCL runtime for CPUs, which computes its kernels.
 
 use super::{Program, assert_expected, transcript};
 use offload_tests::intel;
@@ -8,7 +8,7 @@ use offload_tests::stand_ins::{Outcome, Staged};
 
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time_intel", "spirv64"));
 
-/// The modes of the program, and whether they print on Intel's runtime what they print on the CPU.
+/// The program's modes, and whether they print the same on Intel's runtime as on the CPU.
 const MODES: [(&str, bool); 14] = [
     ("saxpy", false),
     ("all", true),
@@ -33,7 +33,7 @@ fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
         let (intel, cpu) = (run("opencl:0", mode), run("cpu", mode));
         intel.keeps_the_rules();
         if is_same {
-            // Some lines are of the CPU alone.
+            // Some lines are printed only on the CPU.
             assert!(cpu.stdout.starts_with(&intel.stdout), "{mode}: {intel:#?} {cpu:#?}");
         }
         text += &transcript(mode, &intel);
@@ -41,8 +41,8 @@ fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
     assert_expected("intel", &text);
 }
 
-/// Compares 64 sums of 256 sines. Each sine has an error of at most one unit in the last place, of
-/// which half is that of the C library, and no sum is more than 2 at any time.
+/// Compares 64 sums of 256 sines. Each sine has an error of at most one unit in the last place,
+/// half of which is the C library's, and no intermediate sum exceeds 2.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn sums_of_sines_are_within_the_documented_error() {
     let sums = |device| -> Vec<f32> {
@@ -59,8 +59,9 @@ fn sums_of_sines_are_within_the_documented_error() {
     }
 }
 
-/// Variables of a module whose launches have shared memory of several sizes, required blocks of
-/// several dimensions, launch bounds, and kernels that take less threads than the device.
+/// Tests the variables of a module whose launches have several sizes of shared memory, required
+/// block sizes in several dimensions, launch bounds, and kernels that allow fewer threads than the
+/// device.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn launches_that_opencl_lacks_run_or_are_refused() {
     let scenario = Scenario::without_sources("run_intel_launches");
@@ -79,7 +80,7 @@ fn launches_that_opencl_lacks_run_or_are_refused() {
     assert_expected("launches", &transcript("Intel's runtime", &outcome));
 }
 
-/// Sources of the examples and of other tests, with the modules of their kernels. The examples that
+/// Sources from the examples and from other tests, with their kernels' modules. The examples that
 /// add vectors have the same kernel.
 const SOURCES: [&str; 11] = [
     "examples/several-gpus/kernels/vector_add.cu",
@@ -95,10 +96,11 @@ const SOURCES: [&str; 11] = [
     "tests/runtimes/run/program/matmul.cu",
 ];
 
-/// Compares kernels of the examples and of other tests, and a kernel for each row of the table of
-/// functions, with those of the image for the CPU; and all conversions of halves and bytes, which
-/// the kernel header's tests compare with NVIDIA's. Other tests have the rest: the gpu_checks those
-/// in `gpu/` and of the kernel header, the first test of this file those of the run time.
+/// Compares kernels from the examples and other tests, a kernel for each row of the table of
+/// functions, and all conversions of halves and bytes with the image for the CPU; the kernel
+/// header's tests compare these conversions with NVIDIA's. Other tests cover the remaining kernels:
+/// `gpu_checks` those in `gpu/` and of the kernel header, the first test in this file those of the
+/// run time.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow())]
 fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let scenario = Scenario::without_sources("run_intel_same");

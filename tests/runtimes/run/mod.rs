@@ -1,6 +1,6 @@
 //! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and
-//! on pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run
-//! here may cause one.
+//! on fake GPUs of both vendors. The stand-ins report violations of a driver's rules; no run may
+//! cause any.
 
 mod compressed;
 mod cpu;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 
 /// The program that these tests run. A panic in any thread ends the whole program with a signal, so
-/// the tests notice it.
+/// that the tests notice it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time", ""));
 
 struct Program {
@@ -32,13 +32,12 @@ struct Program {
 }
 
 impl Program {
-    /// Builds the program: for the targets in the build script, or for `target` in the place of all
+    /// Builds the program for the targets in the build script, or with `target` in place of all
     /// GPUs.
     fn build(name: &str, target: &str) -> Self {
         let scenario = sources(name);
-        // Otherwise Cargo's dev profile would add debug information to all images: only the pack
-        // `traced` requests it. The setting is for this package alone, so no other is compiled
-        // again.
+        // Otherwise Cargo's dev profile would add debug information to all images; only the pack
+        // `traced` requests it. The setting is only for this package, so no other is recompiled.
         let debug = format!("profile.dev.package.{name}.debug=false");
         scenario.build().env("RUN_TIME_TARGET", target).args(["--config", &debug]).passes();
         let path = scenario.program("debug", scenario.name());
@@ -74,7 +73,7 @@ fn sources(name: &str) -> Scenario {
     scenario
 }
 
-/// A library that launches, which the program loads and unloads.
+/// A library with launches, which the program loads and unloads.
 const LIBRARY: &str = r#"
 offload_gpu::include_kernels!("stacks");
 #[unsafe(no_mangle)]
@@ -85,11 +84,11 @@ extern "C" fn launches() {
 }
 "#;
 
-/// The line of the program's mode `saxpy` after it ran on the CPU.
+/// The output of the program's mode `saxpy` on the CPU.
 const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 1000";
 
-/// Runs the program on the drivers of this machine in place of stand-ins, in the modes whose
-/// results no stand-in chooses.
+/// Runs the program on this machine's drivers instead of stand-ins, in the modes whose results do
+/// not depend on a stand-in.
 #[test(GPU)]
 fn the_drivers_of_this_machine_run_the_program() {
     let modes = "saxpy all bits in-turn modules fork static thread-local late".split(' ');
@@ -110,8 +109,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Returns the rest of a source: a kernel that has the same name in two packs, with shared memory
-/// of another size. g++ gives a variable of a template a symbol that all libraries of a program
+/// Returns the rest of a source: a kernel that has the same name in two packs, with a different
+/// size of shared memory. g++ gives a template's variable a symbol that all libraries of a program
 /// share. The loader never unloads a library with such a symbol, or with a `thread_local` that has
 /// a destructor.
 fn alike(size: usize) -> String {
@@ -137,8 +136,8 @@ extern "C" __global__ void keep(int *y) {{}}
     )
 }
 
-/// The kernels that the stand-ins for drivers log but do not compute. Each line has a name, and the
-/// offset and size of each parameter (tests/src/stand_ins/kernels.h).
+/// The kernels that the stand-ins log but do not compute. Each line has a name, and the offset and
+/// size of each parameter (tests/src/stand_ins/kernels.h).
 const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nvalue 0:8\nother 0:8\n\
      _Z4fillILj1EEvPi 0:8\n_Z4fillILj3EEvPi 0:8\n\
      _Z5applyI5TwiceLi2EfLb1EL4Mode1EEvP4PairIT1_EPS3_ 0:8 8:8\n\
@@ -148,10 +147,9 @@ const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nval
      _Z5storeIfEvPT_PKS0_S0_ 0:8 8:8 16:4\n_ZN2ns7convertIdiEEvPKT_PT0_i 0:8 8:8 16:4\n\
      _ZN2ns7convertIfdEEvPKT_PT0_i 0:8 8:8 16:4\n_ZN2ns7convertIfiEEvPKT_PT0_i 0:8 8:8 16:4\n";
 
-// Packs for tests on the CPU also have a target for GPUs, because the signatures of kernels come
-// from images for GPUs. HIP's runtime of version 5 accepts only code objects of version 4. Without
-// optimization, kernels need a buffer for messages to the host, which the stand-in does not
-// provide.
+// Packs for tests on the CPU also have a GPU target, because kernels' signatures come from images
+// for GPUs. HIP's runtime of version 5 accepts only version 4 code objects. Without optimization,
+// kernels need a buffer for messages to the host, which the stand-in does not provide.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
         let mut archs: Vec<String> = archs.iter().map(ToString::to_string).collect();
@@ -196,11 +194,11 @@ const BUILD: &str = r#"
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
-/// The folder of the stand-in for NVIDIA's driver. The stand-in is compiled without flags, so it
-/// has all functions that the run time needs.
+/// The folder of the stand-in for NVIDIA's driver, compiled without flags, so that it has all
+/// functions that the run time needs.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("run_time_driver", &[]));
 
-/// Returns the program on pretended NVIDIA GPUs, without AMD GPUs.
+/// Returns the program on fake NVIDIA GPUs, without AMD GPUs.
 fn on_gpus(capabilities: &str) -> Staged {
     on_driver(&DRIVER, capabilities)
 }
@@ -212,7 +210,7 @@ fn on_driver(libraries: &Path, capabilities: &str) -> Staged {
         .with("HIP_VISIBLE_DEVICES", "-1")
 }
 
-/// Runs the program and asserts that the stand-in's log reports no misuse of the driver.
+/// Runs the program, and asserts that the stand-in's log reports no misuse.
 #[track_caller]
 fn run(staged: &Staged, args: &[&str]) -> Outcome {
     let outcome = run_loosely(staged, args);
@@ -226,7 +224,7 @@ fn run_loosely(staged: &Staged, args: &[&str]) -> Outcome {
     staged.run(args, &PROGRAM.scenario.folder.join(format!("log-{number}")))
 }
 
-/// Compares the output of runs with the expected file: `BLESS=1` rewrites that file.
+/// Compares the output of runs with the expected file, which `BLESS=1` rewrites.
 #[track_caller]
 fn assert_expected(name: &str, text: &str) {
     let path = scratch::workspace().join("tests/runtimes/run/expected").join(format!("{name}.txt"));

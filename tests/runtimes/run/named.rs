@@ -1,9 +1,9 @@
-//! Kernels that the program finds by their names, on each kind of device.
+//! Kernels that the program finds by name, on each kind of device.
 
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 
-/// Runs the same calls on the CPU, and on stand-ins for NVIDIA's driver and AMD's runtime, which
+/// Makes the same calls on the CPU, and on stand-ins for NVIDIA's driver and AMD's runtime, which
 /// compute the kernel.
 #[test(COMPILERS)]
 fn named_kernels_run_on_each_kind_of_device() {

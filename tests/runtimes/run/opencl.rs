@@ -1,5 +1,5 @@
-//! Tests of OpenCL's devices: which there are and why others are not, on a stand-in for the loader;
-//! handles and limits on Intel's runtime for CPUs.
+//! Tests of OpenCL's devices. A stand-in for the loader tests which are listed, and why others are
+//! not; Intel's runtime for CPUs tests handles and limits.
 
 use crate::guide::page::{Step, steps};
 use offload_tests::intel;
@@ -30,7 +30,7 @@ const BUILD: &str = r#"
     Build::new().file("kernels/shared.cu").archs(["spirv64"]).compile("shared");
 "#;
 
-/// The program, for the stand-in and Intel's runtime, and the package that it is from.
+/// The program for the stand-in and Intel's runtime, and its package.
 static PROGRAM: LazyLock<(PathBuf, Scenario)> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_opencl");
     scenario
@@ -51,12 +51,12 @@ static LOADER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Runs the program on pretended GPUs.
+/// Runs the program on fake GPUs.
 fn on(gpus: &str, arguments: &[&str]) -> Outcome {
     let staged = Staged::new(&PROGRAM.0, &LOADER).with("FAKE_OPENCL", gpus);
     let staged = staged.with("CUDA_VISIBLE_DEVICES", "").with("HIP_VISIBLE_DEVICES", "-1");
     let first = gpus.split(',').next().unwrap_or_default();
-    // Tests run side by side, and an earlier folder of this name is removed.
+    // Tests run in parallel, and an earlier folder with this name is removed.
     let name = format!("run_opencl_log_{first}-{}", arguments.join("-"));
     staged.run(arguments, &scratch::folder(&name).join("log"))
 }
@@ -90,7 +90,7 @@ fn a_device_tells_why_it_cannot_be_used() {
     let list = on(GPUS, &["list"]);
     list.succeeds()
         .prints("opencl:0: spirv64:float64-:atomics64-:ballot-:shuffle-:shuffle-relative- (SPIR-V up to 1.4)\n")
-        // Those that cannot be used, beside one that can.
+        // Unusable GPUs beside a usable one.
         .prints(
             "could not use opencl:1: its driver does not compile SPIR-V; \
              could not use opencl:2: its driver lacks the extension cl_intel_unified_shared_memory\n",
@@ -109,7 +109,7 @@ fn an_image_needs_features_of_the_device() {
         .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
 }
 
-/// Asserts that a module is compiled once for each number of elements of dynamic shared memory.
+/// Asserts that a module is compiled once for each number of elements in dynamic shared memory.
 #[test(COMPILERS)]
 fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
@@ -155,13 +155,14 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
         .complains(" bytes in one allocation\nDivide the data among several buffers.\n");
 }
 
-/// A kernel that does not use its array then, and one that does: 256 threads access 1 KiB.
+/// Tests a kernel that does not use its array at that size, and one that does: 256 threads access 1
+/// KiB.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn a_launch_may_give_no_dynamic_shared_memory() {
     on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
 }
 
-/// Asserts what the documentation of `Loaded::raw_module` promises of OpenCL's handles.
+/// Asserts what the documentation of `Loaded::raw_module` promises about OpenCL's handles.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn handles_are_as_documented() {
     let printed =
@@ -169,13 +170,13 @@ fn handles_are_as_documented() {
     on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
 }
 
-/// Runs the README's program and two examples; nothing but the list of targets differs.
+/// Runs README's program and two examples, with only the list of targets changed.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn programs_run_with_another_list_of_targets() {
     let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
     let steps = steps(&root.join("README.md"));
-    // The first text of each file: later ones are for those who move over from other crates.
+    // The first text of each file: later ones are for users who migrate from other crates.
     let block = |name: &str| {
         let mut files = steps.iter().filter_map(|step| match step {
             Step::File { path, text } if path == name => Some(text.clone()),
@@ -231,7 +232,7 @@ fn programs_run_with_another_list_of_targets() {
     }
 }
 
-/// Runs an image that an earlier build made, out of a build script and out of a file by its path.
+/// Runs an image from an earlier build, from a build script and from a file embedded by path.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn supplied_images_run() {
     let mut scenario = Scenario::without_sources("run_opencl_supplied");

@@ -1,4 +1,4 @@
-//! Launches on the CPU that need much of the system, or more than it has.
+//! Launches on the CPU that need much of the system's resources, or more than it has.
 
 use super::{PROGRAM, on_gpus, run};
 use offload_tests::prelude::*;
@@ -8,8 +8,8 @@ fn on_cpu(threads: &str) -> Staged {
     on_gpus("").with("OFFLOAD_CPU_THREADS", threads)
 }
 
-/// Asserts that 40 launches at once, each on a machine of 256 cores, do not need more mappings than
-/// Linux gives a process.
+/// Asserts that 40 simultaneous launches, each as on a machine with 256 cores, do not need more
+/// mappings than Linux allows a process.
 #[test(COMPILERS)]
 fn large_blocks_run_on_many_cores() {
     run(&on_cpu("256"), &["many", "40"]).succeeds().prints("done\n");
@@ -21,7 +21,7 @@ fn launches_in_kernels_leave_shared_memory_alone() {
     for staged in [on_cpu("2"), on_cpu("2").with("OFFLOAD_CPU_ORDER", "reverse")] {
         run(&staged, &["nested", "1"]).succeeds().prints("done\n");
     }
-    // Those in kernels find stacks while other launches wait for some.
+    // Launches inside kernels get stacks while other launches wait for some.
     run(&on_cpu("256"), &["nested", "6"]).succeeds().prints("done\n");
 }
 
@@ -84,9 +84,9 @@ fn a_crash_is_told_with_its_kernel() {
     }
 }
 
-/// Asserts that signals that are none of a kernel's do what they did before a launch: in a handler
-/// that gets a second one, in a handler that needs more stack than one for signals has, and without
-/// a handler if another process may have sent them.
+/// Asserts that signals unrelated to kernels have the same effect as before a launch: in a handler
+/// that receives a second signal, in a handler that needs more than a signal stack, and without a
+/// handler if another process may have sent the signal.
 #[test(COMPILERS)]
 fn signals_reach_the_handlers_of_the_program() {
     for kind in ["again", "large"] {
@@ -103,7 +103,7 @@ fn a_library_that_has_launched_stays() {
     run(&on_cpu("2"), &["unload", library]).succeeds().prints("stays: true\n");
 }
 
-/// Runs the program with a limit on its addresses, in KiB.
+/// Runs the program with a limit on its address space, in KiB.
 fn limited(threads: &str, addresses: u32) -> Outcome {
     let limited = format!("ulimit -v {addresses} && exec \"$0\" \"$@\"");
     let shell = Staged::new(Path::new("sh"), Path::new("")).with("OFFLOAD_CPU_THREADS", threads);
@@ -128,7 +128,7 @@ fn a_launch_that_the_system_cannot_run_is_an_error() {
         assert_eq!(lines[1], shared);
         assert!(lines[2].starts_with(&stacks("inner")), "{lines:?}");
     }
-    // There is room for one block at a time.
+    // There is room for only one block at a time.
     assert_eq!(limited("2", 1_600_000).succeeds().stdout, format!("Ok(())\n{shared}\nOk(())\n"));
 }
 

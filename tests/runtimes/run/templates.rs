@@ -1,10 +1,10 @@
-//! Generic functions for templates of kernels, on each kind of device.
+//! Generic functions for kernel templates, on each kind of device.
 
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 
-/// The stand-ins for NVIDIA's driver and AMD's runtime log the kernel of each launch and the bytes
-/// of its arguments.
+/// The stand-ins for NVIDIA's driver and AMD's runtime log each launch's kernel and its arguments'
+/// bytes.
 #[test(COMPILERS)]
 fn generic_functions_call_the_instances_on_each_kind_of_device() {
     let mut text = String::new();
@@ -17,7 +17,7 @@ fn generic_functions_call_the_instances_on_each_kind_of_device() {
         text += &transcript(title, &outcome);
         let launches = outcome.logged(" by pointers:");
         assert_eq!(launches.len(), if is_gpu { 29 } else { 0 }, "{launches:#?}");
-        // The program launches each instance twice, by both functions, before anything else.
+        // The program first launches each instance twice, with both functions.
         for pair in launches.chunks(2).take(12) {
             assert_eq!(pair[0], pair[1]);
         }

@@ -4,7 +4,7 @@ use super::{PROGRAM, assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::Staged;
 
-/// Returns the program on each kind of device, and on a GPU for which a driver compiles PTX.
+/// Returns the program on each kind of device, and on a GPU for which the driver compiles PTX.
 fn devices() -> [(&'static str, Staged); 4] {
     [
         ("the CPU", on_gpus("")),
@@ -27,7 +27,7 @@ fn wrong_variables_are_told() {
     assert_expected("variable_errors", &text.concat());
 }
 
-/// The modules around one that has images have none.
+/// The modules before and after the one with images have none.
 #[test(COMPILERS)]
 fn modules_without_images_have_no_variables() {
     let text = [("cpu", on_gpus("")), ("cuda:0", on_gpus("8.0"))].map(|(device, staged)| {

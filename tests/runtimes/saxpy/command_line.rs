@@ -1,4 +1,4 @@
-//! Tests of the example's command line: `--device`, `--explain`, and wrong arguments.
+//! Tests of the example's command line: `--device`, `--explain`, and invalid arguments.
 
 use super::{
     PREBUILT, TARGETS, Target, assert_lists_the_cpu_first, assert_runs_on_cpu, rows_below,
@@ -20,14 +20,14 @@ fn devices_are_taken_by_name() {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
-        // The program still prints the table of devices, but runs nothing.
+        // The program must still print the table of devices, but run nothing.
         assert_lists_the_cpu_first(&printed);
         assert!(!printed.stdout.contains("Ran "), "{printed}");
     }
 }
 
-/// Devices, each with the image that the device gets and the reason. If no image fits, the text is
-/// the reason for one of the images. The tests of `offload_format::select` have all reasons.
+/// Devices, each with the image that it gets and the reason. If no image fits, the text is the
+/// reason for one of the images. The tests of `offload_format::select` cover all reasons.
 const EXPLAINED: [(&str, Option<&str>, &str); 5] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),

@@ -1,4 +1,4 @@
-//! Tests of builds with all compilers: the images that LLVM's tools find in the program.
+//! Tests of builds with all compilers: which images LLVM's tools find in the program.
 
 use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
 use offload_tests::prelude::*;
@@ -22,10 +22,10 @@ fn a_stripped_program_keeps_its_images() {
     assert_runs_on_cpu(&without_gpu(RELEASE.scenario.tool(&stripped)).ends());
 }
 
-/// Asserts that `llvm-objdump` lists all images of a finished program, in order, and that
-/// `llvm-offload-binary` extracts each of them.
+/// Asserts that `llvm-objdump` lists all images of a finished program in order, and that
+/// `llvm-offload-binary` extracts each.
 fn assert_llvm_finds_the_images(built: &Built, program: &Path) {
-    // The copy is in a separate folder, since the tools write files beside their input.
+    // Use a copy in a separate folder, because the tools write files beside their input.
     let name = program.file_name().expect("a program has a name").to_string_lossy();
     let folder = built.scenario.folder.join(format!("llvm-{name}"));
     fs::create_dir_all(&folder).expect("the scratch folder can be written");

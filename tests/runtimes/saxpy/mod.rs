@@ -1,5 +1,5 @@
-//! Tests of the example, from `cargo build` to the result: with all compilers, without compilers
-//! for GPUs, and with some of them.
+//! Tests of the example, from `cargo build` to the result: with all compilers, without GPU
+//! compilers, and with some of them.
 
 mod command_line;
 mod compiled;
@@ -12,7 +12,7 @@ use std::env::consts::ARCH;
 /// A target of the example's build script.
 struct Target {
     name: &'static str,
-    /// The file of the image in `OUT_DIR`; in the prebuilt set its name has the prefix `saxpy.`.
+    /// The image's file in `OUT_DIR`; in the prebuilt set, its name has the prefix `saxpy.`.
     file: &'static str,
     /// The image's kind as the example prints it; `llvm_kind` is LLVM's name for it.
     kind: &'static str,
@@ -45,7 +45,7 @@ impl Target {
         }
     }
 
-    /// Returns the string `arch` of the target's offload binary; the CPU's has none.
+    /// Returns the string `arch` in the target's offload binary; `None` for the CPU.
     fn arch(&self) -> Option<&'static str> {
         (self.name != "cpu").then_some(self.name)
     }
@@ -59,10 +59,10 @@ impl Target {
     }
 }
 
-/// A copy of the example that was built.
+/// A built copy of the example.
 pub struct Built {
     scenario: Scenario,
-    /// The folder of the profile: `debug` or `release`.
+    /// The profile's folder: `debug` or `release`.
     profile: &'static str,
     build: Printed,
 }
@@ -127,12 +127,12 @@ fn prebuilt_folder() -> PathBuf {
     scratch::workspace().join("examples/saxpy/prebuilt")
 }
 
-/// Returns an image of the prebuilt set in the repository.
+/// Returns an image from the repository's prebuilt set.
 fn prebuilt(file: &str) -> Vec<u8> {
     read(prebuilt_folder().join(format!("saxpy.{file}")))
 }
 
-/// Returns the bytes of a section of a program.
+/// Returns the bytes of a program's section.
 fn section(program: &Path, name: &str) -> Vec<u8> {
     let (dump, rest) = (program.with_extension("section"), program.with_extension("rest"));
     let what = format!("{name}={}", dump.display());
@@ -171,8 +171,7 @@ fn assert_lists_the_cpu_first(printed: &Printed) {
     );
 }
 
-/// Returns the lines between a table's header and the next empty line, without the padding of
-/// columns.
+/// Returns the lines from a table's header to the next empty line, without column padding.
 fn rows_below(text: &str, header: &str) -> Vec<String> {
     let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     assert!(lines.any(|line| line == header), "no table '{header}' in\n{text}");
@@ -182,7 +181,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
 /// Part of the line that a build prints if it uses prebuilt images.
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
-/// A build that finds no GPU compiler: the variables name programs that do not exist.
+/// A build that finds no GPU compiler, because the variables name programs that do not exist.
 static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
     let nowhere = [("OFFLOAD_CLANG", "/no/such/clang"), ("OFFLOAD_PTXAS", "/no/such/ptxas")];
     Built::new("saxpy-prebuilt", "release", |build| {

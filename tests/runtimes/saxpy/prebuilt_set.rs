@@ -1,11 +1,11 @@
 //! The prebuilt set that comes with the example: builds that use it, changes that make it stale,
-//! and how it is made.
+//! and how to make it.
 
 use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::prelude::*;
 
-/// Asserts that the set matches the current kernel and header. If it does not, `cargo xtask
-/// prebuilt` remakes it.
+/// Asserts that the set matches the current kernel and header. If not, `cargo xtask prebuilt`
+/// remakes it.
 #[test(GCC.claimed())]
 fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
@@ -16,8 +16,8 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.build.once(PREBUILT_LINE);
 }
 
-/// Asserts that a build without ptxas takes only the cubins from the prebuilt set: clang and the
-/// C++ compiler make all other images.
+/// Asserts that a build without ptxas takes only the cubins from the prebuilt set, and compiles all
+/// other images.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow())]
 fn only_cubins_are_prebuilt_without_ptxas() {
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
@@ -46,7 +46,8 @@ fn the_prebuilt_set_is_what_the_compilers_make() {
     }
 }
 
-/// Returns how the compilers here differ from those in the set's manifest; `None` if they do not.
+/// Returns how this machine's compilers differ from those in the set's manifest; `None` if they do
+/// not.
 fn other_compilers() -> Option<String> {
     let manifest = fs::read_to_string(prebuilt_folder().join("saxpy.manifest")).ok()?;
     let recorded = |key: &str| {

@@ -1,15 +1,15 @@
 //! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
 //!
 //! One seed makes one kernel, `k<seed>`, and the records (structs, classes and unions) that it
-//! needs. So the kernel's name in a failure message is enough to reproduce the failure. The same
-//! sources are CUDA for GPUs and C++17 for a CPU:
+//! needs. So the kernel's name in a failure message is enough to reproduce the failure. The
+//! sources are both CUDA for GPUs and C++17 for CPUs:
 //!
-//! | file | has |
+//! | function | returns |
 //! |---|---|
 //! | [`RandomKernels::header`] | the types |
-//! | [`RandomKernels::source`] | the kernels: each copies the bytes of its arguments to the first of them |
-//! | [`RandomKernels::program`] | a Rust program that calls each |
-//! | [`RandomKernels::masks`] | a C++ program for the host, which says what is padding |
+//! | [`RandomKernels::source`] | the kernels: each copies the bytes of its arguments to the first one |
+//! | [`RandomKernels::program`] | a Rust program that calls each kernel |
+//! | [`RandomKernels::masks`] | which bits are padding, computed by a C++ program on the host |
 
 mod numbers;
 mod program;
@@ -27,8 +27,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
 
-/// The environment variable that replaces a test's own seeds. Its value is a seed (`17`) or a range
-/// of seeds (`100-200`).
+/// The environment variable that replaces a test's seeds. Its value is a seed (`17`) or a range of
+/// seeds (`100-200`).
 pub const SEEDS: &str = "OFFLOAD_TEST_SEEDS";
 
 /// Kernels with random parameters, and the types of these parameters.
@@ -42,7 +42,7 @@ pub struct RandomKernels {
 }
 
 /// The masks of a kernel's arguments or of a record, in hexadecimal digits, by the name of the
-/// kernel or record. A bit is 0 if it is padding.
+/// kernel or record. Padding bits are 0.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
@@ -66,7 +66,7 @@ pub struct RandomParameter {
     pub rust: String,
 }
 
-/// The maximum number of bytes of all parameters: NVIDIA's limit is 4096.
+/// The maximum size of all parameters in bytes: NVIDIA's limit is 4096.
 const MOST_BYTES: u64 = 3000;
 
 /// The maximum number of parameters of a kernel.
@@ -93,15 +93,15 @@ impl RandomKernels {
         this
     }
 
-    /// Returns whether the seeds are the test's own: seeds from the variable may be too few for a
-    /// check that counts kernels.
+    /// Whether the seeds are the test's own. Seeds from the variable may be too few for a check
+    /// that counts kernels.
     pub fn are_usual(&self) -> bool {
         env::var_os(SEEDS).is_none()
     }
 
     fn add(&mut self, seed: u64) {
         let mut numbers = Numbers::new(seed);
-        // Registers of a CPU hold all arguments of a kernel with few parameters, in small records.
+        // Kernels with few parameters, in small records: a CPU's registers can hold all arguments.
         let is_small = seed % 4 == 1;
         let mut records = Records::new(seed, is_small);
         let others = numbers.below(if is_small { 4 } else { MOST_PARAMETERS });
@@ -125,7 +125,7 @@ impl RandomKernels {
         self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters, is_copyable });
     }
 
-    /// Returns the types, as C++17 that clang compiles for GPUs and g++ for a CPU.
+    /// Returns the types, as C++17 that clang compiles for GPUs and g++ for CPUs.
     pub fn header(&self) -> String {
         format!("#pragma once\n{}", self.header)
     }
@@ -161,9 +161,9 @@ impl RandomKernels {
         text
     }
 
-    /// Returns the names of kernels with types that SPIR-V lacks, and with records that have such
-    /// types or arrays without elements. A record's name has the number of its kernel: `S16_7` is
-    /// of `k16`.
+    /// Returns the names of kernels with types that SPIR-V lacks, or with records that have such
+    /// types or arrays without elements. A record's name contains the number of its kernel: `S16_7`
+    /// belongs to `k16`.
     pub fn not_for_spirv(&self) -> HashSet<String> {
         let is_outside =
             |it: &&RandomKernel| it.parameters.iter().any(|it| is_not_for_spirv(&it.cpp));
@@ -200,7 +200,7 @@ impl RandomKernels {
             let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");
         }
         for (name, ty) in records {
-            // `__bf16` is clang's name, which g++ lacks.
+            // g++ lacks `__bf16`, clang's name.
             let ty = ty.replace("__bf16", "bf16_t");
             let _ = write!(text, "  printf(\"{name}\");\n  show<{ty}>();\n  puts(\"\");\n");
         }
@@ -220,8 +220,8 @@ impl RandomKernels {
     }
 }
 
-/// Returns the declaration of a parameter: the name comes after the type, or within the type of a
-/// pointer to an array.
+/// Returns a parameter's declaration: the name follows the type, or is inside the type of a pointer
+/// to an array.
 fn declaration(ty: &str, name: &str) -> String {
     match ty.split_once("(*)") {
         Some((before, behind)) => format!("{before}(*{name}){behind}"),
@@ -278,8 +278,8 @@ template <class T> void show() {
 }
 "#;
 
-/// Whether the type is one that SPIR-V lacks: integers of 128 bits, and, without extensions, the
-/// 16-bit type of compilers that is not IEEE's.
+/// Whether SPIR-V lacks the type: 128-bit integers and, without extensions, the compilers' 16-bit
+/// type that is not IEEE's.
 fn is_not_for_spirv(cpp: &str) -> bool {
     ["__int128", "bf16_t"].iter().any(|it| cpp.contains(it))
 }

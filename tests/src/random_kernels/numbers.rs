@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same for a seed, on each machine and in each version.
+//! Pseudo-random numbers, the same for a seed on each machine and in each version.
 
 /// SplitMix64.
 #[derive(Debug)]
 pub struct Numbers(u64);
 
 impl Numbers {
-    /// Starts at a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -28,17 +28,17 @@ impl Numbers {
         first + self.below(last - first + 1)
     }
 
-    /// Returns true with this chance in percent.
+    /// Returns true with this probability in percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    /// Returns one of these.
+    /// Returns one of these items.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u64) as usize]
     }
 
-    /// Returns an index of `weights`; the chance of each index is proportional to its weight.
+    /// Returns an index into `weights`, with a probability proportional to its weight.
     pub fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum());
         let found = weights.iter().position(|weight| {

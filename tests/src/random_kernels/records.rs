@@ -9,9 +9,9 @@ use std::fmt::Write;
 pub(super) struct Value {
     /// The type in C++.
     pub(super) cpp: String,
-    /// The Rust type for a parameter.
+    /// The Rust type of a parameter.
     pub(super) parameter: String,
-    /// The Rust type for a value in memory; a `bool` is a `Bool` there.
+    /// The Rust type of a value in memory, where a `bool` is a `Bool`.
     memory: String,
     /// The maximum size in bytes; `align` is the maximum alignment.
     pub(super) size: u64,
@@ -19,20 +19,20 @@ pub(super) struct Value {
     is_union: bool,
 }
 
-/// The records of a kernel, while they are made.
+/// The records of a kernel that is being made.
 #[derive(Debug)]
 pub(super) struct Records {
     seed: u64,
     count: u64,
-    /// The number of packed records that are unfinished and will contain the next record.
+    /// The number of unfinished packed records, which will contain the next record.
     packed: u64,
-    /// The number of unfinished records that can only contain trivial types.
+    /// The number of unfinished records that can contain only trivial types.
     trivial: u64,
     /// Whether the records have few fields, so that registers can hold most of them.
     is_small: bool,
     /// The definitions of the records in C++.
     pub(super) cpp: String,
-    /// Functions `ones`, one for each record, that set all bits of its values.
+    /// A function `ones` for each record, which sets all bits of its values.
     pub(super) ones: String,
 }
 
@@ -67,7 +67,8 @@ impl Records {
         }
     }
 
-    /// Returns a number. Compilers differ in whether a packed record packs a class.
+    /// Returns a type of numbers. In packed records, it is no class: compilers differ in whether
+    /// they pack it.
     fn scalar(&self, numbers: &mut Numbers) -> Value {
         if self.packed == 0 && numbers.percent(20) {
             return of_number(*numbers.pick(&CLASSES));
@@ -120,7 +121,7 @@ impl Records {
                 (value.cpp, value.memory)
             }
             3 => {
-                // The pointer is to a type that is declared and not defined.
+                // A pointer to a type that is declared but not defined.
                 let name = self.name('O');
                 let _ = writeln!(self.cpp, "struct {name};");
                 (name.clone(), format!("kernels::{name}"))
@@ -152,9 +153,9 @@ impl Records {
         }
     }
 
-    /// Returns a record; `depth` is the number of other records that contain it.
+    /// Returns a record; `depth` is the number of records around it.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
-        // Compilers differ in whether a packed struct packs a field that is no plain old data, so
+        // Compilers differ in whether a packed struct packs a field that is not plain old data, so
         // packed structs get no such fields.
         let kinds = KINDS.map(|(kind, weight)| match kind {
             _ if self.packed > 0 && !kind.is_plain_old_data() => 0,
@@ -193,8 +194,8 @@ impl Records {
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
                 own = format!("{name}<{cpp}, {count}>");
-                // Debug information names the underlying type of a typedef. So the record's name
-                // there contains `__bf16` instead of `bf16_t`.
+                // Debug information resolves typedefs, so the record's name there contains `__bf16`
+                // instead of `bf16_t`.
                 let argument = match cpp.as_str() {
                     "bf16_t" => "__bf16",
                     "size_t" | "std::size_t" => "unsigned long",
@@ -204,7 +205,7 @@ impl Records {
                 rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
             }
             Kind::Class => {
-                // Private fields are part of the layout, too.
+                // Private fields are also part of the layout.
                 head = format!("class {name}");
                 body.text = format!("  friend void ones({name} &);\n  friend struct Layout;\n");
             }
@@ -283,7 +284,7 @@ impl Records {
     ) {
         let choice = numbers.weighted(&[34, 6, 10, 12, 8, 12, 14, 4]);
         match choice {
-            // Several bit-fields follow each other, so that they share bytes.
+            // Several consecutive bit-fields share bytes.
             6 if !in_union => return bit_fields(numbers, name, body),
             7 if depth < 2 => {
                 let mut inner = Body::default();
@@ -352,7 +353,7 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::Virtual, 3),
 ];
 
-/// A kind of records that C++ compilers lay out, or pass by value, in its own way.
+/// A kind of record that C++ compilers lay out, or pass by value, differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Struct,
@@ -371,7 +372,7 @@ enum Kind {
     Destructor,
     /// A struct with a destructor that clang passes as if it had none.
     TrivialAbi,
-    /// A struct with its own copy constructor.
+    /// A struct with a copy constructor.
     Copy,
     DeletedCopy,
     Virtual,
@@ -394,7 +395,7 @@ impl Kind {
 #[derive(Debug, Default)]
 struct Body {
     text: String,
-    /// Statements that set all bits of the fields of `s`.
+    /// Statements that set all bits of `s`'s fields.
     ones: String,
     size: u64,
     align: u64,
@@ -422,7 +423,7 @@ fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
     }
 }
 
-/// Returns a number of C++ that is no class.
+/// Returns a C++ number type that is not a class.
 fn scalar(numbers: &mut Numbers) -> Value {
     of_number(*numbers.pick(&SCALARS))
 }
@@ -432,7 +433,7 @@ fn of_number((cpp, rust, size): Scalar) -> Value {
     Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
 }
 
-/// Returns a type that may be passed for this type of Rust, often the type itself.
+/// Returns a type that may be passed for this Rust type, often the type itself.
 fn alike(numbers: &mut Numbers, rust: &str) -> String {
     let others = ALIKE.iter().find(|(it, _)| *it == rust).map_or(&[][..], |(_, others)| others);
     let at = numbers.below(others.len() as u64 + 1) as usize;

@@ -1,12 +1,12 @@
-//! Numbers and vectors of C++, and their types in Rust.
+//! C++ numbers and vectors, and their Rust types.
 
 use super::numbers::Numbers;
 
-/// A type of numbers: its name in C++, its name in Rust, and its size in bytes. A `bool` in memory
-/// is a `Bool` in Rust.
+/// A number type: its name in C++, its name in Rust, and its size in bytes. A `bool` in memory is a
+/// `Bool` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
-/// Numbers that are classes in C++: of the kit's headers, and of CUDA's.
+/// Numbers that are classes in C++, from the kit's headers and CUDA's.
 pub(super) const CLASSES: [Scalar; 4] = [
     ("__half", "offload_gpu::types::F16", 2),
     ("__nv_bfloat16", "offload_gpu::types::Bf16", 2),
@@ -14,8 +14,8 @@ pub(super) const CLASSES: [Scalar; 4] = [
     ("__nv_fp8_e5m2", "offload_gpu::types::F8E5M2", 1),
 ];
 
-/// Types of Rust that have the values of another in memory, and as parameters unless that is a
-/// `bool`. `half` is the crate.
+/// Rust types with the same values as another type in memory and, unless that is a `bool`, as
+/// parameters. `half` is the crate.
 pub(super) const ALIKE: [(&str, &[&str]); 5] = [
     ("offload_gpu::types::F16", &["u16", "half::f16"]),
     ("offload_gpu::types::Bf16", &["u16", "half::bf16"]),
@@ -63,7 +63,7 @@ pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("unsigned long long", 64),
 ];
 
-/// Vectors as in clang: name, type of the elements, number of elements. For g++ they are structs.
+/// Vectors as in clang: name, element type, number of elements. For g++ they are structs.
 const VECTORS: [(&str, &str, u64); 16] = [
     ("v2_char", "signed char", 2),
     ("v3_char", "signed char", 3),
@@ -104,12 +104,12 @@ const STRUCTS: [(&str, u64, u64); 14] = [
 /// Vectors of halves, which are classes in C++.
 pub(super) const PAIRS: [&str; 2] = ["__half2", "__nv_bfloat162"];
 
-/// Returns the size in bytes of a type of numbers, by its name in C++.
+/// Returns the size in bytes of a number type, by its C++ name.
 fn size(cpp: &str) -> u64 {
     SCALARS.iter().find(|(name, ..)| *name == cpp).map_or(0, |(.., size)| *size)
 }
 
-/// Returns a vector type: its name, which is the same in Rust, its size and its alignment.
+/// Returns a vector type: its name (the same in Rust), size and alignment.
 pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     if numbers.percent(35) {
         return *numbers.pick(&STRUCTS);
@@ -119,14 +119,14 @@ pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     (name, bytes, bytes)
 }
 
-/// Returns clang's vectors, and `VECTORS(DO)`, which calls a macro for each of them.
+/// Returns clang's vectors, and the macro `VECTORS(DO)`, which calls a macro for each.
 pub(super) fn vectors() -> String {
     let each =
         VECTORS.iter().map(|(name, element, count)| format!(" DO({name}, {element}, {count})"));
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// The type `bf16_t` and clang's vectors: g++ 12 has neither, and gets an integer and structs.
+/// The type `bf16_t` and clang's vectors. g++ 12 has neither, so it gets an integer and structs.
 const TYPES: &str = "\
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -12,12 +12,12 @@ pub struct Watched {
     folder: PathBuf,
 }
 
-/// The log's line for a compiler that was started before another had ended.
+/// The log line for a compiler that started before another had ended.
 const OVERLAP: &str = "overlap";
 
 impl Watched {
-    /// Writes the scripts into a folder of the package. A second call changes the times of the
-    /// scripts, so that builds see them as other compilers.
+    /// Writes the scripts to a folder of the package. A second call changes their times, so that
+    /// builds see different compilers.
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
         let (log, busy) = (folder.join("log"), folder.join("busy"));
@@ -47,8 +47,8 @@ impl Watched {
             .env("CXX", self.folder.join("c++"))
     }
 
-    /// Returns the calls since the log was last read, except those that only ask a script which
-    /// compiler it runs.
+    /// Returns the calls since the log was last read, except those that only identify a script's
+    /// compiler.
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
@@ -63,7 +63,7 @@ impl Watched {
     }
 }
 
-/// Calls of compilers, in their order: the tool's name and its arguments.
+/// Calls of compilers, in order: the tool's name and its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calls(pub Vec<String>);
 
@@ -74,7 +74,7 @@ impl Calls {
         assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);
     }
 
-    /// Asserts that each tool has this many calls; tools that are not named must have none.
+    /// Asserts that each tool has this many calls, and other tools none.
     #[track_caller]
     pub fn assert_counts(&self, expected: &[(&str, usize)], why: &str) {
         let mut counts = BTreeMap::new();
@@ -84,7 +84,7 @@ impl Calls {
         assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
     }
 
-    /// Returns the calls that read a source or make a file; other calls only probe a tool.
+    /// Returns the calls that read a source or make a file; the others only probe a tool.
     pub fn of_compilations(&self) -> Self {
         let is_work = |call: &&String| {
             let words: Vec<&str> = call.split(' ').collect();
@@ -92,7 +92,7 @@ impl Calls {
             match words[0] {
                 "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
                 "ptxas" => !any(&["/dev/null"]),
-                // The crate `cc` compiles a test file, to detect which options are accepted.
+                // The crate `cc` compiles a test file to detect supported options.
                 "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
                 OVERLAP => false,
                 other => panic!("unknown tool {other}"),

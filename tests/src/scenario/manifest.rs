@@ -1,4 +1,4 @@
-//! Manifests whose dependencies are this checkout's crates.
+//! Manifests that depend on this checkout's crates.
 
 use crate::scratch;
 
@@ -13,12 +13,12 @@ fn dependency(name: &str) -> String {
     format!("{name} = {{ path = {:?} }}\n", path(name))
 }
 
-/// Returns the manifest of a package that is its own workspace.
+/// Returns the manifest of a package that is a separate workspace.
 pub fn new(name: &str) -> String {
     format!("{}\n[workspace]\n", member(name, "", ""))
 }
 
-/// Returns the manifest of a member of a workspace: see [`super::Scenario::workspace`].
+/// Returns the manifest of a workspace member: see [`super::Scenario::workspace`].
 pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{package}\n\n\
@@ -28,12 +28,12 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     )
 }
 
-/// Returns the manifest of a member of this workspace, changed to that of a separate package called
-/// `name`.
+/// Converts the manifest of a member of this workspace into that of a separate package with this
+/// name.
 pub fn cut_loose(manifest: &str, name: &str) -> String {
     let mut own = String::new();
     for line in manifest.lines() {
-        // The package needs the full text of what it inherits from the workspace.
+        // The package needs the full text of fields inherited from the workspace.
         let line = match line.trim().strip_suffix(".workspace = true") {
             Some("version") => "version = \"0.1.0\"".to_owned(),
             Some("edition") => "edition = \"2024\"".to_owned(),
@@ -55,8 +55,8 @@ pub fn cut_loose(manifest: &str, name: &str) -> String {
     own + "\n[workspace]\n"
 }
 
-/// Returns a manifest that uses this checkout in place of the registry, for the project's own
-/// crates.
+/// Returns a manifest that replaces the registry's versions of the project's crates with this
+/// checkout.
 pub fn patched(manifest: &str) -> String {
     let depends_on =
         |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
@@ -67,7 +67,7 @@ pub fn patched(manifest: &str) -> String {
     )
 }
 
-/// Returns the options of Cargo that replace the registry's crates by those of this checkout.
+/// Returns Cargo options that replace the registry's crates with this checkout's.
 pub fn patch_options() -> impl Iterator<Item = String> {
     ["offload-gpu", "offload-build"].into_iter().flat_map(|name| {
         ["--config".to_owned(), format!("patch.crates-io.{name}.path={:?}", path(name))]
@@ -85,7 +85,7 @@ pub fn with_features(manifest: &str, features: super::Features) -> String {
     manifest
 }
 
-/// Returns a manifest with more lines in a section.
+/// Adds lines to a section of a manifest.
 pub fn with_lines(manifest: &str, section: &str, lines: &str) -> String {
     let header = format!("[{section}]\n");
     assert!(manifest.contains(&header), "no {header} in\n{manifest}");

@@ -29,8 +29,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns a kernel `name(int n, const float *x, float *y)` in the CUDA dialect, which compiles for
-/// every target. It sets `y[i]` to `x[i] + value`; `value` may name `x[i]` and `y[i]`.
+/// Returns a kernel `name(int n, const float *x, float *y)` in the CUDA dialect that compiles for
+/// every target. It sets `y[i]` to `x[i] + value`; `value` may contain `x[i]` and `y[i]`.
 pub fn kernel(name: &str, value: &str) -> String {
     format!(
         "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
@@ -38,22 +38,22 @@ pub fn kernel(name: &str, value: &str) -> String {
     )
 }
 
-/// A package in a scratch folder, and how it is built.
+/// A package in a scratch folder, and how to build it.
 #[derive(Debug)]
 pub struct Scenario {
     /// The package's folder.
     pub folder: PathBuf,
-    /// The folder that Cargo builds the package into.
+    /// The folder that Cargo builds into.
     pub target: PathBuf,
-    /// The features of the project's crates that the manifest enables.
+    /// The project's crates' features that the manifest enables.
     features: Features,
-    /// Cargo's files of the package, which are removed when the scenario is dropped; `None` for a
-    /// member of a workspace, and for a package of this repository.
+    /// Cargo's files for the package, which are removed when the scenario is dropped; `None` for a
+    /// workspace member, and for a package of this repository.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
 
-/// Features of the project's crates: each crate's name, and the names of its features.
+/// Features of the project's crates: each crate's name, with the names of its features.
 type Features = &'static [(&'static str, &'static [&'static str])];
 
 /// The features of most packages that enable any: the crates are compiled again for each set.
@@ -62,20 +62,20 @@ const FEATURES: Features = &[
     ("offload-gpu", &["files", "half", "zstd"]),
 ];
 
-/// `FEATURES` without one of them, for messages that name it: most crates are the same.
+/// `FEATURES` without one, for messages that name it: most crates stay the same.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"])]),
     ("zstd", &[FEATURES[0], ("offload-gpu", &["files", "half"])]),
 ];
 
-/// The feature for files alone: without zstd's C code, which each profile would compile again.
+/// The feature for files, without zstd's C code, which each profile would compile again.
 const FILES: Features = &[("offload-gpu", &["files"])];
 
 /// `FEATURES` with cudarc.
 const WITH_CUDARC: Features = &[FEATURES[0], ("offload-gpu", &["files", "cudarc", "half", "zstd"])];
 
-/// Cargo's files of a package: build scripts and their outputs. They are removed after each test
-/// that passes: those of all tests would be gigabytes.
+/// Cargo's files for a package: build scripts and their outputs. They are removed after each test
+/// that passes, because together they would take gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 
@@ -88,25 +88,25 @@ impl Drop for Outputs {
 }
 
 impl Scenario {
-    /// Makes a new, empty library package that depends on the project's crates. `name` is also the
-    /// name of the scratch folder.
+    /// Creates an empty library package that depends on the project's crates. `name` is also the
+    /// scratch folder's name.
     pub fn new(name: &str) -> Self {
         let scenario = Self::without_sources(name);
         scenario.write("src/lib.rs", "");
         scenario
     }
 
-    /// Like [`Scenario::new`], without the library: for a program's package, or one whose sources
-    /// the test writes.
+    /// Creates a package like [`Scenario::new`], without the library: for a program, or for sources
+    /// that the test writes.
     pub fn without_sources(name: &str) -> Self {
         let folder = scratch::folder(name);
         scratch::write(folder.join("Cargo.toml"), manifest::new(name));
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// Makes a workspace of members, each with an empty library and the same dependencies as in
-    /// [`Scenario::new`]. Each member is a name and two texts. The first text comes after the name
-    /// in `[package]`, the second at the end of `[dependencies]`.
+    /// Creates a workspace whose members are empty libraries with the dependencies of
+    /// [`Scenario::new`]. Each member is a name and two texts: the first goes after the name in
+    /// `[package]`, the second at the end of `[dependencies]`.
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
@@ -121,16 +121,16 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// Returns a member of a workspace: its files, its build script and the script's outputs.
-    /// Cargo, started in the member's folder, builds it and its dependencies.
+    /// Returns a workspace member: its files, its build script and the script's outputs. Cargo,
+    /// started in the member's folder, builds it and its dependencies.
     pub fn member(&self, name: &str) -> Self {
         let (folder, target) = (self.folder.join(name), self.target.clone());
         Self { folder, target, features: self.features, outputs: None }
     }
 
-    /// Copies a package of this repository, by its path in it, and separates it from the workspace.
-    /// The package, its program and the scratch folder are all called `name`, so that no other
-    /// test's program has that name.
+    /// Copies a package of this repository, by its path, and separates it from the workspace. The
+    /// package, its program and the scratch folder are all called `name`, so that no other test's
+    /// program has the same name.
     pub fn copy_of(path: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join(path), &folder);
@@ -139,17 +139,17 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// Returns a package of this repository where it is, by its path: Cargo uses its lock file. The
-    /// package enables the features of `FEATURES`.
+    /// Returns a package of this repository in its place, by its path: Cargo uses its lock file.
+    /// The package enables the features of `FEATURES`.
     pub fn in_place(path: &str) -> Self {
         let folder = scratch::workspace().join(path);
         let target = target_folders::of_this_thread();
         Self { folder, target, features: FEATURES, outputs: None }
     }
 
-    /// Copies an example as a user would: only the registry's crates are replaced by those of this
-    /// checkout. `name` is the name of the scratch folder; a second copy also has its own package
-    /// name. Otherwise Cargo would confuse both packages, which have the same name at the same
+    /// Copies an example as a user would: only the registry's crates are replaced with this
+    /// checkout's. `name` is the scratch folder's name; a second copy also gets its own package
+    /// name. Otherwise Cargo would confuse the two packages, which have the same name at the same
     /// place in their workspaces.
     pub fn example(example: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
@@ -161,15 +161,15 @@ impl Scenario {
         Self::in_folder(folder, "examples/Cargo.lock").own_target(target_folders::of_examples())
     }
 
-    /// Makes a package without any file. The test writes a manifest that names the crates as in the
+    /// Creates a package without files. The test writes a manifest that names the crates as in the
     /// registry: see [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
         let package = Self::in_folder(scratch::folder(name), "examples/Cargo.lock");
         package.own_target(target_folders::of_examples())
     }
 
-    /// Declares that the package's own manifest enables features of `FEATURES`. Cargo then takes
-    /// what does not depend on features, such as zstd's C code, from the crates of that set.
+    /// Declares that the package's own manifest enables features of `FEATURES`. Then Cargo reuses
+    /// from the crates with that set whatever does not depend on features, such as zstd's C code.
     pub fn has_features(&mut self) {
         self.features = FEATURES;
     }
@@ -191,14 +191,14 @@ impl Scenario {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Makes Cargo build into this folder, which no other package uses. Cargo does not compile the
-    /// project's crates again: their compiled files are linked into this folder.
+    /// Makes Cargo build into this folder, which no other package uses. Cargo does not recompile
+    /// the project's crates: their compiled files are linked into the folder.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }
 }
 
-/// Methods that write the parts of a package.
+/// Methods that write parts of a package.
 impl Scenario {
     /// Writes a file of the package.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
@@ -211,7 +211,8 @@ impl Scenario {
         fs::read_to_string(self.folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Returns the sorted names of the files in a folder of the package, such as a prebuilt set.
+    /// Returns the sorted names of the files in one of the package's folders, such as a prebuilt
+    /// set.
     pub fn files(&self, folder: &str) -> Vec<String> {
         let paths = scratch::times(&self.folder.join(folder)).into_keys();
         let name = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
@@ -220,13 +221,12 @@ impl Scenario {
         names
     }
 
-    /// Writes `kernels/<name>.cu`: the kernel of [`kernel`].
+    /// Writes `kernels/<name>.cu` with the kernel of [`kernel`].
     pub fn kernel(&self, name: &str, value: &str) -> &Self {
         self.write(&format!("kernels/{name}.cu"), kernel(name, value))
     }
 
-    /// Writes a build script with this body of `main`. The script can use all of offload-build's
-    /// names.
+    /// Writes a build script with this body of `main`. All of offload-build's names are in scope.
     pub fn build_script(&self, body: &str) -> &Self {
         let uses = "#[allow(unused_imports)]\nuse offload_build::*;\n\n";
         self.write("build.rs", format!("{uses}fn main() {{\n    {body}\n}}\n"))
@@ -243,15 +243,14 @@ impl Scenario {
         self.write("build.rs", self.text("build.rs"))
     }
 
-    /// Writes an executable shell script; returns its path.
+    /// Writes an executable shell script, and returns its path.
     pub fn script(&self, path: &str, text: &str) -> PathBuf {
         let path = self.folder.join(path);
         scratch::write_script(&path, text);
         path
     }
 
-    /// Enables a feature of one of the project's crates, together with the other features of
-    /// `FEATURES`.
+    /// Enables a feature of one of the project's crates, and the other features of `FEATURES`.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
         let is_it = |(other, names): &(&str, &[&str])| *other == of && names.contains(&name);
         assert!(FEATURES.iter().any(is_it), "{of} is compiled without {name}");
@@ -264,7 +263,7 @@ impl Scenario {
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
     }
 
-    /// Enables the feature for files alone.
+    /// Enables only the feature for files.
     pub fn files_alone(&mut self) -> &mut Self {
         self.features(FILES)
     }
@@ -299,7 +298,7 @@ impl Scenario {
         self.write("Cargo.toml", manifest::with_lines(&text, "package", &line))
     }
 
-    /// Makes the manifest use the crates of this checkout in place of the registry's.
+    /// Makes the manifest use this checkout's crates in place of the registry's.
     pub fn patched(&self) -> &Self {
         self.write("Cargo.toml", manifest::patched(&self.text("Cargo.toml")))
     }

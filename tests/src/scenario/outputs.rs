@@ -1,4 +1,4 @@
-//! Files that a build left: programs, packs, indexes, images.
+//! Files that a build leaves: programs, packs, indexes, images.
 
 use super::{Scenario, target_folders};
 use crate::data::read;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Scenario {
-    /// Returns the path of the program of this name; `profile` is the folder of a profile: `debug`,
+    /// Returns the path of the program with this name; `profile` is a profile's folder: `debug`,
     /// `release`.
     pub fn program(&self, profile: &str, name: &str) -> PathBuf {
         self.target.join(profile).join(name)
     }
 
-    /// Returns the newest file or folder of this name that Cargo has for a package's build script.
+    /// Returns the newest file or folder with this name that belongs to a package's build script.
     fn newest(&self, package: &str, profile: &str, name: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", package);
         let found = builds.into_iter().map(|build| build.join(name)).filter(|path| path.exists());
@@ -27,12 +27,12 @@ impl Scenario {
         self.out_dir_of(self.name(), profile)
     }
 
-    /// Like [`Scenario::out_dir`], for a package whose folder has another name.
+    /// Like [`Scenario::out_dir`], for a package whose folder has a different name.
     pub fn out_dir_of(&self, package: &str, profile: &str) -> PathBuf {
         self.newest(package, profile, "out")
     }
 
-    /// Returns the path of the package's build script, as a program.
+    /// Returns the path of the package's compiled build script.
     pub fn build_script_program(&self, profile: &str) -> PathBuf {
         self.newest(self.name(), profile, "build-script-build")
     }
@@ -43,7 +43,7 @@ impl Scenario {
         self.output_of(self.name(), profile, file)
     }
 
-    /// Like [`Scenario::output`], for a member of the workspace.
+    /// Like [`Scenario::output`], for a workspace member.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
         self.newest(package, profile, &format!("out/offload/{file}"))
     }

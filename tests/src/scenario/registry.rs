@@ -1,4 +1,4 @@
-//! A registry that has the project's crates as they are published, and `cargo package` with it.
+//! A registry with the project's crates as published, and `cargo package` with it.
 
 use super::{Run, Scenario, target_folders};
 use crate::tools::succeed;
@@ -10,21 +10,21 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 impl Scenario {
-    /// Returns a run of `cargo package`, for which the registry has the project's crates.
+    /// Returns a run of `cargo package` with a registry that has the project's crates.
     pub fn package(&self) -> Run<'_> {
         self.cargo(&["package", "--allow-dirty"])
             .args(options(registry()))
             .env("CARGO_TARGET_DIR", target_folders::of_registry())
     }
 
-    /// Returns the folder that the run of [`Scenario::package`] has made.
+    /// Returns the folder made by [`Scenario::package`].
     pub fn packaged(&self) -> PathBuf {
         target_folders::of_registry().join("package").join(format!("{}-0.1.0", self.name()))
     }
 }
 
-/// Packs the project's libraries once, into a registry's folder with the crates that they depend
-/// on. Returns the folder: Cargo compiles the crates once for all packages, as long as it stays.
+/// Packages the project's libraries once, into a registry's folder with the crates that they depend
+/// on. Returns the folder, which stays, so that Cargo compiles the crates once for all packages.
 fn registry() -> &'static Path {
     static REGISTRY: OnceLock<PathBuf> = OnceLock::new();
     REGISTRY.get_or_init(|| {
@@ -42,7 +42,7 @@ fn registry() -> &'static Path {
     })
 }
 
-/// Packs the project's libraries, and returns their files.
+/// Packages the project's libraries, and returns their files.
 fn packages(folder: &Path) -> [PathBuf; 5] {
     const LIBRARIES: [&str; 5] =
         ["offload-format", "offload-pack", "offload-embed-macro", "offload-gpu", "offload-build"];
@@ -60,7 +60,7 @@ fn packages(folder: &Path) -> [PathBuf; 5] {
 
 /// Fills a registry's folder.
 fn unpack(packages: &[PathBuf], folder: &Path) {
-    // The other projects' crates, as Cargo has them.
+    // Copy other projects' crates as Cargo stores them.
     let package = folder.with_extension("package");
     target_folders::write_package(&package, super::FEATURES);
     let mut vendor = cargo(&package);
@@ -68,20 +68,20 @@ fn unpack(packages: &[PathBuf], folder: &Path) {
     for package in packages {
         succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(folder));
         let unpacked = folder.join(package.file_stem().expect("a package has a name"));
-        // Cargo expects a list of checksums, and checks only the files in it.
+        // Cargo requires a list of checksums, but checks only the files in it.
         let checksums = r#"{"files":{},"package":null}"#;
         scratch::write(unpacked.join(".cargo-checksum.json"), checksums);
     }
 }
 
-/// Returns the options with which Cargo uses the folder in place of a registry.
+/// Returns the options that make Cargo use the folder in place of a registry.
 fn options(folder: &Path) -> [String; 4] {
     let packed = format!("source.packed.directory={folder:?}");
     let replaced = "source.crates-io.replace-with=\"packed\"".to_owned();
     ["--config".to_owned(), replaced, "--config".to_owned(), packed]
 }
 
-/// Compiles the crates of a registry's folder, as `cargo package` does to verify a package.
+/// Compiles the crates in a registry's folder, as `cargo package` does to verify a package.
 fn compile(folder: &Path) {
     let package = folder.with_extension("package");
     let manifest = "[package]\nname = \"all-crates\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
@@ -99,8 +99,8 @@ fn cargo(folder: &Path) -> Command {
     cargo
 }
 
-/// Removes what was compiled of other packages, and returns whether there were others. Cargo
-/// assumes that a package of a registry never changes, so it would not compile the new ones.
+/// Removes compiled files of different packages, and returns whether there were any. Cargo assumes
+/// that a registry's package never changes, so it would not compile the new ones.
 fn forget_others(target: &Path, packages: &[PathBuf]) -> bool {
     let mut hasher = DefaultHasher::new();
     for package in packages {

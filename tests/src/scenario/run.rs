@@ -1,4 +1,4 @@
-//! Commands of a scenario, and what they print.
+//! Runs the commands of a scenario, and checks their output.
 
 use super::Scenario;
 use super::target_folders::{self, Kind};
@@ -15,17 +15,16 @@ use std::process::{Command, ExitStatus, Output};
 pub struct Run<'a> {
     command: Command,
     scenario: &'a Scenario,
-    /// The kind of Cargo's build; `None` for other programs.
+    /// The kind of Cargo build; `None` for other programs.
     kind: Option<Kind>,
 }
 
-/// Variables that name users' toolkits. A run does not inherit them; tests set the ones that they
-/// use.
+/// Variables that name users' toolkits. A run does not inherit them; tests set those that they use.
 const TOOLKITS: &str = "NVCC CUDACXX CUDA_PATH CUDA_ROOT CUDA_TOOLKIT_ROOT_DIR ROCM_PATH HIP_PATH \
                         HIPCC NVCC_CCBIN CXX VIRTUAL_ENV CONDA_PREFIX";
 
-/// Whether a variable could change a build: Cargo's variables, the project's, and those in which
-/// users name their GPUs.
+/// Whether a variable could change a build: Cargo's, the project's, and those in which users name
+/// their GPUs.
 fn is_input(name: &str) -> bool {
     const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
     let is_own = name.starts_with("CARGO_")
@@ -37,9 +36,8 @@ fn is_input(name: &str) -> bool {
 }
 
 impl<'a> Run<'a> {
-    /// Returns a run of Cargo without the variables of this test's own Cargo and of the user's
-    /// environment. The compiler is LLVM 22's clang where that is installed; CUDA's programs are
-    /// those of `CUDA_HOME`.
+    /// Returns a run of Cargo without the variables of this test's own Cargo and of the user. The
+    /// compiler is LLVM 22's clang, if installed; CUDA's programs are those in `CUDA_HOME`.
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
@@ -57,7 +55,7 @@ impl<'a> Run<'a> {
             .args(target_folders::CONFIG)
             .args(args);
         let kind = match args.first() {
-            // Benches are built in the folder of the release profile.
+            // Benches are built in the release profile's folder.
             Some(&"bench") => Kind::Release,
             _ if args.contains(&"--release") => Kind::Release,
             Some(&"check") => Kind::Check,
@@ -75,7 +73,7 @@ impl<'a> Run<'a> {
         Self { kind: self.kind.and(Some(Kind::Release)), ..self }.arg("--release")
     }
 
-    /// Adds `--release` if `folder` is `release`, the folder of that profile.
+    /// Adds `--release` if `folder` is that profile's folder.
     pub fn profile(self, folder: &str) -> Self {
         if folder == "release" { self.release() } else { self }
     }
@@ -115,7 +113,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Puts these folders before all others in `PATH`.
+    /// Puts these folders first in `PATH`.
     pub fn path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         self.only_path(folders.into_iter().chain(env::split_paths(&path)))
@@ -135,13 +133,13 @@ impl<'a> Run<'a> {
         self.envs(kept).env("HOME", folder)
     }
 
-    /// Sets `PATH` to only those folders that lack this program.
+    /// Removes the folders with this program from `PATH`.
     pub fn path_without(self, program: &str) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         self.only_path(env::split_paths(&path).filter(|folder| !folder.join(program).is_file()))
     }
 
-    /// Runs the command under strace. strace writes to the file `trace` each call that starts a
+    /// Runs the command under strace, which writes to the file `trace` each call that starts a
     /// process, opens a file for writing, or connects to a socket.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
@@ -162,19 +160,19 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Sets the folder in which the command runs.
+    /// Sets the folder to run the command in.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Returns the command, for callers that change it in other ways. The project's crates are
-    /// compiled first if necessary.
+    /// Returns the command, for callers that change it in other ways. Compiles the project's crates
+    /// first if necessary.
     pub fn command(self) -> Command {
         if let Some(kind) = self.kind {
             let target = &self.scenario.target;
             target_folders::prepare(self.scenario, target, kind);
-            // `cargo offload test` builds in a folder of its own.
+            // `cargo offload test` builds in its own folder.
             if self.command.get_args().any(|argument| argument == "offload") {
                 target_folders::prepare(self.scenario, &target.join("offload-check"), kind);
             }
@@ -190,7 +188,7 @@ impl<'a> Run<'a> {
         Printed::new(output, format!("{command:?}"))
     }
 
-    /// Runs the command, which must succeed.
+    /// Runs the command; it must succeed.
     #[track_caller]
     pub fn passes(self) -> Printed {
         let printed = self.ends();
@@ -198,7 +196,7 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command, which must fail.
+    /// Runs the command; it must fail.
     #[track_caller]
     pub fn fails(self) -> Printed {
         let printed = self.ends();
@@ -206,7 +204,7 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command, which must end with this exit status.
+    /// Runs the command; it must exit with this status.
     #[track_caller]
     pub fn exits(self, status: i32) -> Printed {
         let printed = self.ends();
@@ -215,8 +213,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The output of a command, and its exit status. If one of its assertions fails, the message
-/// contains both outputs and the exit status.
+/// A command's output and exit status. If an assertion fails, the message contains all of it.
 #[derive(Debug, Clone)]
 pub struct Printed {
     /// Standard output.
@@ -240,24 +237,24 @@ impl Printed {
         Self { stdout, stderr, status: output.status, command }
     }
 
-    /// Returns both outputs: standard output first.
+    /// Returns standard output followed by standard error.
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// Returns the number of times that a text occurs in both outputs.
+    /// Counts a text in both outputs.
     pub fn count(&self, text: &str) -> usize {
         self.text().matches(text).count()
     }
 
-    /// Asserts that the text occurs.
+    /// Asserts that the outputs contain the text.
     #[track_caller]
     pub fn has(&self, text: &str) -> &Self {
         assert!(self.count(text) > 0, "no {text:?} in\n{self}");
         self
     }
 
-    /// Asserts that the text does not occur.
+    /// Asserts that the outputs do not contain the text.
     #[track_caller]
     pub fn lacks(&self, text: &str) -> &Self {
         assert!(self.count(text) == 0, "{text:?} in\n{self}");
@@ -300,14 +297,14 @@ impl Printed {
         self
     }
 
-    /// Asserts that Cargo ran the build script, according to the output of `-v`.
+    /// Asserts that Cargo ran the build script, according to `-v`.
     #[track_caller]
     pub fn ran_the_build_script(&self) -> &Self {
         self.has("/build-script-build`")
     }
 
-    /// Asserts that Cargo found the package fresh, according to the output of `-v`, and did not run
-    /// its build script.
+    /// Asserts that Cargo found the package fresh, according to `-v`, and did not run its build
+    /// script.
     #[track_caller]
     pub fn found_fresh(&self, package: &str) -> &Self {
         self.has(&format!("Fresh {package} ")).lacks("/build-script-build`")

@@ -1,9 +1,9 @@
 //! The folders that Cargo builds scratch packages in.
 //!
-//! There are several folders, so that tests do not wait for each other's builds: Cargo locks a
-//! folder while it builds in it. The project's crates are compiled once, in a separate folder, and
-//! linked into the others. Cargo accepts these files as its own, because its hashes of crates do
-//! not depend on the folder.
+//! Cargo locks a folder while building in it, so there are several: otherwise tests would wait for
+//! each other's builds. The project's crates are compiled once, in a separate folder, and linked
+//! into the others. Cargo accepts these files as its own, because its hashes of crates do not
+//! depend on the folder.
 
 use super::{Features, Scenario, manifest};
 use crate::tools::succeed;
@@ -17,31 +17,30 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Settings of scratch packages: a development build, without data that only a debugger or a second
-/// build would use.
+/// Settings for scratch packages: a development build, without data that only a debugger or a
+/// second build would use.
 pub const PROFILE: [(&str, &str); 8] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
-    // Cargo leaves the information out where only build scripts need a crate, and would compile the
-    // crate again for another set of features.
+    // Cargo omits this information where only build scripts need a crate, and would compile the
+    // crate again for a different set of features.
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    // Each unit costs time of its own, and few cores compile units side by side.
+    // Each unit costs additional time, and few cores compile units in parallel.
     ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
-    // This setting removes debug information from programs and build scripts. There are hundreds of
-    // these files.
+    // Removes debug information from programs and build scripts, of which there are hundreds.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// Options of Cargo for scratch packages: the C code of zstd is not optimized, since its compiler
-/// would take longer than all else in a release build.
+/// Cargo options for scratch packages: do not optimize zstd's C code, which would take longer than
+/// everything else in a release build.
 pub const CONFIG: [&str; 2] = ["--config", "profile.release.package.zstd-sys.opt-level=0"];
 
-/// The names of the folders. A test thread always uses one of the first two folders. The last
-/// folder is for the examples, and for other packages that depend on the same crates: these crates
-/// are compiled there once.
+/// The names of the folders. Each test thread always uses the same one of the first two. The last
+/// is for the examples, and for other packages with the same dependencies, which are compiled there
+/// once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {
@@ -62,14 +61,14 @@ pub fn of_examples() -> PathBuf {
     root().join(FOLDERS[2])
 }
 
-/// Returns the folder of packages that Cargo builds with the crates of a registry.
+/// Returns the folder for packages that Cargo builds with a registry's crates.
 pub fn of_registry() -> PathBuf {
     root().join("registry")
 }
 
-/// Removes the files of a package from earlier runs. Tests would otherwise take old images for new
-/// ones. Cargo also treats a package and the result of its `cargo package` as one, and would not
-/// always notice the removal.
+/// Removes a package's files from earlier runs. Otherwise tests would find old images. Cargo also
+/// treats a package and the result of its `cargo package` as one, and would not always notice the
+/// removal.
 pub fn forget(package: &str) {
     for folder in FOLDERS {
         for profile in ["debug", "release"] {
@@ -83,13 +82,12 @@ pub fn forget(package: &str) {
     }
 }
 
-/// Returns the folders that Cargo has for a package in `build` or `.fingerprint` of a profile's
-/// folder.
+/// Returns Cargo's folders for a package in `build` or `.fingerprint` of a profile's folder.
 pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(profile.join(folder)).into_iter().flatten().flatten();
     let prefix = format!("{package}-");
     let is_of_package = |name: &str| {
-        // <package>-<hash>; another package's name may go on after the dash.
+        // <package>-<hash>; a different package's name may continue after the dash.
         name.strip_prefix(&prefix)
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
@@ -97,7 +95,7 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// The parts of crates that Cargo compiles.
+/// How much of the crates Cargo compiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The code of a development build.
@@ -108,8 +106,8 @@ pub enum Kind {
     Check,
 }
 
-/// Compiles the project's crates, if necessary, in a target folder, with the features that a
-/// scenario needs.
+/// Compiles the project's crates in a target folder if necessary, with the features that a scenario
+/// needs.
 pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let (name, profile) = match kind {
@@ -118,8 +116,7 @@ pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
         Kind::Check => ("check", "debug"),
     };
     let name = format!("{name} {}", name_of(scenario.features));
-    // The lock is held while the crates are compiled: otherwise other threads would wait for
-    // Cargo's lock.
+    // Hold the lock during compilation: otherwise other threads would wait for Cargo's lock.
     let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let done = done.get_or_insert_default();
     let compiled = root().join("crates");
@@ -137,7 +134,7 @@ pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
     }
 }
 
-/// Returns the names of features, such as `offload-build/compression offload-gpu/zstd`.
+/// Returns the features' names, such as `offload-build/compression offload-gpu/zstd`.
 fn name_of(features: Features) -> String {
     let names = |(of, names): &(&str, &[&str])| {
         names.iter().map(|name| format!("{of}/{name}")).collect::<Vec<_>>()
@@ -145,7 +142,7 @@ fn name_of(features: Features) -> String {
     features.iter().flat_map(names).collect::<Vec<_>>().join(" ")
 }
 
-/// Compiles the project's crates in the same way as for a scratch package.
+/// Compiles the project's crates as for a scratch package.
 fn compile(target: &Path, features: Features, kind: Kind) {
     let folder = root().join("crates-package").join(name_of(features).replace(['/', ' '], "-"));
     write_package(&folder, features);
@@ -167,14 +164,14 @@ pub fn write_package(folder: &Path, features: Features) {
     let manifest = manifest::with_features(&manifest::new("all-crates"), features);
     scratch::write(folder.join("Cargo.toml"), manifest);
     scratch::write(folder.join("src/lib.rs"), "");
-    // The build script is linked, so a linker that does not work is reported here.
+    // The build script is linked, so a broken linker is reported here.
     scratch::write(folder.join("build.rs"), "fn main() {}\n");
     fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
         .expect("the lock file can be copied");
 }
 
-/// Links the files of one folder into another, so that both share them: Cargo and rustc replace
-/// files and do not write into them. Cargo does write into some small files, so these are copied.
+/// Hard-links the files of one folder into another: Cargo and rustc replace files instead of
+/// writing into them. Cargo does write into some small files, so these are copied.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     const SMALL: u64 = 16 << 10;
     fs::create_dir_all(to)?;

@@ -1,5 +1,5 @@
-//! Code that the tests with stand-ins for drivers share. The stand-ins are the C files in this
-//! folder; each lists at its top the variables that control it.
+//! Code shared by the tests with fake drivers: the C files in this folder. Each lists at its top
+//! the variables that control it.
 
 pub mod hsa;
 
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles a file of this folder.
+/// Compiles a file from this folder.
 pub fn compile(source: &str, more: &[&str], to: &Path) {
     let source = scratch::workspace().join("tests/src/stand_ins").join(source);
     let mut gcc = Command::new("gcc");
@@ -28,8 +28,8 @@ pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Makes shared objects of these sources of kernels in a folder, which stand-ins run. Returns the
-/// value of `FAKE_RUNS`.
+/// Compiles kernel sources to shared objects in a folder, for stand-ins to run. Returns the value
+/// of `FAKE_RUNS`.
 pub fn kernels_that_run(folder: &Path, sources: &[PathBuf]) -> String {
     let script = scratch::workspace().join("tests/src/stand_ins/runs.sh");
     let object = |source: &PathBuf| {
@@ -41,7 +41,7 @@ pub fn kernels_that_run(folder: &Path, sources: &[PathBuf]) -> String {
     sources.iter().map(object).collect::<Vec<_>>().join(":")
 }
 
-/// Makes a library without functions. Programs that search for its name find it.
+/// Creates an empty library for programs that search for its name.
 pub fn empty_library(folder: &Path, name: &str) {
     scratch::write(folder.join("empty.c"), "");
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
@@ -55,15 +55,15 @@ pub fn described(image: &[u8]) -> String {
     format!("{} bytes, fnv1a {hash:016x}", image.len())
 }
 
-/// A program that runs with a stand-in, and its environment variables.
+/// A program to run with a stand-in, and its environment variables.
 #[derive(Debug)]
 pub struct Staged {
     program: PathBuf,
     variables: BTreeMap<&'static str, OsString>,
 }
 
-/// The exit status, output and log of a program that ran with a stand-in. If one of its assertions
-/// fails, the message contains all of them.
+/// The exit status, output and log of a program that ran with a stand-in. If an assertion fails,
+/// the message contains all of it.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit status; `None` if a signal ended the program.
@@ -77,7 +77,7 @@ pub struct Outcome {
 }
 
 impl Staged {
-    /// Returns a program that finds the libraries of a folder before all others.
+    /// Returns a program that searches a folder for libraries before all others.
     pub fn new(program: &Path, libraries: &Path) -> Self {
         let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
         staged.with("LD_LIBRARY_PATH", libraries)
@@ -89,11 +89,11 @@ impl Staged {
         self
     }
 
-    /// Runs the program. `log` is a file that no other run uses.
+    /// Runs the program. No other run may use the file `log`.
     pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
-        // A user's variables that hide GPUs would also hide the pretended ones.
+        // A user's variables that hide GPUs would also hide the fake ones.
         for vendor in ["CUDA", "HIP", "ROCR"] {
             command.env_remove(format!("{vendor}_VISIBLE_DEVICES"));
         }
@@ -117,14 +117,15 @@ impl Outcome {
         self
     }
 
-    /// Asserts that the program ended with status 1, and with this text on standard error.
+    /// Asserts that the program exited with status 1 and this text on standard error.
     #[track_caller]
     pub fn fails_with(&self, error: &str) -> &Self {
         assert_eq!((self.status, &*self.stderr), (Some(1), error), "{self:#?}");
         self
     }
 
-    /// Asserts that the program ended with status 1, and that standard error starts with this text.
+    /// Asserts that the program exited with status 1, and that standard error starts with this
+    /// text.
     #[track_caller]
     pub fn fails_first_with(&self, error: &str) -> &Self {
         assert_eq!(self.status, Some(1), "{self:#?}");
@@ -132,14 +133,14 @@ impl Outcome {
         self
     }
 
-    /// Asserts that the text is on standard error.
+    /// Asserts that standard error contains the text.
     #[track_caller]
     pub fn complains(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "no {text:?} in\n{self:#?}");
         self
     }
 
-    /// Asserts that the text is on standard output.
+    /// Asserts that standard output contains the text.
     #[track_caller]
     pub fn prints(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "no {text:?} in\n{self:#?}");
@@ -153,12 +154,12 @@ impl Outcome {
         self
     }
 
-    /// Returns the lines of the log that contain this text.
+    /// Returns the log lines that contain this text.
     pub fn logged(&self, part: &str) -> Vec<&str> {
         self.log.iter().map(String::as_str).filter(|line| line.contains(part)).collect()
     }
 
-    /// Asserts that this many lines of the log start with this text.
+    /// Asserts that this many log lines start with this text.
     #[track_caller]
     pub fn logs(&self, count: usize, start: &str) -> &Self {
         let found = self.log.iter().filter(|line| line.starts_with(start)).count();
@@ -166,7 +167,7 @@ impl Outcome {
         self
     }
 
-    /// Asserts that a line of the log is this text.
+    /// Asserts that the log contains this line.
     #[track_caller]
     pub fn logs_line(&self, line: &str) -> &Self {
         assert!(self.log.iter().any(|it| it == line), "no line {line:?} in\n{self:#?}");

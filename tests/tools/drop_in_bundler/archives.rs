@@ -1,4 +1,4 @@
-//! Tests that extract libraries for one target from libraries for many.
+//! Tests that extract a library for one target from a library for many.
 
 use super::{HOST, bundler, written};
 use crate::containers::replaced;
@@ -8,8 +8,7 @@ use offload_tests::side_by_side::Case;
 
 const OPENMP: &str = "openmp-amdgcn-amd-amdhsa--";
 
-/// Returns a command line that unbundles an archive. In the line, `OPENMP` stands for the start of
-/// an entry ID.
+/// Returns a command line that unbundles an archive; `OPENMP` stands for the start of an entry ID.
 fn archive(line: &str) -> Case {
     bundler(&format!("-type=a -unbundle -input=lib.a {}", line.replace("OPENMP", OPENMP)))
         .file("lib.a", corpus_bytes("archive/lib.a"))
@@ -31,7 +30,7 @@ fn archives_for_one_target() {
     }
     for line in [
         "-targets=OPENMPgfx90a -output=x",
-        // gfx90a has no entry. The tools write the output of the target before it, and then fail.
+        // gfx90a has no entry: the tools write the outputs before it, then fail.
         "-targets=OPENMPgfx906,OPENMPgfx90a -output=x -output=y",
         "-targets=GFX906 -output=x",
     ] {
@@ -80,7 +79,7 @@ fn thin_archives() {
     let with = |case: Case, members: &[(String, Vec<u8>)]| {
         members.iter().fold(case, |case, (name, bytes)| case.file(name, bytes.clone()))
     };
-    // First, a member is missing.
+    // A member is missing.
     let case = with(case, &members[..1]);
     case.assert_same().failure("");
     with(case, &members[1..]).assert_same().success();
@@ -96,7 +95,7 @@ fn archives_of_compressed_members() {
         case("-targets=OPENMPgfx906 -output=x").assert_same().failure("");
         case("-hip-openmp-compatible -targets=OPENMPgfx906 -output=x").assert_same().success();
         if file == "v3_zstd" {
-            // The lines about speed differ from run to run, so they are not compared.
+            // The lines about speed differ from run to run, so do not compare them.
             let verbose = case("-verbose -targets=GFX906 -output=x");
             let (theirs, ours) = verbose.both();
             let without_speed = |text: &str| -> Vec<String> {
@@ -112,8 +111,7 @@ fn archives_of_compressed_members() {
 fn archives_are_checked() {
     let case = archive("-check-input-archive -targets=OPENMPgfx906 -output=x");
     case.assert_same().success();
-    // No tool writes a bundle with conflicting IDs, so the test replaces one ID by another of the
-    // same length.
+    // No tool writes a bundle with conflicting IDs, so replace an ID by one of the same length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
     let bundle = bundler(&format!(
         "-type=bc -targets={targets} -input=host -input=one -input=two -output=x"
@@ -124,7 +122,7 @@ fn archives_are_checked() {
         .failure("conflicting TargetIDs [");
 }
 
-/// Asserts that our tool lists the bundles in archives; LLVM 22 lists nothing for them.
+/// Checks that our tool lists the bundles in archives; LLVM 22 lists nothing for them.
 #[test(LLVM)]
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {

@@ -1,4 +1,4 @@
-//! Tests of options, their spellings, and the messages about wrong ones.
+//! Tests of options, their spellings, and messages about invalid ones.
 
 use super::{GFX906, HOST, bundler};
 use offload_tests::registry::LLVM;
@@ -109,8 +109,8 @@ fn standard_input_and_output() {
     }
 }
 
-/// The help has LLVM's text, which scripts search for. It also has `--debug-only`, which LLVM's
-/// release builds leave out.
+/// The help has LLVM's text, which scripts search for, and `--debug-only`, which LLVM's release
+/// builds lack.
 #[test(LLVM)]
 fn help_and_version() {
     let both = |line: &str| {
@@ -123,7 +123,7 @@ fn help_and_version() {
     {
         let (theirs, ours) = both(option);
         // The two options `--print-…` have no effect in our tool, and its help does not promise
-        // any. So the lines about them differ.
+        // any, so the lines about them differ.
         let lines = |ran: &Ran| -> Vec<String> {
             let text = ran.printed();
             let lines = text.lines().filter(|line| !line.starts_with("  --print-"));

@@ -8,13 +8,13 @@ use offload_tests::side_by_side::{Case, Ran, Whose};
 
 const BUNDLE: &str = "-targets=HOST,GFX906 -input=one -output=x";
 
-/// Returns a command line that reads an archive of the corpus.
+/// Returns a command line that reads an archive from the corpus.
 fn lib(line: &str) -> Case {
     let case = bundler(&format!("-type=a -unbundle -input=lib.a {line}"));
     case.file("lib.a", corpus_bytes("archive/lib.a"))
 }
 
-/// Asserts that both tools fail with the same status, but with different messages.
+/// Checks that both tools fail with the same status but with different messages.
 fn assert_messages(case: &Case, theirs: &str, ours: &str) {
     let (their_run, our_run) = case.both();
     assert_eq!((their_run.stderr.as_str(), our_run.stderr.as_str()), (theirs, ours));
@@ -38,7 +38,7 @@ fn several_bundles_in_one_file() {
     let (theirs, ours) = reading(file.concat(), "-type=bc -list").both();
     assert_eq!(theirs.printed().lines().count(), 3);
     assert!(ours.printed().lines().count() > 6, "{}", ours.printed());
-    // Each bundle has an entry for the target, and the first is written.
+    // Each bundle has an entry for the target; the first one is written.
     let line = "-type=bc -unbundle -targets=GFX908 -output=y";
     assert_eq!(reading(file.concat(), line).run(Whose::Ours).success().stderr, "");
     let line = format!("{line} -debug-only=CodeObjectCompatibility");
@@ -75,7 +75,7 @@ fn a_full_disk() {
 }
 
 /// Tests `-compress` for an object bundle. LLVM's tool prints that it compresses the bundle, but
-/// both tools write the same object, which is not compressed.
+/// both tools write the same uncompressed object.
 #[test(LLVM)]
 fn compressing_an_object_bundle() {
     let case = bundler(&format!("-type=o -compress -verbose -input=h.o {BUNDLE}"));
@@ -109,12 +109,11 @@ fn damage_behind_what_is_asked_for() {
     let random = Random::new(1).bytes(1 << 20);
     let line = "-type=bc -compress -targets=HOST,GFX906 -input=host -input=random -output=x";
     let bundle = written(&bundler(line).file("random", random));
-    // The header's total size is set to the length after the cut, so only the compressed stream is
-    // wrong.
+    // The header's total size matches the shorter length, so only the compressed stream is wrong.
     let cut = &bundle[..bundle.len() / 2];
     let bytes = with(cut, 8, &(cut.len() as u64).to_le_bytes());
-    // The entry table is at the start, and for the list our tool decompresses only that part. So
-    // the missing end has no effect.
+    // To list the entries, our tool decompresses only the entry table, at the start. So the missing
+    // end has no effect.
     let (theirs, ours) = reading(bytes.clone(), "-type=bc -list").both();
     assert!(!theirs.succeeded());
     assert_eq!(ours.printed(), format!("{HOST}\n{GFX906}\n"));
@@ -145,7 +144,7 @@ fn nothing_is_left_of_what_failed() {
     assert!(ours.success().file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "no bundle");
 }
 
-/// LLVM's tool prints names from files unchanged, including control sequences of terminals.
+/// LLVM's tool prints names from files unchanged, including terminal control sequences.
 #[test(LLVM)]
 fn names_that_command_terminals() {
     const RED: &str = "\u{1b}[31mred";

@@ -1,11 +1,11 @@
-//! Tests that write and read bundles of every type of file.
+//! Tests that write and read bundles for every file type.
 
 use super::{GFX906, GFX908, HOST, bundler, reading};
 use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Ran;
 
-/// All types except archives, which are not bundled.
+/// All types except archives, which cannot be bundled.
 const TYPES: [&str; 11] = ["i", "ii", "cui", "hipi", "d", "ll", "bc", "s", "o", "gch", "ast"];
 
 fn sorted(ran: &Ran) -> Vec<String> {
@@ -24,8 +24,7 @@ fn every_type() {
         let taken = reading(bundle, &format!("{line} -output=e -output=h -output=o")).assert_same();
         assert_eq!((taken.file("e"), taken.file("h")), (&b""[..], &b"host's own\n"[..]));
         assert_eq!(taken.file("o"), b"code for one\n");
-        // LLVM lists entries of the binary form in the order of a hash table, so the test sorts
-        // them.
+        // LLVM lists a binary bundle's entries in hash table order, so sort them.
         let (theirs, ours) = reading(bundle, &format!("-type={file_type} -list")).both();
         assert_eq!(ours.printed(), format!("{HOST}\n{GFX906}\n{GFX908}\n"));
         assert_eq!(sorted(&ours), sorted(&theirs), "{file_type}");
@@ -61,8 +60,8 @@ fn targets_without_entries() {
             let case = reading(corpus_bytes(file), &format!("-type={file_type} -unbundle {rest}"));
             case.file("old", "what was there").assert_same()
         };
-        // If an entry is missing, the tool writes the outputs of the other entries, then prints its
-        // message. An existing file stays at the missing entry's output.
+        // If an entry is missing, the tool writes the other outputs, then prints its message. The
+        // missing entry's output keeps an existing file.
         let ran = run("-targets=HOST,HIP-gfx90a -output=h -output=old").failure("");
         assert_eq!(ran.file("old"), b"what was there");
         run("-targets=HIP-gfx90a,HIP-gfx90a:xnack+ -output=a -output=b");
@@ -71,7 +70,7 @@ fn targets_without_entries() {
         let allowed = "-allow-missing-bundles -targets=HOST,HIP-gfx90a -output=h -output=old";
         assert_eq!(run(allowed).success().file("old"), b"");
         run("-allow-missing-bundles -targets=HIP-gfx90a -output=a");
-        // These IDs are not the entry's, but the entry serves both.
+        // These IDs differ from the entry's, but the entry fits both.
         run("-targets=hipv4-amdgcn-amd-amdhsa--gfx906:xnack+ -output=a").success();
         let openmp = "-targets=openmp-amdgcn-amd-amdhsa--gfx906 -output=a";
         run(&format!("-hip-openmp-compatible {openmp}")).success();
@@ -116,12 +115,12 @@ fn objects() {
                 reading(ran.file("x"), line).assert_same();
             }
         }
-        // An object without a bundle is treated as the host's entry.
+        // An object without a bundle counts as the host's entry.
         let line = format!("{unbundle} -allow-missing-bundles -output=g -output=h");
         assert_eq!(reading(host.clone(), &line).assert_same().file("h"), host);
         reading(host, "-type=o -list").assert_same();
     }
-    // The tools treat neither a truncated object nor an archive as an object: they bundle both in
+    // The tools do not treat a truncated object or an archive as an object: both are bundled in
     // binary form.
     let host = corpus_bytes("object_bundle/host.o");
     for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
@@ -131,11 +130,11 @@ fn objects() {
     }
 }
 
-/// `-###` prints the commands that LLVM's tool would run. The name of its temporary file differs
+/// `-###` prints the commands that LLVM's tool would run, with a temporary file whose name differs
 /// from run to run.
 #[test(LLVM)]
 fn commands_for_objects() {
-    // Six digits follow the part of the name that stays the same.
+    // Six digits follow the constant part of the name.
     let without_number = |text: &str| -> String {
         let mut parts = text.split("clang-offload-bundler-");
         let first = parts.next().unwrap_or_default().to_owned();
@@ -158,10 +157,11 @@ fn commands_for_objects() {
     bundler(line).assert_same();
 }
 
-/// Tests with files that LLVM's tools have written.
+/// Tests with files that LLVM's tools wrote.
 #[test(LLVM.slow())]
 fn golden_bundles() {
-    // The tools differ in files of several bundles, and in IDs of three fields (`differences`).
+    // The tools differ for files with several bundles, and for IDs with three fields
+    // (`differences`).
     const DIFFERENT: [&str; 4] = ["concat.bc", "concat_padded.ccob", "nvptx4.bc", "threefield.bc"];
     let folders = ["bundle", "text_bundle", "object_bundle", "compressed"];
     let is_same = |file: &PathBuf| !DIFFERENT.iter().any(|name| file.ends_with(name));

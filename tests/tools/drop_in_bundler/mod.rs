@@ -1,6 +1,6 @@
 //! Compares our `clang-offload-bundler` with LLVM 22's: the same command lines, on the same files.
-//! Output, exit status and every remaining file are compared. Tests of intentional differences
-//! check the results of both tools.
+//! Compares output, exit status and every remaining file. Tests of intentional differences check
+//! both tools' results.
 
 mod archives;
 mod command_line;
@@ -16,8 +16,8 @@ const HOST: &str = "host-x86_64-unknown-linux-gnu-";
 const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 const GFX908: &str = "hip-amdgcn-amd-amdhsa--gfx908";
 
-/// Returns a command line of the bundler, split at spaces, with the files that most tests use. In
-/// the line, `HOST`, `GFX906` and `GFX908` stand for these entry IDs.
+/// Returns a command line of the bundler, split at spaces, with the files that most tests use.
+/// `HOST`, `GFX906` and `GFX908` stand for these entry IDs.
 fn bundler(line: &str) -> Case {
     let line = line.replace("HOST", HOST).replace("GFX906", GFX906).replace("GFX908", GFX908);
     let case = Case::new("clang-offload-bundler", line.split_whitespace());
@@ -27,12 +27,12 @@ fn bundler(line: &str) -> Case {
         .file("empty", "")
 }
 
-/// Returns a command line that reads the file `x`, with these bytes.
+/// Returns a command line that reads the file `x` with these bytes.
 fn reading(bytes: impl Into<Vec<u8>>, line: &str) -> Case {
     bundler(&format!("{line} -input=x")).file("x", bytes)
 }
 
-/// Returns the file `x`, which LLVM's tool writes.
+/// Returns the file `x` as written by LLVM's tool.
 fn written(case: &Case) -> Vec<u8> {
     case.run(Whose::Llvm).success().file("x").to_vec()
 }

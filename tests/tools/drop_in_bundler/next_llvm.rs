@@ -1,12 +1,12 @@
-//! Tests of features of `clang-offload-bundler` that LLVM 22 lacks: `amdgpu` triples,
+//! Tests of features of `clang-offload-bundler` that LLVM 22 lacks: `amdgpu` triples, and
 //! `-check-input-archive` across offload kinds. LLVM's main branch has them, with tests (2026,
-//! commit 0867e555). LLVM 22 refuses these command lines, so ours runs alone.
+//! commit 0867e555). LLVM 22 refuses these command lines, so only our tool runs.
 //!
 //! The requirements are those of
-//! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two
-//! requirements intentionally do not hold here. Our tool accepts a target without an environment
-//! (`archives_for_one_target`), for which LLVM's test expects no match. If conflicting entries are
-//! of one kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
+//! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`, with two
+//! intentional exceptions. Our tool accepts a target without an environment
+//! (`archives_for_one_target`), for which LLVM's test expects no match. If conflicting entries have
+//! the same kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
 
 use super::{GFX906, HOST};
 use crate::{assert_session, containers, corpus_bytes};
@@ -74,7 +74,7 @@ fn families_cover_their_members() {
         ("hip-amdgpu", "hip-amdgpu9"),
         ("hip-amdgpu9.00", "hip-amdgpu9.06"),
         ("hip-amdgpu9.0a", "hip-amdgpu9"),
-        // The two kinds of HIP are compatible, too.
+        // HIP's two kinds are compatible, too.
         ("hip-amdgpu9.06", "hipv4-amdgpu9.06"),
         ("hipv4-amdgpu9.06", "hip-amdgpu9.06"),
     ] {
@@ -87,16 +87,16 @@ fn families_cover_their_members() {
     session(&scratch::folder("next-bundler-families"), "families", &lines);
 }
 
-/// Writes an archive `<name>.a` of bundles; each is a file of the folder.
+/// Writes an archive `<name>.a` of bundles, which are files in the folder.
 fn archive(folder: &Path, name: &str, members: &[&str]) {
     let members: Vec<_> = members.iter().map(|name| (*name, read(folder.join(name)))).collect();
     let members: Vec<_> = members.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
     scratch::write(folder.join(format!("{name}.a")), containers::archive(&members));
 }
 
-/// Tests the library of LLVM's test, with two members for OpenMP of three, and archives with
-/// entries of different kinds or triples for one processor. Such entries can be bundled: bundling
-/// compares only entries of one kind and triple.
+/// Tests the library from LLVM's test, in which two of three members are for OpenMP, and archives
+/// with entries for one processor with different kinds or triples. Such entries can be bundled:
+/// bundling compares only entries with the same kind and triple.
 #[test]
 fn archives_for_one_target() {
     let folder = scratch::folder("next-bundler-archives");
@@ -114,7 +114,7 @@ fn archives_for_one_target() {
     archive(&folder, "lib", &["simple.bundle", "other.bundle", "hip.bundle"]);
     archive(&folder, "kinds", &["kinds.bundle"]);
     archive(&folder, "triples", &["triples.bundle"]);
-    // In each line, `MEMBERS` prints the names of the members of the archive that was written.
+    // `MEMBERS` prints the names of the members of the written archive.
     let explain =
         "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
     let lines = "
@@ -148,7 +148,7 @@ fn archives_for_one_target() {
     session(&folder, "archives", &lines);
 }
 
-/// LLVM 22 lists nothing for objects, and for archives of objects.
+/// LLVM 22 lists nothing for objects and archives of objects.
 #[test]
 fn bundles_inside_of_other_files_are_listed() {
     let folder = scratch::folder("next-bundler-listed");

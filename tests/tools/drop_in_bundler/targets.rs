@@ -1,4 +1,4 @@
-//! Tests of the spelling of targets, and of the reasons why an entry does not serve a target.
+//! Tests of the spelling of targets, and of the reasons why an entry does not fit a target.
 
 use super::{GFX906, HOST, bundler, reading, written};
 use offload_tests::registry::LLVM;
@@ -21,7 +21,7 @@ fn wrong_targets() {
     }
 }
 
-/// LLVM has `-debug-only` only in builds with assertions, which no distribution ships, so the
+/// Only LLVM builds with assertions have `-debug-only`, and no distribution ships them, so the
 /// expected texts come from LLVM's tests.
 #[test(LLVM)]
 fn compatibility_is_explained() {

@@ -1,5 +1,5 @@
-//! Tests that run clang with our tools in place of LLVM's: the objects and libraries are the same,
-//! byte for byte.
+//! Tests that run clang with our tools in place of LLVM's: the objects and libraries must be
+//! identical.
 
 mod new_driver;
 mod old_driver;
@@ -7,7 +7,7 @@ mod old_driver;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-/// Definitions that a HIP source needs where no ROCm is installed.
+/// Definitions that a HIP source needs without ROCm.
 const HIP: &str = "#define __global__ __attribute__((global))\n\
     typedef unsigned long size_t;\n\
     struct dim3 { unsigned x, y, z; };\n\
@@ -17,8 +17,8 @@ const HIP: &str = "#define __global__ __attribute__((global))\n\
     __global__ void store(int *out) { *out = 1; }\n\
     __attribute__((device)) int variable = 3;\n";
 
-/// Puts tools, LLVM's or ours, into the folder `tools` of clang's working folder, where clang finds
-/// them.
+/// Links tools, LLVM's or ours, into the folder `tools` of clang's working folder, where clang
+/// finds them.
 fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     let _ = fs::remove_dir_all(folder.join("tools"));
     fs::create_dir(folder.join("tools")).expect("the folder can be made");
@@ -27,8 +27,8 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     }
 }
 
-/// Returns a `PATH` with the folders of ptxas and of LLVM's tools, and with those of the
-/// environment. LLVM's bundler runs the `llvm-objcopy` that it finds in this `PATH`.
+/// Returns a `PATH` with the folders of ptxas and LLVM's tools before those of the environment.
+/// LLVM's bundler runs `llvm-objcopy` from this `PATH`.
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -36,9 +36,9 @@ fn path() -> OsString {
         .expect("a list of folders")
 }
 
-/// Returns a clang command in a folder. clang gets the same arguments for LLVM's tools and for
-/// ours, because it puts a hash of its options into the names of some symbols. Spaces separate the
-/// arguments of `line`.
+/// Returns a clang command in a folder, with the arguments in `line`, separated by spaces. The
+/// arguments are the same for LLVM's tools and ours, because clang puts a hash of its options into
+/// some symbols.
 fn clang(folder: &Path, line: &str) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);
@@ -46,7 +46,7 @@ fn clang(folder: &Path, line: &str) -> Command {
     clang
 }
 
-/// Checks that clang runs the tool of this name in our folder.
+/// Checks that clang runs the tool with this name from our folder.
 #[track_caller]
 fn assert_runs(folder: &Path, tool: &str, line: &str) {
     let planned = stderr(&succeed(clang(folder, line).arg("-###")));

@@ -1,4 +1,4 @@
-//! Tests of objects of clang's new driver, which runs `llvm-offload-binary`.
+//! Tests of objects from clang's new driver, which runs `llvm-offload-binary`.
 
 use super::{HIP, assert_runs, assert_same_files, clang, put_tools};
 use offload_format::offload_binary::MAGIC;
@@ -16,8 +16,8 @@ const OPENMP: &str = "int sum(int *values, int count) {\n\
     for (int i = 0; i < count; i++) sum += values[i];\n\
     return sum;\n}\n";
 
-/// Compiles with clang's own tools and with ours. Returns the folder that contains the two objects,
-/// `theirs` and `ours`, which are the same.
+/// Compiles with clang's own tools and with ours, and checks that the objects are identical.
+/// Returns the folder with the objects `theirs` and `ours`.
 fn compile(name: &str, line: &str) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -34,7 +34,7 @@ fn compile(name: &str, line: &str) -> PathBuf {
     folder
 }
 
-/// Compiles as [`compile`] does. The objects contain an offload binary as it is.
+/// Compiles like [`compile`], and checks that the objects contain an unchanged offload binary.
 fn assert_has_binary(name: &str, line: &str) -> PathBuf {
     let folder = compile(name, line);
     let ours = read(folder.join("ours"));
@@ -67,11 +67,11 @@ fn openmp() {
     ] {
         assert_has_binary(name, &format!("-fopenmp -nogpulib -c a.c {archs}"));
     }
-    // With link-time optimization, the offload binary is among the constants of bitcode.
+    // With link-time optimization, the offload binary is in the constants of bitcode.
     compile("openmp_lto", "-fopenmp -nogpulib -c a.c --offload-arch=gfx90a -flto");
 }
 
-/// Compares builds with cubins, which ptxas makes.
+/// Compares builds with cubins made by ptxas.
 #[test(needs(&[Tool::Llvm22, Tool::Cuda]).slow())]
 fn images_for_nvidia() {
     for (name, options) in [

@@ -1,5 +1,5 @@
-//! Tests of clang with `clang-offload-bundler`: objects of the old driver, device code that is
-//! linked across objects and archives, and the output of `clang-linker-wrapper`.
+//! Tests of clang with `clang-offload-bundler`: objects from the old driver, device code linked
+//! across objects and archives, and the output of `clang-linker-wrapper`.
 
 use super::{HIP, assert_runs, clang, put_tools};
 use offload_tests::prelude::*;
@@ -12,14 +12,14 @@ const HIP_OPTIONS: &str = "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent \
 const LINK_OPTIONS: &str = "-fuse-ld=lld --hip-link -fgpu-rdc --hip-path=/nonexistent -no-hip-rt -shared \
     --offload-arch=gfx90a:xnack+ --offload-arch=gfx1100";
 
-/// A kernel that calls a function of another source.
+/// A kernel that calls a function in another source.
 const CALLS: &str = "extern \"C\" __attribute__((device)) int twice(int);\n\
     __global__ void calls(int *out) { *out = twice(*out); }\n";
 const CALLED: &str =
     "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
 
-/// Runs `build` with LLVM's tools and with ours, and returns both results: the contents of the
-/// files that it names.
+/// Runs `build` with LLVM's tools and with ours. Returns both results: the contents of the files
+/// that it names.
 fn build(name: &str, build: impl Fn(&Path) -> Vec<&'static str>) -> [Vec<Vec<u8>>; 2] {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -51,8 +51,8 @@ fn hip_with_the_old_driver() {
         for line in [
             "-c -fPIC -o a.o",
             "-c -fPIC --offload-device-only -o a.hipfb",
-            // The output has all results of a source in one file: text for the host and bitcode for
-            // the devices.
+            // The output file has all results for a source: text for the host, and bitcode for the
+            // devices.
             "-c -fPIC -fgpu-rdc -emit-llvm -o a.bc",
             "-E -o a.hipi",
         ] {
@@ -64,15 +64,15 @@ fn hip_with_the_old_driver() {
     assert!(objects[3].starts_with(b"\n// __CLANG_OFFLOAD_BUNDLE____START__ "));
 }
 
-/// zstd 1.5.7 and 1.5.4 write different streams, so the test compares the decompressed content and
-/// the surrounding parts.
+/// zstd 1.5.7 and 1.5.4 write different streams, so compare the decompressed content and the
+/// surrounding parts.
 #[test(LLVM)]
 fn hip_compressed() {
     let [theirs, ours] = build("hip_compressed", |folder| {
         compile(folder, "--no-offload-new-driver --offload-compress a.hip -o a.o");
         run(llvm("llvm-objcopy"), folder, "--dump-section=.hip_fatbin=fatbin a.o");
-        // The update with an empty file fills the section with zeros in both objects. So for this
-        // section, only the size is compared.
+        // Updating with an empty file fills the section with zeros in both objects, so only its
+        // size is compared.
         scratch::write(folder.join("nothing"), []);
         run(llvm("llvm-objcopy"), folder, "--update-section=.hip_fatbin=nothing a.o rest.o");
         for arch in ["gfx90a:xnack+", "gfx1100"] {
@@ -90,7 +90,7 @@ fn hip_compressed() {
 }
 
 /// Builds objects with device code in their sections, an archive of them, and a program; linking it
-/// unbundles all of them.
+/// unbundles them all.
 #[test(LLVM.slow())]
 fn relocatable_device_code() {
     let results = assert_same("relocatable", |folder| {

@@ -1,4 +1,4 @@
-//! Tests of archives: as outputs, with `--archive`, and as inputs.
+//! Tests of archives: as outputs with `--archive`, and as inputs.
 
 use super::{archive, case, case_in, packed, several};
 use crate::containers::binary;
@@ -7,7 +7,7 @@ use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
-/// Returns a real object, so that the archive has a symbol table.
+/// Returns a real object, so that the archive gets a symbol table.
 fn object() -> Vec<u8> {
     let folder = scratch::folder("drop_in_packager/object");
     let source =

@@ -1,4 +1,4 @@
-//! Tests of offload binaries that clang has embedded in bitcode.
+//! Tests of offload binaries that clang embeds in bitcode.
 
 use super::{archive, case, case_in, names, packed, several};
 use crate::containers::binary;
@@ -6,7 +6,7 @@ use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
 
-/// Tests bitcode in which clang has embedded offload binaries, in several forms.
+/// Tests bitcode with embedded offload binaries in several forms.
 #[test(LLVM.slow())]
 fn bitcode_for_hosts() {
     let folder = scratch::folder("drop_in_packager/bitcode_for_hosts");
@@ -57,11 +57,11 @@ fn bitcode_for_hosts() {
         assert_eq!(names(&ran).len() == 1, name == "plain.bc", "{name}: {:?}", names(&ran));
         case("--archive --image=file=x.a").assert_same().success();
     }
-    // The file contains several modules; LLVM's tool reads only files with one module.
+    // The file contains several modules; LLVM's tool reads only files with one.
     let (theirs, ours) = case_in(read(folder.join("cat.bc")), "--image=").both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);
-    // The next cases are bitcode in an archive, and truncated bitcode.
+    // Bitcode in an archive, and truncated bitcode.
     let library = archive("bitcode_in_archives", "rcD", &[("three.bc", three.clone())]);
     case_in(library, "--archive --image=file=x.a").assert_same().success();
     for size in [8, 100, 400, three.len() - 400] {

@@ -1,4 +1,5 @@
-//! Tests of options and their spellings, response files, the help, and the name of the called tool.
+//! Tests of options and their spellings, response files, the help, and the name used to call the
+//! tool.
 
 use super::{TOOL, case, case_of};
 use offload_tests::prelude::*;
@@ -41,8 +42,8 @@ fn messages_about_the_command_line() {
     }
 }
 
-/// Tests groups of one-letter options (only `-o` and `-h` exist), and the suggestions for
-/// misspelled options.
+/// Tests groups of one-letter options (only `-o` and `-h` exist), and suggestions for misspelled
+/// options.
 #[test(LLVM.slow())]
 fn misspelled_options() {
     const OPTIONS: &str = "-h=x -h=1=2 -hox -hoh -ha -halp -oh -ooo=x --halp --halp=3 --hlp=3 --hell=3 --hel=3 \
@@ -82,8 +83,8 @@ fn response_files() {
     }
     case("-o out @arguments").file("arguments", image).assert_same();
     case("@none").assert_same();
-    // If a response file names another one, the tool searches for it in the working folder, not
-    // beside the first file.
+    // If a response file names another, the tool searches for it in the working folder, not beside
+    // the first.
     case("@d/r").file("d/r", "-o out @s").file("d/s", image).assert_same().failure("");
     case_of(TOOL, ["-o", "@arguments", image]).file("arguments", "out").assert_same();
     case("-o out --image @arguments").file("arguments", "file=one.o").assert_same();
@@ -97,8 +98,8 @@ fn response_files() {
         let units: Vec<u8> = format!("\u{feff}{line},x=ä").encode_utf16().flat_map(bytes).collect();
         case("@arguments").file("arguments", units).assert_same().success();
     }
-    // If a response file is a folder or includes itself, LLVM's tool ends with a signal, and ours
-    // with an error.
+    // If a response file is a folder or includes itself, a signal ends LLVM's tool, and ours
+    // reports an error.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(argument).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
@@ -108,8 +109,8 @@ fn response_files() {
     }
 }
 
-/// Runs the tool under both of its names. Both implementations must print the same on standard
-/// error, and end with the same status.
+/// Runs the tool under both names. Checks that both implementations print the same on standard
+/// error, and exit with the same status.
 fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
     [TOOL, "clang-offload-packager"].map(|tool| {
         let (theirs, ours) = case_of(tool, arguments).both();
@@ -122,7 +123,7 @@ fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
 fn structure(help: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in help.lines() {
-        // The options for compression are from LLVM's main branch, so LLVM 22's help lacks them.
+        // The compression options come from LLVM's main branch, so LLVM 22's help lacks them.
         if line.trim_start().starts_with("--compress") {
             continue;
         }
@@ -130,10 +131,9 @@ fn structure(help: &str) -> Vec<String> {
             Some((option, _)) => option,
             None if line.starts_with("OVERVIEW") => "OVERVIEW",
             None if line.starts_with("USAGE") => line.split(" [options]").next().unwrap(),
-            // A line that continues the previous one has no option name.
+            // A continuation line has no option name.
             None if line.starts_with("   ") => continue,
-            // The headings of options contain the tool's current name, even if the tool was called
-            // by its old name.
+            // The headings contain the tool's current name, even if it was called by its old name.
             None if line.ends_with(" options:") => "its own options",
             None if line.ends_with(':') => line,
             None => continue,
@@ -180,7 +180,7 @@ fn the_old_name() {
     assert_eq!(packager("-o out --image=triple=x"), format!("{warning}{error}"));
     assert!(!packager("--bogus").contains(warning));
 
-    // The name in the call decides which tool this is, and messages begin with that name.
+    // The calling name decides which tool this is, and messages begin with it.
     let folder = scratch::folder("drop_in_packager/the_old_name");
     let names = "clang-offload-packager x86_64-linux-gnu-clang-offload-packager \
         clang-offload-packager.exe clang-offload-packager-22 clang-offload-packager.a.b \
@@ -213,8 +213,7 @@ fn options_of_libraries() {
 #[test(LLVM)]
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
-    // The argument is not UTF-8. The test decodes both outputs in the same way, so that they can be
-    // compared.
+    // The argument is not UTF-8, so compare the outputs as decoded in the same way.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,", bytes].concat();

@@ -9,7 +9,7 @@ use offload_tests::side_by_side::Whose;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-/// LLVM 22 reads version 1 only, and allows no bytes between two offload binaries.
+/// LLVM 22 reads only version 1, and allows no bytes between two offload binaries.
 #[test(LLVM)]
 fn later_versions_and_gaps() {
     let gfx906: &[_] = &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")];
@@ -86,7 +86,7 @@ fn outputs_that_are_links() {
     for (name, bytes) in inputs() {
         scratch::write(folder.join(name), bytes);
     }
-    // For each tool: whether the link stays, whether its target stays, and the output's size.
+    // For each tool: whether the link remains, whether its target remains, and the output's size.
     let [ours, theirs] = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
         for name in ["link", "target"] {
             let _ = fs::remove_file(folder.join(name));
@@ -132,7 +132,7 @@ fn a_full_disk() {
         assert_eq!((theirs.stderr.as_str(), ours.stderr.as_str()), (crash, full));
         assert_eq!((&ours.status, names(&ours)), (&theirs.status, names(&theirs)));
     }
-    // Only our tool runs: LLVM's would replace the device by an ordinary file.
+    // Only our tool runs: LLVM's would replace the device with an ordinary file.
     let archive = case_in(several(), "--archive --image=file=/dev/full,arch=sm_80");
     assert_eq!(archive.run(Whose::Ours).stderr, full);
     assert!(!Path::new("/dev/full").is_file());

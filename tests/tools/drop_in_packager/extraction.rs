@@ -1,4 +1,4 @@
-//! Tests that extract images from offload binaries, and from files that contain some.
+//! Tests that extract images from offload binaries, and from files that contain them.
 
 use super::{case, case_in, names, several};
 use crate::containers::binary;
@@ -28,7 +28,7 @@ fn images_are_extracted() {
     let name = "in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc";
     let ran = case_in(several(), "--image=kind=openmp").file(name, [0; 100]).assert_same();
     assert_eq!(ran.file(name), some_bytes(4, 8));
-    // Images of known kinds, and of two numbers without a kind, 7 and 100.
+    // Images of known kinds, and with the unassigned kind numbers 7 and 100.
     let images = [0, 1, 2, 3, 4, 5, 7, 100]
         .map(|kind| (StatedKind(kind), OffloadKind::HIP, &[("arch", "a")][..], &b"bytes"[..]));
     case_in(binary(Version::V1, &images), "--image=").assert_same().success();
@@ -58,8 +58,7 @@ fn one_file_for_several_images() {
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
     let ran = case("--image=file=out,kind=cuda").assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
-    // If a key is given twice, its values become one value with a comma between them. Here the name
-    // of the output becomes `a,b`.
+    // The values of a repeated key are joined with commas, so the output's name is `a,b`.
     let ran = case("--image=file=a,file=b,arch=sm_80").assert_same();
     assert_eq!(names(&ran), ["a,b", "folder/x", "in"]);
     case("--image=file=folder/out,arch=sm_80").assert_same().success();

@@ -29,8 +29,8 @@ fn malformed_offload_binaries() {
     for version in [0, 4, 0x100, u32::MAX] {
         fails(&with(&good, 4, &version.to_le_bytes()), INVALID);
     }
-    // The header's fields at 8 and 16 are the size of the binary and the offset of its entry. The
-    // entry starts at 32; its fields at 8 and 24 are the offsets of the strings and of the image.
+    // The header's fields at 8 and 16 are the binary's size and its entry's offset. The entry
+    // starts at 32; its fields at 8 and 24 are the offsets of the strings and of the image.
     for (at, values) in [
         (8, &[size + 8, 1 << 32, 1 << 62, u64::MAX, 0, 1][..]),
         (16, &[size, 1 << 40, 1 << 62, u64::MAX]),
@@ -42,8 +42,8 @@ fn malformed_offload_binaries() {
     // No image is requested, but the tool still reads the file.
     case_in(&good[..100], "").assert_same_error(END);
 
-    // LLVM's tool does not check these fields: it ends with a signal, or copies the following
-    // memory. So only our tool runs.
+    // LLVM's tool does not check these fields: it crashes, or copies the memory after the file. So
+    // only our tool runs.
     let outside = format!(
         "'in': entry 0, device image: 1048576 bytes at offset 144 extend past the end of the {size} available bytes \
          (field at offset 56)\n"
@@ -55,7 +55,7 @@ fn malformed_offload_binaries() {
         (32 + 16, u64::MAX, None),
         (32 + 32, 1 << 20, Some(outside)),
         (32 + 32, 1 << 62, None),
-        // The pairs of keys and values start at 72. A NUL ends each string, and keys are text.
+        // The pairs of keys and values start at 72. A NUL ends each string, and keys must be text.
         (72, 1 << 40, None),
         (72, 0, None),
         (72 + 16, size - 1, None),

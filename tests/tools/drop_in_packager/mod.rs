@@ -1,8 +1,8 @@
-//! Compares our `llvm-offload-binary` and `clang-offload-packager` with those of LLVM 22: output,
-//! exit status, and every remaining file.
+//! Compares our `llvm-offload-binary` and `clang-offload-packager` with LLVM 22's: output, exit
+//! status, and every remaining file.
 //!
-//! LLVM's tool replaces any existing file by an archive, even a device, so no case here names a
-//! device for an archive.
+//! LLVM's tool replaces any existing file with an archive, even a device, so no case names a device
+//! for an archive.
 
 mod archives;
 mod bitcode;
@@ -28,7 +28,7 @@ fn case_of<S: Into<OsString>>(tool: &str, arguments: impl IntoIterator<Item = S>
     inputs().into_iter().fold(case, |case, (name, bytes)| case.file(name, bytes))
 }
 
-/// Returns a command line that reads the file `in`, with these bytes.
+/// Returns a command line that reads the file `in` with these bytes.
 fn case_in(bytes: impl Into<Vec<u8>>, options: &str) -> Case {
     case(&format!("in {options}")).file("in", bytes)
 }
@@ -46,7 +46,7 @@ fn inputs() -> [(&'static str, Vec<u8>); 8] {
     ]
 }
 
-/// Returns the result of packing with LLVM's tool.
+/// Packs with LLVM's tool, and returns the result.
 fn packed(images: &str) -> Vec<u8> {
     case(&format!("-o out {images}")).run(Whose::Llvm).success().file("out").to_vec()
 }
@@ -66,14 +66,14 @@ fn several() -> Vec<u8> {
     SEVERAL.clone()
 }
 
-/// Returns the names of the files that a run left, without those of [`inputs`].
+/// Returns the names of the files that a run left, except the [`inputs`].
 fn names(ran: &Ran) -> Vec<String> {
     let given = inputs().map(|(name, _)| name);
     let names = ran.files.keys().map(|path| path.display().to_string());
     names.filter(|name| !given.contains(&name.as_str())).collect()
 }
 
-/// Returns an archive that `llvm-ar` makes of these files.
+/// Returns an archive that `llvm-ar` makes from these files.
 fn archive(name: &str, options: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let folder = scratch::folder(&format!("drop_in_packager/{name}"));
     for (name, bytes) in files {

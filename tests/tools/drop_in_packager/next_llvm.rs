@@ -1,19 +1,18 @@
 //! Tests of features of `llvm-offload-binary` that LLVM 22 lacks: compression, extraction of all
-//! images, archive members by name, images that are offload binaries. LLVM's main branch has them,
-//! with tests (2026, commits 033952c2, 02bdb943 and ce65873a). LLVM 22 has none of these, so ours
-//! runs alone.
+//! images, archive members by name, and images that are offload binaries. LLVM's main branch has
+//! them, with tests (2026, commits 033952c2, 02bdb943 and ce65873a), so only our tool runs.
 //!
 //! The requirements are those of `llvm/test/tools/llvm-offload-binary`. LLVM's tests print the
-//! results with `llvm-objdump`; here our own reader reads them. Two requirements intentionally do
-//! not hold. Without `--compress`, version 1 is written, which LLVM 22 reads. Images requested with
-//! `--image` have the names that LLVM 22 gives them.
+//! results with `llvm-objdump`; our own reader reads them here. There are two intentional
+//! exceptions. Without `--compress`, version 1 is written, which LLVM 22 reads. Images requested
+//! with `--image` get the names that LLVM 22 gives them.
 
 use crate::assert_session;
 use crate::containers::{archive, binary, with};
 use offload_format::offload_binary::{OffloadBinary, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 
-/// Runs command lines in a folder. `OB` stands for the tool, and `X=` for an image's triple and its
+/// Runs command lines in a folder. `OB` stands for the tool, and `X=` for an image's triple and
 /// file.
 fn session(folder: &Path, name: &str, lines: &str) {
     let lines = lines.replace("OB ", "llvm-offload-binary ");
@@ -21,7 +20,7 @@ fn session(folder: &Path, name: &str, lines: &str) {
     assert_session(folder, &format!("next_packager/{name}"), &lines);
 }
 
-/// A folder with files to pack.
+/// Creates a folder with files to pack.
 fn folder(name: &str) -> PathBuf {
     let folder = scratch::folder(&format!("next-packager-{name}"));
     scratch::write(folder.join("text"), b"lines that repeat themselves\n".repeat(100));
@@ -41,8 +40,8 @@ fn compressed_and_back() {
         lines += &format!("OB -o {number} --compress {options} X=text,arch=abc\n");
         lines += &format!("OB {number} X=back,arch=abc && cmp back text\n");
     }
-    // Without `--compress` nothing is compressed, and the bytes are those of LLVM 22. With it, all
-    // images of one command line are in one binary.
+    // Without `--compress`, nothing is compressed, and the bytes are LLVM 22's. With it, all images
+    // of a command line are in one binary.
     lines += "OB -o plain X=text,arch=abc
         OB -o level --compression-level=9 X=text,arch=abc && cmp plain level
         OB -o both --compress --image=file=text,arch=a,kind=hip --image=file=empty,arch=b,kind=cuda
@@ -69,7 +68,7 @@ fn wrong_ways_to_compress() {
     session(&folder("wrong"), "wrong_ways_to_compress", lines);
 }
 
-/// Also packs with a response file, and an image that has no strings.
+/// Also packs with a response file, and with an image without strings.
 #[test]
 fn all_images_are_extracted() {
     let folder = folder("all");
@@ -84,7 +83,7 @@ fn all_images_are_extracted() {
 fn nested_images() {
     let folder = folder("nested");
     scratch::write(folder.join("bad"), b"\x10\xff\x10\xad\n");
-    // First, a compressed binary contains two levels of nested images. Then an image that is not
+    // First, a compressed binary contains images nested two levels deep. Then an image that is not
     // nested follows nested ones. An image requested by its strings is extracted unchanged.
     let lines = "
         OB -o two X=empty,arch=abc X=empty,arch=def
@@ -116,8 +115,8 @@ fn images_by_the_name_of_their_member() {
     session(&folder, "members", lines);
 }
 
-/// Tests nested offload binaries with many levels, and with levels that refer several times to the
-/// level below.
+/// Tests deeply nested offload binaries, also with levels that refer several times to the level
+/// below.
 #[test]
 fn images_that_are_named_without_end() {
     let folder = folder("endless");

@@ -6,7 +6,7 @@ use offload_tests::side_by_side::Whose;
 
 #[test(LLVM)]
 fn images_of_all_kinds_are_packed() {
-    // The tool packs each image by itself, so one command line packs all of them.
+    // The tool packs each image separately, so one command line can pack all of them.
     let mut line = "-o out".to_owned();
     for (name, _) in inputs() {
         line += &format!(" --image=file={name},triple=amdgcn-amd-amdhsa,arch=gfx906");
@@ -54,15 +54,14 @@ fn what_image_takes() {
         let message = format!("llvm-offload-binary: error: {message}\n");
         case(&format!("-o out {images}")).assert_same_error(&message);
     };
-    // According to the help, an image must have the key `triple`, but both tools require only
-    // `file`.
+    // According to the help, an image needs the key `triple`, but both tools require only `file`.
     for image in ["", "triple=x", "files=one.o", "FILE=one.o", "=one.o"] {
         fails(&format!("--image={image}"), "'file' is a required image arguments");
     }
     for image in ["file=", "file=,triple=x", "file=one.o,file=", "file=none", "file=one.o,file"] {
         fails(&format!("--image={image}"), "No such file or directory");
     }
-    // An image that can be read does not prevent the error for a missing one.
+    // A readable image does not prevent the error for a missing one.
     fails("--image=file=one.o --image=file=none", "No such file or directory");
 }
 
@@ -107,7 +106,7 @@ fn standard_input_and_output() {
     case("- --image=").assert_same().success();
     let ran = case_in(several(), "--image=file=-,arch=sm_80").assert_same();
     assert_eq!(ran.stdout, some_bytes(2, 1000));
-    // If the archive is called `-`, LLVM's tool writes a file of that name, and ours writes to
+    // If the archive is called `-`, LLVM's tool writes a file with that name, and ours writes to
     // standard output.
     let (theirs, ours) = case_in(several(), "--archive --image=file=-,arch=sm_80").both();
     assert!(theirs.file("-").starts_with(b"!<arch>\n"));

@@ -1,5 +1,5 @@
-//! Tests of archives that are cut, changed or extended. Each command ends with status 1 if the
-//! archive is damaged, and with 0 if it is not.
+//! Tests of archives that are truncated, changed or extended. Each command must exit with status 1
+//! if the archive is damaged, and otherwise with 0.
 
 use super::made::{deb, python};
 use crate::containers::with;
@@ -8,7 +8,7 @@ use flate2::{Compression, write::GzEncoder};
 use offload_tests::prelude::*;
 use std::io::Write;
 
-/// The commands, each with options for which the undamaged archive gives status 0.
+/// The commands, with options for which the undamaged archive gives status 0.
 const COMMANDS: [&str; 13] = [
     "ls",
     "ls --kernels",
@@ -25,8 +25,8 @@ const COMMANDS: [&str; 13] = [
     "reach --require gfx90a --json",
 ];
 
-/// A script that reads archives to their ends with Python's modules, and prints `good` or `bad` for
-/// each. `zipfile` does not compare the headers of members with the list, except their names.
+/// A script that reads archives completely with Python's modules, and prints `good` or `bad` for
+/// each. `zipfile` compares only the names in the members' headers with the directory.
 const JUDGE: &str = "
 import gzip, io, lzma, sys, tarfile, zipfile
 def xz(data):
@@ -54,7 +54,7 @@ for name in sys.argv[1:]:
     else: print('good')
 ";
 
-/// A copy of an archive: what was done to it, and whether it can be read to its end.
+/// A copy of an archive: the change, whether the copy can be read to its end, and its bytes.
 type Copy = (&'static str, bool, Vec<u8>);
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -74,8 +74,8 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     with(bytes, at, &[bytes[at] ^ 1])
 }
 
-/// Returns copies of an archive that is compressed as a whole, whose check sums are at its end.
-/// `trailer` has the offsets from the end of bytes of check sums and lengths.
+/// Returns copies of an archive that is compressed as a whole, with checksums at its end. `trailer`
+/// has offsets, from the end, of bytes of checksums and lengths.
 fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
     let length = whole.len();
     let mut copies = vec![
@@ -83,7 +83,7 @@ fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
         ("cut-in-the-middle", false, whole[..length / 2].to_vec()),
         ("cut-before-the-trailer", false, whole[..length - trailer[0]].to_vec()),
         ("cut-by-a-byte", false, whole[..length - 1].to_vec()),
-        // A single bit may be one that no decoder reads.
+        // Change a whole byte: decoders may ignore single bits.
         ("changed-in-the-middle", false, with(whole, length / 2, &[!whole[length / 2]])),
         ("other-bytes-after", false, [whole, b"other bytes"].concat()),
     ];
@@ -93,7 +93,7 @@ fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
     copies
 }
 
-/// Returns the copies of all kinds of archives, with the ends of their names.
+/// Returns copies of all kinds of archives, with the ends of their names.
 fn copies(folder: &Path) -> Vec<(&'static str, Copy)> {
     let made = |name: &str| {
         python(folder, name, &["a/saxpy.hsaco", "README", "b/saxpy.hsaco"]);
@@ -186,8 +186,8 @@ fn copies(folder: &Path) -> Vec<(&'static str, Copy)> {
     all
 }
 
-/// The damage that Python's zipfile does not see: it ignores the number of files, the size of a
-/// file and, except for the name, the header of its own.
+/// The damage that Python's zipfile ignores: in the number of files, in a file's size, and in a
+/// member's own header except for the name.
 const UNSEEN_BY_PYTHON: [&str; 3] =
     ["other-size-in-the-list", "other-checksum-in-the-header", "other-number-of-files"];
 
@@ -204,7 +204,7 @@ fn each_command_reports_damage() {
         scratch::write(folder.join(&name), bytes);
         expected.push((name, is_good));
     }
-    // Python 3.11 has no module for zstd, and none for packages of Debian.
+    // Python 3.11 has no modules for zstd and Debian packages.
     let by_python: Vec<&(String, bool)> = expected
         .iter()
         .filter(|(name, _)| !name.ends_with(".zst") && !name.ends_with(".deb"))
@@ -227,7 +227,7 @@ fn each_command_reports_damage() {
     }
 }
 
-/// A GPU of `--require` is not served by what cannot be read.
+/// Unreadable files do not serve a GPU of `--require`.
 #[test]
 fn what_cannot_be_read_is_no_answer() {
     let folder = scratch::folder("inside-no-answer");

@@ -1,4 +1,4 @@
-//! Tests of archives that are malicious or damaged.
+//! Tests of malicious and damaged archives.
 
 use super::made::{Entry, deb, zip};
 use crate::containers::with;
@@ -13,8 +13,8 @@ fn cubin() -> Vec<u8> {
     corpus_bytes("image/saxpy.sm_90.cubin")
 }
 
-/// Writes an archive, and asserts that `cargo offload ls` prints this text on standard error, and
-/// ends with status 1.
+/// Writes an archive, and asserts that `cargo offload ls` prints this text on standard error and
+/// exits with status 1.
 #[track_caller]
 fn assert_refused(folder: &Path, name: &str, archive: &[u8], options: &str, expected: &str) {
     scratch::write(folder.join(name), archive);
@@ -23,8 +23,7 @@ fn assert_refused(folder: &Path, name: &str, archive: &[u8], options: &str, expe
     assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
 }
 
-/// Returns a tar archive: headers and members, in the format's layout. Each member has a name, a
-/// type and its content.
+/// Returns a tar archive in the format's layout. Each member has a name, a type and its content.
 fn tar(members: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, kind, content) in members {
@@ -86,7 +85,7 @@ fn names_stay_in_the_folder() {
         let complaint = "its name leads out of the folder that the archive is unpacked into";
         assert_fails(&ran, &[&format!("../../evil.cubin: {complaint}")]);
         assert!(ran.stderr.matches(complaint).count() >= 6, "{}", ran.stderr);
-        // The images are extracted nevertheless: no name is used as a path.
+        // The images are still extracted, because no name is used as a path.
         assert!(everything_in(&out).len() >= 6, "{ran:?}");
     }
 }
@@ -117,7 +116,7 @@ fn what_is_wrong_with_a_zip() {
         ("outside", of(&|it| it.offset = Some(1 << 30))),
         ("overlap", vec![one.clone(), shared]),
     ] {
-        // Good members are listed, although another member is damaged.
+        // Good members are listed even if another member is damaged.
         let archive = zip(&[&entries[..], std::slice::from_ref(&good)].concat());
         scratch::write(folder.join(format!("{what}.zip")), archive);
         lines += &format!("ls {what}.zip\nverify {what}.zip\n");
@@ -148,7 +147,7 @@ fn what_is_wrong_with_a_tar() {
         ("pax", tar(&[(b"x", b'x', b"30 path=cut")])),
     ] {
         scratch::write(folder.join(format!("{what}.tar")), &archive);
-        // The sizes of files are printed, so they must not depend on the compression library.
+        // The files' sizes are printed, so they must not depend on the compression library.
         scratch::write(folder.join(format!("{what}.tar.gz")), gzip(&archive, Compression::none()));
         lines += &format!("ls {what}.tar\nls {what}.tar.gz\n");
     }
@@ -181,8 +180,7 @@ fn bombs_end_at_the_limit() {
         let ran = offload(&folder, &format!("ls {name} --max-size 64M"));
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
     }
-    // A member that states a smaller size than it has is detected early, before it uses much
-    // memory.
+    // A member that states too small a size is detected early, before it uses much memory.
     let damaged = "zeros: is damaged: it unpacks to ";
     assert_refused(&folder, "liar.zip", &zip(&[liar]), "--max-size 32M", damaged);
 }
@@ -205,7 +203,7 @@ fn nothing_stays_on_the_disk() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_prints(&ran, &["in 1 file\n"]);
     assert!(everything_in(&temporary).is_empty());
-    // The command does use the temporary folder, and prints an error if it is missing.
+    // The command uses the temporary folder, so it reports an error if the folder is missing.
     assert_fails(
         &list(&folder.join("missing")),
         &[

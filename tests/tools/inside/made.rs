@@ -1,10 +1,10 @@
-//! Makes archives for tests.
+//! Creates archives for tests.
 
 use crate::containers::archive;
 use offload_tests::prelude::*;
 
-/// A script that packs files with Python's modules, so the archives come from other writers than
-/// ours. The name of the archive determines the format.
+/// A script that packs files with Python's modules, so that the archives come from writers other
+/// than ours. The archive's name determines the format.
 const PACK: &str = "
 import gzip, shutil, sys, tarfile, zipfile
 archive, *files = sys.argv[1:]
@@ -29,15 +29,14 @@ else:
         out.addfile(tarfile.TarInfo('long/' * 60 + '\\u00e4'))
 ";
 
-/// Packs files of a folder into `archive` with Python. The name of the archive determines the
-/// format.
+/// Packs a folder's files into `archive` with Python. The archive's name determines the format.
 #[track_caller]
 pub fn python(folder: &Path, archive: &str, files: &[&str]) {
     succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
 }
 
-/// Returns a Debian package as `dpkg-deb` writes it. Its member `name` contains `data`, the archive
-/// of the package's files.
+/// Returns a Debian package as written by `dpkg-deb`. Its member `name` contains `data`, the
+/// archive of the package's files.
 pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
     archive(&[("debian-binary", b"2.0\n"), ("control.tar.xz", b"not read"), (name, data)])
 }
@@ -46,16 +45,15 @@ pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: Vec<u8>,
-    /// The name in the header before the member's bytes, if it differs from the name in the
-    /// archive's list.
+    /// The name in the member's own header, if it differs from the name in the directory.
     pub local_name: Option<Vec<u8>>,
-    /// The member's bytes as the archive stores them, compressed or not.
+    /// The member's bytes as stored, compressed or not.
     pub stored: Vec<u8>,
     pub size: u32,
     pub checksum: u32,
     pub method: u16,
     pub flags: u16,
-    /// The offset of the member in the archive's list, if it is not the real one.
+    /// The member's offset in the directory, if it differs from the real one.
     pub offset: Option<u32>,
 }
 

@@ -1,10 +1,10 @@
-//! Tests of files inside wheels and other archives. The commands of `cargo offload` print the same
-//! for them as for the files themselves, and malicious archives cause an error that describes the
-//! problem.
+//! Tests of files inside wheels and other archives. For them, the commands of `cargo offload` must
+//! print the same as for the files themselves, and malicious archives must cause an error that
+//! describes the problem.
 //!
-//! A test makes its archives when it runs: with Python, which has its own writers, or byte by byte.
-//! From the published wheels, set-up keeps only some files. So the tests pack these files into
-//! wheels again.
+//! Tests make their archives when they run: with Python, whose writers are independent of ours, or
+//! byte by byte. Set-up keeps only some files of the published wheels, so the tests pack these
+//! files into wheels again.
 
 mod damaged;
 mod hostile;
@@ -31,8 +31,8 @@ fn by_name(files: &Value) -> BTreeMap<&str, &Value> {
     list(files).iter().map(|file| (string(&file["file"]), file)).collect()
 }
 
-/// Asserts that `ls` lists the archive's files as it lists the files themselves: as JSON, with
-/// every kernel and the hashes of all images, and as text.
+/// Asserts that `ls` lists the archive's files like the files themselves: as JSON, with every
+/// kernel and the hashes of all images, and as text.
 #[track_caller]
 fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
     let inside = json(folder, &format!("ls {archive}"));
@@ -42,7 +42,7 @@ fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
     assert_same_text(folder, archive, files, "--kernels --bytes");
 }
 
-/// Asserts that the text output for the archive equals the output for its files.
+/// Asserts that the text for the archive equals the text for its files.
 #[track_caller]
 fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &str) {
     let sorted = |text: &str| {
@@ -58,7 +58,7 @@ fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &str)
     assert_eq!(sorted(inside), sorted(&plain), "{archive}");
 }
 
-/// Writes files of the corpus that have device code into a folder.
+/// Writes corpus files with device code into a folder.
 fn some_files(folder: &Path) -> [&'static str; 3] {
     for (from, to) in [
         ("fat_file/hip_nordc_compressed.o", "lib/deep/hip.o"),
@@ -128,8 +128,8 @@ fn published_wheels() {
         symlink(published::path(wheel).join(top), folder.join(top)).expect("it can be made");
         python(&folder, "a.whl", &files);
         match wheel {
-            // The files of other wheels are larger, and hashing their decompressed content takes
-            // minutes, so only the text is compared.
+            // The files in other wheels are larger, and hashing their decompressed content takes
+            // minutes, so compare only the text.
             "bitsandbytes-windows" | "jax-rocm7-plugin" | "nvidia-nvjpeg" => {
                 assert_lists_as_files(&folder, "a.whl", &files);
             }
@@ -156,7 +156,7 @@ fn each_command() {
         select a.whl -d sm_90";
     assert_transcript(&folder, "inside", lines);
 
-    // The names of the extracted images are the same as if the file were not in an archive.
+    // The extracted images' names are the same as without the archive.
     assert_ends(&offload(&folder, "extract a.whl -o out -t sm_90"), 0, "");
     offload(&folder, "extract lib/saxpy.fatbin -o alone -t sm_90");
     assert_eq!(contents(&folder.join("out")), contents(&folder.join("alone")));
@@ -180,8 +180,7 @@ fn each_command() {
     assert_prints(&ran, &["  lib/saxpy.fatbin: saxpy\n", "  lib.a: func_1.o\n"]);
 }
 
-/// Checks the extension of an image for the CPU: a shared object, which `dlopen` loads, or an
-/// object.
+/// Checks the extension of images for the CPU: a shared object, which `dlopen` loads, or an object.
 #[test]
 fn shared_objects_are_called_so() {
     let folder = scratch::folder("inside-so");

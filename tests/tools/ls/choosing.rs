@@ -1,5 +1,5 @@
-//! Tests of which images `cargo offload extract` selects: with `--target`, all compatible ones, and
-//! with `--exact`.
+//! Tests of the images that `cargo offload extract` selects: all compatible ones with `--target`,
+//! or by name with `--exact`.
 
 use crate::{assert_session, corpus_bytes};
 use offload_tests::prelude::*;
@@ -10,9 +10,8 @@ fn extract(file: &str, options: &str) -> String {
     options.split('|').map(line).collect()
 }
 
-/// If no image fits any target, no folder is made. If no image fits one of two targets, the image
-/// for the other is written. For IDs of bundle entries, LLVM's rules select the entries, and the
-/// kind must match.
+/// If no image fits any target, no folder is made. If an image fits only one of two targets, it is
+/// written. For bundle entry IDs, LLVM's rules select the entries, and the kind must match.
 #[test]
 fn targets_choose_by_compatibility() {
     let folder = scratch::folder("ls-targets");
@@ -38,7 +37,7 @@ fn targets_choose_by_compatibility() {
     assert_session(&folder, "extract_targets", &lines);
 }
 
-/// The host's empty entry is written only if it is requested.
+/// The host's empty entry is written only on request.
 #[test]
 fn names_choose_by_equality() {
     let folder = scratch::folder("ls-exact");

@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 #[test]
 fn inputs_that_cannot_be_read() {
-    // A file without device code is no failure of `ls`.
+    // For `ls`, a file without device code is no failure.
     let lines = "
         ls nowhere
         ls bundle

@@ -56,7 +56,7 @@ fn sha256_is_that_of_the_bytes() {
     let mut hashes = Vec::new();
     for (file, records) in checked_in() {
         let bytes = corpus_bytes(&file);
-        // The extracted files, in the order of the images that can be read.
+        // The extracted files, in the order of the readable images.
         let all = extracted(&folder.join("out"), &[&file, "--empty"]);
         let mut readable = images_of(&records);
         readable.retain(|image| image["sha256"].is_string());

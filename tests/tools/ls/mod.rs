@@ -2,7 +2,7 @@
 //! `formats` compares the same readers with LLVM's tools; here, `sha256sum` checks the hashes.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
-//! --test tools -- ls::golden` writes it anew.
+//! --test tools -- ls::golden` rewrites it.
 
 mod choosing;
 pub mod hostile;
@@ -20,13 +20,13 @@ tests!(corpus_folders().into_iter().map(|folder| {
     Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
 }));
 
-/// Runs `cargo offload` in the folder of the corpus. Spaces separate the arguments.
+/// Runs `cargo offload` in the corpus's folder; arguments are separated by spaces.
 fn offload(line: &str) -> Ran {
     crate::offload(&corpus_path(""), line)
 }
 
 /// Returns the objects in a document of `ls --json`: one for the file, and one for each kernel pack
-/// with its code objects.
+/// that has code objects for it.
 fn records(document: Value) -> Vec<Value> {
     match document {
         Value::Array(records) => records,
@@ -34,7 +34,7 @@ fn records(document: Value) -> Vec<Value> {
     }
 }
 
-/// Returns the images that `ls --json` prints for a file of the corpus, or for another file.
+/// Returns the images that `ls --json` prints for a file of the corpus, or elsewhere.
 #[track_caller]
 fn images(file: &str) -> Vec<Value> {
     let records = records(json(&run(&mut own::offload(&["ls", "--json", file]))));
@@ -56,7 +56,7 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
     (run, files.collect())
 }
 
-/// Extracts into an empty folder; returns the files in the order in which their names were printed.
+/// Extracts into an empty folder; returns the files in the order of their printed names.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
     let names = run.stdout.lines().map(|line| line.rsplit('/').next().expect("a name"));
@@ -76,8 +76,8 @@ fn expected(folder: &str, extension: &str) -> PathBuf {
     scratch::workspace().join(folder)
 }
 
-/// Returns the files of the corpus with the records that `ls --json` prints for them. The records
-/// are those that are checked in: the golden tests compare them with what is printed.
+/// Returns the corpus files with their checked-in `ls --json` records, which the golden tests
+/// compare with the output.
 fn checked_in() -> Vec<(String, Vec<Value>)> {
     let of_folder = |folder: String| {
         let text = String::from_utf8(read(expected(&folder, "json"))).expect("JSON is text");

@@ -1,5 +1,5 @@
-//! Tests of files that are device code as a whole, of which a program loads those for its GPU. The
-//! names of the files are those of AITER's and rocBLAS' packages.
+//! Tests of files that consist only of device code, from which a program loads those for its GPU.
+//! The files are named as in the packages of AITER and rocBLAS.
 
 use crate::containers::code_object;
 use crate::inside::made::{Entry, zip};
@@ -14,7 +14,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     scratch::write(folder.join("t.whl"), zip(&entries));
 }
 
-/// AITER has a folder for each GPU, rocBLAS has the GPU in the names of files, others have neither.
+/// AITER has a folder per GPU, rocBLAS has the GPU in file names, others have neither.
 #[test]
 fn files_that_differ_by_their_gpu() {
     let folder = scratch::folder("offload-reach-alternatives");
@@ -27,7 +27,7 @@ fn files_that_differ_by_their_gpu() {
         ("library/TensileLibrary_gfx90a.co", "gfx90a"),
     ];
     let content = [("1.co", "gfx1100"), ("2.co", "gfx1100"), ("3.co", "gfx942")];
-    // Each of these GPUs runs both files, but the program loads the one for its GPU.
+    // Each of these GPUs can run both files, but the program loads the one for its GPU.
     let family = [("k-gfx9-4-generic.co", "gfx9-4-generic"), ("k-gfx942.co", "gfx942")];
     for (files, versions, unserved) in [
         (&aiter[..], "==9.4.2|==9.5.0", "gfx90a"),
@@ -59,7 +59,7 @@ fn files_that_differ_by_their_gpu() {
             );
         }
     }
-    // A file for one mode alone is missing, as in a wheel of ROCm in July 2026.
+    // A file for one mode is missing, as in a ROCm wheel of July 2026.
     write(&folder, &rocblas[..2]);
     let ran = offload(&folder, "reach t.whl --require gfx90a");
     assert_fails(&ran, &["no image for gfx90a:xnack-\n"]);
@@ -72,8 +72,8 @@ fn files_that_differ_by_their_gpu() {
     );
 }
 
-/// Other files are for all GPUs: those with a program around the images, those for GPUs of another
-/// vendor, and those of which a GPU has all.
+/// Other files are needed by all GPUs: those with a program around the images, those for another
+/// vendor's GPUs, and sets from which a GPU has an image in every file.
 #[test]
 fn files_that_every_gpu_needs() {
     let folder = scratch::folder("offload-reach-no-alternatives");
@@ -155,7 +155,7 @@ fn lists_are_short() {
     assert_fails(&ran, &[error]);
 }
 
-/// The archive is closed when its files are joined, so ptxas runs before.
+/// ptxas runs before the files are joined, because the archive is closed then.
 #[test(needs(&[Tool::Cuda]))]
 fn ptx_of_alternatives_is_compiled() {
     let folder = scratch::folder("offload-reach-alternatives-ptx");

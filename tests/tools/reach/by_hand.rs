@@ -1,5 +1,5 @@
-//! The table by hand: which of 12 images each of 40 GPUs runs. `reach` and `select` must equal it.
-//! nvJitLink judges `select` in `runtimes/agreement/`.
+//! A handwritten table of which of 12 images each of 40 GPUs runs. `reach` and `select` must agree
+//! with it. In `runtimes/agreement/`, nvJitLink checks `select`.
 
 use crate::containers::binary;
 use crate::{json, list, string};
@@ -9,13 +9,13 @@ use offload_format::target::{ImageCode, NvidiaCode, OffloadArch};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-/// GPUs of products, and what each runs of some images.
+/// GPUs with products, and how each runs some images.
 const BY_HAND: &str = include_str!("../expected/gpus_by_hand.txt");
 
-/// A GPU of the table by hand: two names, and a letter for each image.
+/// A GPU of the table: two names, and a letter for each image.
 type RowByHand = (&'static str, &'static str, Vec<char>);
 
-/// Returns the images of the table by hand, and its GPUs.
+/// Returns the images and GPUs of the table.
 fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
     let mut lines = BY_HAND.lines().filter(|line| !line.starts_with('#'));
     let images = lines.next().expect("a line of names").split(" | ").skip(2).collect();
@@ -66,7 +66,7 @@ fn gpus_get_what_the_table_by_hand_says() {
                 "compiled" => 'P',
                 _ => '-',
             };
-            // What nvJitLink alone takes is nothing.
+            // Images that only nvJitLink accepts count as none.
             let expected = if *letter == 'o' { '-' } else { *letter };
             assert_eq!(by_reach, expected, "reach: {name}, {image}");
             let code = OffloadArch::parse(image).expect("a target");
@@ -108,7 +108,7 @@ pub fn image_for<'a>(
     }
 }
 
-/// An image with nothing but a target.
+/// An image that has only a target.
 #[derive(Debug)]
 struct Target<'a>(&'a str, OffloadArch<'a>);
 

@@ -1,12 +1,12 @@
-//! Tests of NVIDIA's relocatable device code. The driver runs the linked machine code, or it links
-//! the parts when it loads the program; nvJitLink makes the same link.
+//! Tests of NVIDIA's relocatable device code. The driver runs the linked machine code, or links the
+//! parts when it loads the program, as nvJitLink does.
 
 use crate::{json, list, offload};
 use offload_tests::jit_link::JitLink;
 use offload_tests::prelude::*;
 use std::ops::Range;
 
-/// The sources: a kernel, a function that it calls, and code that no other code needs.
+/// The sources: a kernel, a function that it calls, and code that nothing else needs.
 const SOURCES: [(&str, &str); 3] = [
     (
         "a",
@@ -43,13 +43,13 @@ fn compile(name: &str, a: &[&str], b: &[&str]) -> PathBuf {
     folder
 }
 
-/// Links a library of these objects.
+/// Links these objects to a library.
 fn link(folder: &Path, objects: &[&str]) {
     let mut link = Command::new("g++");
     succeed(link.args(["-shared", "-o", "lib.so"]).args(objects).current_dir(folder));
 }
 
-/// Returns the fatbins in a section of `lib.so`, as `ls` finds them.
+/// Returns the fatbins in a section of `lib.so`, as found by `ls`.
 fn fatbins(folder: &Path, section: &str) -> Vec<Vec<u8>> {
     let library = read(folder.join("lib.so"));
     let document = json(&offload(folder, "ls lib.so --json"));
@@ -67,7 +67,7 @@ fn fatbins(folder: &Path, section: &str) -> Vec<Vec<u8>> {
     numbers.iter().map(|it| library[range(starts[*it as usize])].to_vec()).collect()
 }
 
-/// Returns for each GPU whether `reach`, `select` and `verify` agree that it is served.
+/// Returns for each GPU whether it is served; `reach`, `select` and `verify` must agree.
 fn served(folder: &Path, file: &str) -> Vec<bool> {
     let is_served = |gpu: &&str| {
         let lines = [
@@ -89,7 +89,8 @@ fn served(folder: &Path, file: &str) -> Vec<bool> {
     GPUS.iter().map(is_served).collect()
 }
 
-/// A GPU is served by the linked code, or nvJitLink links the parts for it.
+/// Asserts that exactly these GPUs are served: by linked code, or by parts that nvJitLink can link
+/// for them.
 fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     link(folder, &["a.o", "b.o", "linked.o"]);
     let library = JitLink::load();
@@ -98,7 +99,7 @@ fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let has_kernel = |cubin: Vec<u8>| cubin.windows(6).any(|name| name == b"_Z1kPi");
     let judged = GPUS.map(|gpu| {
-        // nvJitLink has the GPU's own name for 9.0 alone.
+        // For 9.0, nvJitLink accepts only the GPU's own name.
         let gpu = if gpu == "sm_90" { "sm_90a" } else { gpu };
         library.link(&linked[0], gpu).is_some()
             || library.link_all(&parts, gpu).is_some_and(has_kernel)
@@ -132,7 +133,7 @@ fn parts_are_linked_at_load() {
     assert_eq!(list(&document["modules"][0]["parts"]).len(), 2);
     let ran = offload(&folder, "select lib.so --device sm_100 -o image");
     crate::assert_fails(&ran, &["for sm_100 the driver links 2 images of lib.so\n"]);
-    // PTX of a part calls functions of other parts.
+    // A part's PTX calls functions in other parts.
     let ptxas = cuda("ptxas").get_program().to_owned();
     let mut compile = own::offload(&["reach", "--compile", "lib.so"]);
     let ran = offload_tests::own::run(compile.current_dir(&folder).env("OFFLOAD_PTXAS", ptxas));
@@ -146,7 +147,7 @@ fn parts_without_an_image() {
     let ran = offload(&folder, "select lib.so --device sm_90");
     let reason = "  compute_90  fits, but linking at load time lacks an image of another part\n";
     assert!(ran.stdout.contains(reason), "{ran:?}");
-    // LTO code of a part is not linked at load.
+    // A part's LTO code is not linked at load time.
     let lto = "-gencode=arch=compute_90,code=lto_90";
     let folder = compile("lto", &[SM_80, COMPUTE_90], &[SM_80, lto]);
     link(&folder, &["a.o", "b.o", "linked.o"]);
@@ -158,7 +159,7 @@ fn parts_without_an_image() {
     assert!(ran.stdout.contains("\n  sm_90   compute_80, linked by a CUDA 13."), "{ran:?}");
 }
 
-/// Modules that were not linked from parts are modules by themselves.
+/// Modules that were not linked from parts are separate modules.
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn other_modules() {
     let targets = [SM_80, COMPUTE_90];
@@ -168,7 +169,7 @@ fn other_modules() {
     let ran = offload(&folder, "reach lib.so --require sm_90");
     crate::assert_fails(&ran, &["error: lib.so: no image for sm_90 in 1 of 2 modules\n"]);
     assert_eq!(served(&folder, "lib.so")[1..4], [true; 3]);
-    // Two links: each may have any of the parts.
+    // Two links: each may use any of the parts.
     nvcc(&folder, &["-dc", "c.cu", SM_80]);
     nvcc(&folder, &["-dlink", SM_80, "c.o", "-o", "other.o"]);
     link(&folder, &["a.o", "b.o", "linked.o", "c.o", "other.o"]);
@@ -179,7 +180,7 @@ fn other_modules() {
     assert_eq!(json(&offload(&folder, "reach lib.so --json"))[0]["modules"], 1);
 }
 
-/// A static library may have the linked code, too. Objects before the link are no program.
+/// A static library may also contain the linked code. Objects before the link are no program.
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn objects_and_archives() {
     let targets = [SM_80, COMPUTE_90];

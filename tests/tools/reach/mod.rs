@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn what_people_see() {
-    // The modules of the archive are for different modes. The images of `libk.so` are in kernel
-    // packs, one for each processor.
+    // The archive's modules are for different modes. The images of `libk.so` are in kernel packs,
+    // one per processor.
     let lines = "
         reach nv_fatbin/group.fatbin
         reach bundle/hip_dev.hipfb image/two.ll
@@ -37,7 +37,7 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "reach", lines);
 }
 
-/// Processors without a known product are listed, too, and a number that nobody knows is told.
+/// Processors without a known product are listed, too, and unknown numbers are reported.
 #[test]
 fn each_processor_is_served_by_its_code() {
     let folder = scratch::folder("offload-reach-processors");
@@ -70,7 +70,7 @@ fn each_processor_is_served_by_its_code() {
     }
 }
 
-/// Files without device code need no image, but an archive of such files alone serves no GPU.
+/// Files without device code need no image, but an archive with only such files serves no GPU.
 #[test]
 fn an_archive_serves_what_its_files_serve() {
     let folder = scratch::folder("offload-reach-archives");
@@ -87,7 +87,7 @@ fn an_archive_serves_what_its_files_serve() {
     }
 }
 
-/// Returns the GPUs, without their modes, that run an image of some module in this way.
+/// Returns the GPUs, without modes, that run an image of some module in this way.
 fn devices(file: &Path, how: &str) -> BTreeSet<String> {
     let ran = run(own::offload(&["reach", "--json"]).arg(file));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -98,7 +98,7 @@ fn devices(file: &Path, how: &str) -> BTreeSet<String> {
     rows.map(|row| without_modes(string(&row["device"]))).collect()
 }
 
-/// Returns the targets of products among these.
+/// Returns those of these targets that have products.
 fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     targets
         .filter(|target| PRODUCTS.iter().any(|(known, _)| known == target))
@@ -106,8 +106,8 @@ fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String>
         .collect()
 }
 
-/// ptxas takes the first text for all GPUs. It refuses the second one, which only GPUs of 9.0 and
-/// later get, and tells which line.
+/// ptxas accepts the first text for all GPUs. It refuses the second, which only GPUs from 9.0 get,
+/// and reports the line.
 #[test(needs(&[Tool::Cuda]))]
 fn ptx_that_no_driver_has_compiled() {
     let text = |target: u32, instruction: &str| {
@@ -165,7 +165,7 @@ fn ptx_that_no_driver_has_compiled() {
     );
 }
 
-/// The advice has the commands that install ptxas, and no advice for builds.
+/// The advice contains the commands that install ptxas, and no advice for builds.
 #[test(needs(&[Tool::OwnMounts]))]
 fn compile_without_ptxas() {
     let folder = scratch::folder("offload-reach-no-ptxas");
@@ -199,12 +199,12 @@ fn published_libraries_for_cuda() {
         let needs_ptx = ["compiled", "linked"].iter().any(|how| !devices(&file, how).is_empty());
         assert!(!needs_ptx || !of_kind(".ptx").is_empty(), "{}", file.display());
         of_ptx += usize::from(needs_ptx);
-        // The oldest driver is the first one for the GPU, and of the toolkit's major version.
+        // The oldest driver is the first one for the GPU, and has the toolkit's major version.
         let document = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
         let mut compared = 0;
         let cubins =
             images.iter().filter_map(|(name, bytes)| Some((name.strip_suffix(".cubin")?, bytes)));
-        // The tool lists machine code, too, so it reads the smallest cubin for each GPU.
+        // The tool also lists machine code, so let it read the smallest cubin for each GPU.
         let mut smallest: BTreeMap<&str, &[u8]> = BTreeMap::new();
         for (target, bytes) in cubins {
             let known = smallest.entry(target).or_insert(bytes);

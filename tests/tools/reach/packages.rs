@@ -1,5 +1,6 @@
-//! Tests of `cargo offload reach --for`: readers of package managers compare the metadata with
-//! machines. A package is installed on those machines whose GPU gets an image of each module.
+//! Tests of `cargo offload reach --for`: package managers' readers compare the metadata with
+//! machines. They must install a package exactly on the machines whose GPU gets an image of each
+//! module.
 
 use super::by_hand::{Strings, image_for, ptx_for};
 use crate::containers::{binary, with};
@@ -75,7 +76,7 @@ fn nothing_follows() {
     let ran = offload(&folder, "reach newer.bin --for pep825");
     assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
     assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
-    // What is for one vendor is printed although the other one is served by no file.
+    // One vendor's metadata is printed even if no file serves the other vendor.
     write(&folder, "gfx90a.bin", &[("", "gfx90a")]);
     let ran = offload(&folder, "reach modules.bin gfx90a.bin --for conda");
     assert_prints(&ran, &["- __amdgpu_arch ==9.0.10\n"]);
@@ -85,7 +86,7 @@ fn nothing_follows() {
     );
 }
 
-/// NVIDIA's LTO code is for nvJitLink. A module of such code alone limits nothing.
+/// NVIDIA's LTO code is for nvJitLink. A module with only such code limits nothing.
 #[test]
 fn modules_that_no_driver_loads() {
     let folder = scratch::folder("offload-packages-lto");
@@ -104,7 +105,7 @@ fn modules_that_no_driver_loads() {
         of the module lto\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
-    // The contents of a fatbin in an offload binary are not known.
+    // The contents of a fatbin in an offload binary are unknown.
     let fatbin = corpus_bytes("nv_fatbin/group.fatbin");
     let strings = [("triple", "nvptx64-nvidia-cuda")];
     let images: [(_, _, &[_], &[u8]); 1] =
@@ -114,7 +115,7 @@ fn modules_that_no_driver_loads() {
     assert_fails(&ran, &["error: no metadata, because these files cannot be read: fatbin.bin\n"]);
 }
 
-/// A library for one vendor need not serve the GPUs of another one.
+/// A library for one vendor need not serve another vendor's GPUs.
 #[test]
 fn gpus_that_a_package_must_serve() {
     let folder = scratch::folder("offload-packages-require");
@@ -138,7 +139,7 @@ fn gpus_that_a_package_must_serve() {
     }
 }
 
-/// The packs of a library are alternatives, and libraries limit each other.
+/// A library's packs are alternatives, and libraries limit each other.
 #[test]
 fn kernel_packs_in_wheels() {
     let folder = scratch::folder("offload-packages-kernel-packs");
@@ -155,7 +156,7 @@ fn kernel_packs_in_wheels() {
     for (name, mut entries, expected) in [
         ("both", files(&[packs[0], library, packs[1]]), "==9.0.6|==11.0.0"),
         ("one", files(&[library, packs[0]]), "==9.0.6"),
-        // Each of two packs for one library, with another library between them.
+        // Two packs for one library, with one for another library between them.
         (
             "two",
             files(&[library, packs[0], ("b.hipfb", "bundle/hip_dev.hipfb"), packs[1]]),
@@ -166,7 +167,7 @@ fn kernel_packs_in_wheels() {
             files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0], in_root[1]]),
             "==9.0.6|==11.0.0",
         ),
-        // Packs of libraries in another package.
+        // Packs of libraries in a different package.
         ("packs", files(&[packs[0], packs[1]]), "==9.0.6|==11.0.0"),
         ("pack", files(&[packs[0]]), "==9.0.6"),
         ("other", files(&[library, packs[0], packs[1], other]), ""),
@@ -188,7 +189,7 @@ fn kernel_packs_in_wheels() {
             expected => assert_eq!((ran.code, line), (0, Some(expected)), "{name}: {ran:?}"),
         }
     }
-    // The packs have no code objects for a library of another name.
+    // The packs have no code objects for a library with a different name.
     let renamed = patched("libk.so", "lib/libk.so", "lib/libz.so");
     let entries = [Entry::new(b"a/lib/libk.so", &renamed), files(&[packs[0]]).remove(0)];
     scratch::write(folder.join("renamed.whl"), zip(&entries));
@@ -215,7 +216,7 @@ fn kernel_packs_in_wheels() {
     assert!(ran.stderr.contains(warning), "{ran:?}");
 }
 
-/// A file whose images are not known would make the metadata of all files wrong.
+/// A file with unknown images would make the metadata of all files wrong.
 #[test]
 fn files_that_cannot_be_read() {
     let folder = scratch::folder("offload-packages-unread");
@@ -223,7 +224,7 @@ fn files_that_cannot_be_read() {
     for name in ["damaged/libk.so", "missing/libk.so"] {
         scratch::write(folder.join(name), corpus_bytes("kpack/libk.so"));
     }
-    // The bytes 72 to 75 are the magic of the first compressed stream.
+    // Bytes 72 to 75 are the magic of the first compressed stream.
     let pack = with(&corpus_bytes("kpack/demo_gfx906.kpack"), 72, &[0x55; 4]);
     scratch::write(folder.join("damaged/demo_gfx906.kpack"), pack);
     scratch::write(folder.join("long.bc"), corpus_bytes("malformed/idlen_long.bc"));
@@ -254,7 +255,7 @@ fn files_that_cannot_be_read() {
     }
 }
 
-/// A package manager does not know the mode of a machine.
+/// A package manager does not know a machine's mode.
 #[test]
 fn processors_in_one_mode() {
     let folder = scratch::folder("offload-packages-modes");
@@ -294,7 +295,7 @@ fn processors_in_one_mode() {
     }
 }
 
-/// The images of files: modules with targets.
+/// The images of files: modules with their targets.
 const FILES: [&[(&str, &str)]; 11] = [
     &[("", "sm_80")],
     &[("", "sm_75")],
@@ -309,13 +310,13 @@ const FILES: [&[(&str, &str)]; 11] = [
     &[("", "gfx90a"), ("", "gfx11-generic"), ("", "gfx906:xnack+"), ("", "sm_89")],
 ];
 
-/// Compute capabilities of products, and of GPUs that are not there yet.
+/// Compute capabilities of products, and of GPUs that do not exist yet.
 const CAPABILITIES: [&str; 20] = [
     "5.0", "5.2", "5.3", "6.0", "6.1", "6.2", "7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9",
     "9.0", "10.0", "10.3", "11.0", "12.0", "12.1", "13.0",
 ];
 
-/// Processors of AMD with the version of their instruction set.
+/// AMD's processors with their ISA versions.
 const PROCESSORS: [(&str, &str); 8] = [
     ("gfx906", "9.0.6"),
     ("gfx90a", "9.0.10"),
@@ -345,7 +346,7 @@ fn readers_install_packages_where_images_run() {
             let by_plugin: Vec<bool> = served
                 .iter()
                 .zip(CAPABILITIES)
-                // The plugin knows no GPU that is not there yet.
+                // The plugin does not know GPUs that do not exist yet.
                 .map(|(served, it)| it != "13.0" && (*served || is_named_in_a_warning(&wheel, it)))
                 .collect();
             // The plugin lists each value for a machine that runs the images.
@@ -377,7 +378,7 @@ fn readers_install_packages_where_images_run() {
     readers.check(&scratch::folder("offload-packages-questions"));
 }
 
-/// PTX 9.0 is of CUDA 13.0, which is newer than the first driver for 8.0 and 9.0.
+/// PTX 9.0 came with CUDA 13.0, which is newer than the first driver for 8.0 and 9.0.
 #[test(needs(&[Tool::PackageReaders]))]
 fn drivers_that_are_too_old() {
     let mut readers = Readers::default();
@@ -393,8 +394,8 @@ fn drivers_that_are_too_old() {
     let wheel = offload(&folder, "reach file.bin --for pep825");
     let own = machines.map(|(capability, driver)| nvidia_plugin(capability, driver));
     readers.install(variant(&wheel, "nvidia"), &own, &expected);
-    // One requirement is for all GPUs: the newer PTX of some of them counts, but machine code needs
-    // only the driver that a GPU has anyway.
+    // One requirement covers all GPUs: it must allow the newer PTX of some of them, but machine
+    // code needs only the driver that a GPU has anyway.
     for (images, machines) in [
         (&["sm_80", "compute_80"][..], [("9.0", "12.0", false), ("9.0", "13.0", true)]),
         (&["sm_80", "sm_90"], [("8.0", "11.0", true), ("8.0", "10.2", false)]),
@@ -408,8 +409,8 @@ fn drivers_that_are_too_old() {
     readers.check(&folder);
 }
 
-/// A driver runs machine code of toolkits with its own major version, and of older ones. A cubin
-/// also says for which architecture it is.
+/// A driver runs machine code from toolkits with its major version, and from older ones. A cubin
+/// also states its architecture.
 #[test(needs(&[Tool::OldPtxas, Tool::Cuda]))]
 fn drivers_for_the_toolkit_of_machine_code() {
     let folder = scratch::folder("offload-packages-toolkits");
@@ -438,8 +439,8 @@ fn drivers_for_the_toolkit_of_machine_code() {
             let found = CubinHeader::toolkit(&read(&path)).expect("a cubin").expect("a toolkit");
             let arch = CubinHeader::parse(&read(&path)).expect("a cubin").arch();
             let own = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
-            // Machine code for a family is that of its first GPU. cuobjdump 13.5 does not list
-            // what ptxas 12.0 and 12.1 write for sm_90 and sm_90a.
+            // Machine code for a family is stored as that of its first GPU. cuobjdump 13.5 does not
+            // list what ptxas 12.0 and 12.1 write for sm_90 and sm_90a.
             assert_eq!(arch.to_string(), target.trim_end_matches('f'));
             if !(target.starts_with("sm_90") && [(8, 0), (8, 1)].contains(&(major, minor))) {
                 let listed = BTreeMap::from([(arch.to_string(), found)]);
@@ -453,7 +454,7 @@ fn drivers_for_the_toolkit_of_machine_code() {
     }
 }
 
-/// A field of a cubin that is no version of a toolkit raises no driver.
+/// An invalid toolkit version in a cubin does not raise the required driver.
 #[test]
 fn toolkits_that_are_no_versions() {
     let folder = scratch::folder("offload-packages-no-toolkit");
@@ -493,11 +494,11 @@ fn write(folder: &Path, name: &str, targets: &[(&str, &str)]) {
     scratch::write(folder.join(name), binary(Version::V2, &images));
 }
 
-/// Returns for each GPU whether it gets an image of each module of `file.bin`.
+/// Returns for each GPU whether it gets an image of each module in `file.bin`.
 fn served(folder: &Path, devices: &[String]) -> Vec<bool> {
     let ran = offload(folder, &format!("reach file.bin --json --require {}", devices.join(",")));
     let document = json(&ran);
-    // A GPU whose modes get different images has a row for each mode.
+    // A GPU whose modes get different images has one row per mode.
     let rows = list(&document[0]["required"]);
     let is_served = |device: &String| {
         let is_of = |row: &&Value| {
@@ -510,12 +511,12 @@ fn served(folder: &Path, devices: &[String]) -> Vec<bool> {
     devices.iter().map(is_served).collect()
 }
 
-/// Returns the variables that make conda's readers pretend this machine.
+/// Returns the variables that make conda's readers simulate this machine.
 fn nvidia_machine(capability: &str, driver: &str) -> Value {
     json!({"CONDA_OVERRIDE_CUDA": driver, "CONDA_OVERRIDE_CUDA_ARCH": capability})
 }
 
-/// Returns the properties that nvidia-variant-provider 0.0.2 lists for a machine. It was run with
+/// Returns the properties that nvidia-variant-provider 0.0.2 lists for a machine, recorded for
 /// these capabilities.
 fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     let (major, minor) = capability.split_once('.').expect("two numbers");
@@ -535,7 +536,7 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     json!(all)
 }
 
-/// Whether a warning says that the plugin takes the wheel for a GPU without an image.
+/// Whether a warning says that the plugin accepts the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
     let lines =
         ran.stderr.lines().filter(|line| line.starts_with("warning: these compute capabilities"));
@@ -543,13 +544,13 @@ fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
     lists.any(|(_, list)| list.split(", ").any(|it| it == capability))
 }
 
-/// Returns the requirements of a recipe that start with a text.
+/// Returns a recipe's requirements that start with a text.
 fn requirements(ran: &Ran, start: &str) -> Value {
     let lines = ran.stdout.lines().filter_map(|line| line.strip_prefix("- "));
     json!({"conda": lines.filter(|line| line.starts_with(start)).collect::<Vec<_>>()})
 }
 
-/// Returns the part of the metadata that is for a wheel of this vendor.
+/// Returns this vendor's part of a wheel's metadata.
 fn variant(ran: &Ran, name: &str) -> Value {
     let mut document = json(ran);
     document["default-priorities"]["namespace"] = json!([name]);
@@ -557,7 +558,7 @@ fn variant(ran: &Ran, name: &str) -> Value {
     json!({"wheel": document})
 }
 
-/// The readers of package managers, which are asked all questions at once.
+/// Package managers' readers, which get all questions at once.
 #[derive(Default)]
 struct Readers {
     questions: Vec<Value>,

@@ -1,4 +1,4 @@
-//! Tests that compare the sizes of kernels and sections with those of LLVM's `llvm-readelf`.
+//! Compares the sizes of kernels and sections with those from LLVM's `llvm-readelf`.
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
@@ -6,8 +6,7 @@ use offload_tests::judges::{functions, section_rows};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-/// Returns the file sizes of sections by name. The sizes of sections with the same name are added
-/// up.
+/// Returns the file sizes of sections by name, added up for equal names.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let mut sizes = BTreeMap::new();
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
@@ -24,7 +23,7 @@ fn sections(file: &Path) -> BTreeMap<String, u64> {
     sizes
 }
 
-/// Asserts that sizes are those that `llvm-readelf` prints.
+/// Asserts that sizes equal those that `llvm-readelf` prints.
 #[track_caller]
 fn assert_sizes(ours: &Value, theirs: &BTreeMap<String, u64>, file: &Path) {
     let theirs = theirs.iter().map(|(name, size)| (name.as_str(), *size)).collect();

@@ -1,8 +1,8 @@
-//! Tests of `cargo offload size`: every byte of a file is counted once, sizes of kernels and
-//! sections match LLVM's readelf; bars, JSON and the page.
+//! Tests of `cargo offload size`: every byte of a file is counted once, and sizes of kernels and
+//! sections match LLVM's readelf. Also tests bars, JSON and the page.
 //!
 //! The expected output for the corpus is checked in, in `expected/size/`. `BLESS=1 cargo xtask test
-//! --test tools -- size::golden` writes it anew.
+//! --test tools -- size::golden` rewrites it.
 
 mod beside_readelf;
 mod page;
@@ -18,7 +18,7 @@ tests!(corpus_folders().into_iter().map(|folder| {
     Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
 }));
 
-/// Runs `cargo offload size` in the folder of the corpus. Spaces separate the arguments.
+/// Runs `cargo offload size` in the corpus's folder; arguments are separated by spaces.
 fn size(line: &str) -> Ran {
     crate::offload(&corpus_path(""), &format!("size {line}"))
 }
@@ -35,7 +35,7 @@ fn kernels(account: &Value) -> usize {
     list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum()
 }
 
-/// Returns the account of a file, in which every byte counts once.
+/// Returns a file's account, and checks that every byte counts once.
 #[track_caller]
 pub fn check_sums(file: &Path, options: &[&str]) -> Value {
     let mut command = own::offload(&["size", "--json"]);
@@ -53,7 +53,7 @@ pub fn check_sums(file: &Path, options: &[&str]) -> Value {
     account
 }
 
-/// Checks the account of each file of the corpus, and the page with the same numbers.
+/// Checks the account of each corpus file, and the page with the same numbers.
 #[test(NOTHING.slow())]
 fn every_byte_of_the_corpus_counts_once() {
     let folder = scratch::folder("size-page");
@@ -72,7 +72,7 @@ fn bytes_that_images_share_count_once() {
     let account = check_sums(&corpus_path("malformed/overlap.bc"), &[]);
     let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
     assert!(list(&account["images"]).iter().any(shares), "{account}");
-    // Forty images that all have the same bytes.
+    // Forty images with the same bytes.
     let ids: Vec<_> = (0..40).map(|it| format!("hip-amdgcn-amd-amdhsa--gfx9{it:02}")).collect();
     let file = scratch::folder("size-shared").join("shared.bundle");
     scratch::write(&file, shared_bundle(&ids, &some_bytes(1, 5000)));
@@ -91,7 +91,7 @@ fn lines_fit_the_terminal() {
         ] {
             let printed = in_terminal(columns, "NO_COLOR=1", &format!("size {arguments}"));
             assert!(printed.contains("SHARE"), "{printed}");
-            // The first line has the path that the user gave, which may be wider than the terminal.
+            // The first line has the user's path, which may be wider than the terminal.
             for line in printed.lines().skip(1).filter(|line| !line.contains("--kernels")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }
@@ -99,7 +99,7 @@ fn lines_fit_the_terminal() {
     }
 }
 
-/// A line that stands for only one omitted row would use the same space as the row itself.
+/// A line about a single omitted row would need as much space as the row itself.
 #[test]
 fn rows_that_are_left_out_are_counted() {
     let lines = "

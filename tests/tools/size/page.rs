@@ -1,4 +1,5 @@
-//! Tests of the page that `--html` writes: its numbers, its requirements, and hostile names in it.
+//! Tests of the page that `--html` writes: its numbers, its security policy, and hostile names in
+//! it.
 
 use super::{check_sums, list, number, sum};
 use crate::containers::binary;
@@ -29,7 +30,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     rest.unwrap_or_else(|| panic!("no {start} and {end}")).0
 }
 
-/// Returns the rows of a list in the page's data: each has a name and two numbers.
+/// Returns the rows of a list in the page's data: a name and two numbers each.
 fn shares<'a>(data: &'a Value, all: &Value) -> Vec<(&'a str, u64, u64)> {
     let row = |row: &[Value]| {
         let name = data["names"][number(&row[0]) as usize].as_str().expect("a name");
@@ -38,13 +39,13 @@ fn shares<'a>(data: &'a Value, all: &Value) -> Vec<(&'a str, u64, u64)> {
     list(all).chunks(3).map(row).collect()
 }
 
-/// Returns the rows of a list in what `--json` prints.
+/// Returns the rows of a list in the output of `--json`.
 fn named<'a>(all: &'a Value) -> Vec<(&'a str, u64, u64)> {
     let row = |it: &'a Value| (string(&it["name"]), number(&it["bytes"]), number(&it["size"]));
     list(all).iter().map(row).collect()
 }
 
-/// Asserts that the page of a file has the numbers of this account.
+/// Asserts that a file's page has the numbers of this account.
 pub fn assert_has(folder: &Path, file: &str, account: &Value) {
     let (_, data) = page(folder, file);
     assert_eq!(data["size"], account["size"], "{file}");
@@ -57,7 +58,7 @@ pub fn assert_has(folder: &Path, file: &str, account: &Value) {
         for key in ["bytes", "size"] {
             assert_eq!(drawn[key], image[key], "{file}");
         }
-        // The sizes that are drawn add up to the size of the image.
+        // The drawn sizes add up to the image's size.
         let mut bytes = number(&drawn["other"][1]);
         for key in ["kernels", "sections"] {
             let rows = shares(&data, &drawn[key]);
@@ -79,10 +80,10 @@ fn the_page_needs_nothing_else() {
     let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
     assert!(page.contains(policy), "the page has no policy");
     assert!(!page.contains("unsafe-inline"), "the policy lets anything run");
-    // The content security policy comes before all content that it restricts.
+    // The content security policy must precede all content that it restricts.
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
-    // The policy allows the page's own scripts and styles, and no others.
+    // The policy must allow the page's own scripts and styles, and no others.
     let hash = "import base64, hashlib, sys\n\
                 print(base64.b64encode(hashlib.sha256(sys.argv[1].encode()).digest()).decode())";
     for (start, end) in [("<style>", "</style>"), ("<script>", "</script>")] {
@@ -92,7 +93,7 @@ fn the_page_needs_nothing_else() {
     }
 }
 
-/// Names that could insert code or control sequences into a page or a terminal.
+/// Names that could inject code or control sequences into a page or terminal.
 const BAD_NAMES: [&str; 8] = [
     "</script><script>alert(1)</script>",
     "<!--<script>",
@@ -115,7 +116,7 @@ fn names_stay_text() {
     let images = strings.iter().zip(&payloads);
     let image = |(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, strings, bytes);
     let images = images.map(|(strings, bytes)| image((&strings[..], &bytes[..])));
-    // The file itself has such a name, too.
+    // The file itself also has such a name.
     let file = folder.join("<b>&\"'\u{202e}.bin");
     scratch::write(&file, binary(Version::V2, &images.collect::<Vec<_>>()));
     let account = check_sums(&file, &[]);

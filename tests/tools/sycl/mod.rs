@@ -1,11 +1,11 @@
-//! Tests of the files of SYCL that DPC++ writes: programs with a table of images, and objects. The
-//! files are made by hand, since no registry has DPC++; a reader in Python lists them, too.
+//! Tests of SYCL files as written by DPC++: programs with a table of images, and objects. The files
+//! are made by hand, because no registry has DPC++; a reader in Python also lists them.
 
 use crate::{assert_ends, assert_prints, corpus_bytes, json, list, offload, string};
 use offload_format::compression::{Method, compress};
 use offload_tests::prelude::*;
 
-/// Returns a SPIR-V module with an empty kernel of this name.
+/// Returns a SPIR-V module with an empty kernel with this name.
 fn spirv(kernel: &str) -> Vec<u8> {
     let mut name = kernel.as_bytes().to_vec();
     name.resize(name.len() / 4 * 4 + 4, 0);
@@ -28,14 +28,14 @@ fn spirv(kernel: &str) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Returns native code for a GPU of Intel: the header of an ELF file whose machine is `EM_INTELGT`.
+/// Returns native code for an Intel GPU: the header of an ELF file whose machine is `EM_INTELGT`.
 fn zebin() -> Vec<u8> {
     let mut header = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xcd\0\x01\0\0\0".to_vec();
     header.resize(64, 0);
     header
 }
 
-/// The targets of DPC++ and their images, in the order of the sections.
+/// DPC++'s targets and their images, in the order of the sections.
 fn images() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("spir64", spirv("one")),
@@ -50,13 +50,13 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns the size that a table has for an image: for a zstd frame, that of its content.
+/// Returns the size that a table records for an image: for a zstd frame, the size of its content.
 fn table_size(image: &[u8]) -> usize {
     let is_frame = image.starts_with(b"\x28\xb5\x2f\xfd");
     if is_frame { spirv("packed").len() } else { image.len() }
 }
 
-/// Writes `table.s`, which has images and their table, as clang-offload-wrapper writes them.
+/// Writes `table.s` with images and their table, as clang-offload-wrapper writes them.
 fn write_table(folder: &Path, images: &[(&str, Vec<u8>)], flags: [&str; 2]) {
     let (mut text, mut table) = (String::new(), String::new());
     for (number, (target, image)) in images.iter().enumerate() {
@@ -73,7 +73,7 @@ fn write_table(folder: &Path, images: &[(&str, Vec<u8>)], flags: [&str; 2]) {
 const ELF: [&str; 2] = ["\"a\",@progbits", "\"aw\",@progbits"];
 const COFF: [&str; 2] = ["\"dr\"", "\"dw\""];
 
-/// Writes `table.o` with these images, and `program`, linked of it.
+/// Writes `table.o` with these images, and links it to `program`.
 fn program(name: &str, images: &[(&str, Vec<u8>)]) -> PathBuf {
     let folder = scratch::folder(&format!("sycl-{name}"));
     write_table(&folder, images, ELF);
@@ -82,10 +82,10 @@ fn program(name: &str, images: &[(&str, Vec<u8>)]) -> PathBuf {
     folder
 }
 
-/// Returns the fields of an image: offset, size, SHA-256.
+/// An image's fields: offset, size, SHA-256.
 type Found = (Option<u64>, u64, String);
 
-/// Returns the images of a file in the JSON of `ls`, by the kind of their container.
+/// Returns the images that `ls` lists as JSON for a file and a kind of container.
 fn listed(folder: &Path, file: &str, container: &str) -> Vec<Found> {
     let ran = offload(folder, &format!("ls --json {file}"));
     assert_ends(&ran, 0, "");
@@ -98,7 +98,7 @@ fn listed(folder: &Path, file: &str, container: &str) -> Vec<Found> {
     images.map(found).collect()
 }
 
-/// Returns the images that the reader in Python finds in a file, without those that are containers.
+/// Returns the images that the Python reader finds in a file, without those that are containers.
 fn read_by_python(folder: &Path, file: &str) -> Vec<Found> {
     let script = workspace().join("tests/tools/sycl/images.py");
     let mut python = Command::new("python3");
@@ -129,7 +129,7 @@ fn digest(bytes: &[u8]) -> String {
     stdout(&succeed(python.args(["-c", script, &hex]))).trim().to_owned()
 }
 
-/// Links with addresses in the table, and with addresses in relocations alone.
+/// Links with addresses in the table, and with addresses only in relocations.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_programs() {
     let folder = program("programs", &images());
@@ -163,7 +163,7 @@ fn tables_of_programs() {
     assert_eq!(listed(&folder, "table.o", "image-table"), read_by_python(&folder, "table.o"));
 }
 
-/// Linkers for Windows cut the names of sections, so that the table alone tells images apart.
+/// Linkers for Windows shorten section names, so that only the table separates the images.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_windows() {
     let folder = scratch::folder("sycl-windows");
@@ -223,7 +223,7 @@ fn commands_know_tables() {
     assert!(ran.stdout.contains("sm_90"), "{} {}", ran.stdout, ran.stderr);
 }
 
-/// The runtime takes the image for a device from all images of a kernel, of any target.
+/// The runtime selects a device's image from all images of a kernel, for any target.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn alternatives_are_one_module() {
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
@@ -240,14 +240,14 @@ fn alternatives_are_one_module() {
     assert!(ran.stderr.contains("no image for sm_90 in 1 of 2 modules: other"), "{}", ran.stderr);
 }
 
-/// Tables whose images are outside of the file's sections, and damaged images.
+/// Tests tables whose images are outside the file's sections, and damaged images.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn damaged_tables() {
     let folder = program("damaged", &images()[..3]);
     let good = read(folder.join("program"));
     let frame = compress(Method::Zstd, None, &spirv("packed")).unwrap();
     let find = |needle: &[u8]| good.windows(needle.len()).rposition(|it| it == needle).unwrap();
-    // The addresses in the table are zero: relocations have them.
+    // The addresses in the table are zero, because relocations contain them.
     let sizes = [0, spirv("one").len(), 0, spirv("second").len()];
     let size = 8 + find(&sizes.map(usize::to_le_bytes).concat());
     let frame = find(&frame);
@@ -281,8 +281,8 @@ fn damaged_tables() {
     }
 }
 
-/// Writes `<name>.o`, an object with entries for SYCL and for the host, as DPC++'s bundler writes
-/// them: with a section of their sizes.
+/// Writes `<name>.o`, an object with entries for SYCL and the host, as DPC++'s bundler writes them:
+/// with a section that contains their sizes.
 fn object(folder: &Path, name: &str, image: &[u8], has_sizes: bool) {
     scratch::write(folder.join(format!("{name}.bin")), image);
     let mut text = format!(".text\n.globl {name}\n{name}: ret\n");
@@ -312,7 +312,7 @@ fn objects() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
-/// Sizes tell the images of joined entries apart; without sizes, SPIR-V modules do.
+/// Sizes separate the images of joined entries; without sizes, SPIR-V modules do.
 #[test(needs(&[Tool::Llvm22, Tool::Python]))]
 fn joined_objects() {
     let folder = scratch::folder("sycl-joined");

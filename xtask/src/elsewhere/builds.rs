@@ -7,7 +7,7 @@ use crate::setup::Setup;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The settings of builds for a host.
+/// Settings for builds for a host.
 #[derive(Debug)]
 pub struct Builds<'a> {
     /// The tools that tests need.
@@ -31,8 +31,7 @@ impl Builds<'_> {
         cargo
     }
 
-    /// Returns a command that runs a program built for the host (with Wine or qemu, if the host
-    /// needs it).
+    /// Returns a command that runs a program built for the host, under Wine or qemu if needed.
     pub fn program(&self, program: &Path) -> Command {
         let mut words = self.host.runner();
         words.push(program.display().to_string());
@@ -47,7 +46,7 @@ impl Builds<'_> {
     }
 }
 
-/// Returns the target folder that all hosts share, so that dependencies of build scripts are
+/// Returns the target folder, which all hosts share so that dependencies of build scripts are
 /// compiled only once.
 fn target_folder() -> PathBuf {
     run::workspace().join("target/elsewhere")

@@ -16,8 +16,8 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
     row.tests("the libraries' unit tests", unit);
 
-    // Under emulation, the tests that damage each file of the corpus in every way take minutes per
-    // file, so they are left out.
+    // Under emulation, skip the tests that damage each corpus file in every way: they take minutes
+    // per file.
     let is_emulated = matches!(host.runner, Runner::Qemu(_));
     let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
     for module in ["golden", "properties", hostile] {
@@ -64,7 +64,7 @@ fn examples(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// A part of the error of static programs, which have no loader for images.
+/// A part of the error of static programs, which cannot load images.
 const STATIC: &str = "this program is static";
 
 /// Checks that a command prints this text.
@@ -78,19 +78,18 @@ fn says(mut command: Command, expected: &str) -> Result<(), String> {
     Err(format!("`{}` does not say '{expected}':\n{text}", run::line(&command)))
 }
 
-/// Checks that the build reports an error for a pack for a host of 32 bits, or of another byte
-/// order.
+/// Checks that a build fails with an error for a pack for a 32-bit or big-endian host.
 fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet", "--package=offload-elsewhere"]);
     says(cargo, "packs can be embedded in")
 }
 
-/// Packs in a static library of Rust, which the host's C compiler links into a program of C.
+/// Tests packs in a static Rust library, which the host's C compiler links into a C program.
 fn static_library(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("rustc");
     cargo.args(["--package=offload-elsewhere", "--lib", "--crate-type=staticlib"]);
-    // rustc says what its library needs as a note, which Cargo prints again if nothing is built.
+    // rustc prints what its library needs as a note, which Cargo repeats if nothing is built.
     let output = cargo
         .args(["--", "--print=native-static-libs"])
         .output()
@@ -118,7 +117,7 @@ fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet"]).args(tools);
     run::check(&mut cargo).map_err(run::Failure::text)?;
-    // The tools for this machine are the reference for those of the host.
+    // The tools for this machine are the reference for the host's.
     let mut own = builds.setup.cargo();
     own.args(["build", "--quiet", "--locked"]).args(tools);
     run::check(&mut own).map_err(run::Failure::text)

@@ -1,4 +1,4 @@
-//! Compares the command lines with their results on x86-64 Linux for the same files.
+//! Compares the command lines' results with those on x86-64 Linux for the same files.
 
 use super::builds::Builds;
 use super::report::Row;
@@ -7,8 +7,8 @@ use crate::run::{self, Failure};
 use std::path::Path;
 use std::process::Command;
 
-/// The command lines: the program, and its arguments with blanks between. `FILES` stands for all
-/// files of the corpus, `NULL` for the null device.
+/// The command lines: the program and its arguments, separated by spaces. `FILES` stands for all
+/// corpus files, `NULL` for the null device.
 const LINES: [(&str, &str); 19] = [
     ("cargo-offload", "ls --json FILES"),
     ("cargo-offload", "ls --kernels FILES"),
@@ -69,8 +69,8 @@ const LINES: [(&str, &str); 19] = [
     ("cargo-offload", "ls --json packed.bin bundle.hipfb compressed.bc"),
 ];
 
-/// Runs each line on the host and here, in separate folders. Compares the output, the exit status,
-/// and all files that exist afterwards.
+/// Runs each line on the host and on this machine, in separate folders. Compares the output, the
+/// exit status, and all files that remain.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));
@@ -96,8 +96,8 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// The exit status of a command line, its output, and its errors. Windows separates folders by
-/// backslashes, which JSON doubles: the output has slashes in their place.
+/// A command line's exit status, output and errors. Windows separates folders with backslashes,
+/// which JSON doubles; the output contains slashes instead.
 type Outcome = (Option<i32>, String, String);
 
 fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {

@@ -1,31 +1,31 @@
-//! The hosts: their names, their targets, and the programs that run and link for them.
+//! The hosts: their names, targets, and the programs that run and link for them.
 
 use crate::tools::{self, Need};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A system other than this machine's: programs for it are built here, and run without its
+/// A system other than this machine's. Programs for it are built and run here, without its
 /// hardware.
 #[derive(Debug)]
 pub struct Host {
-    /// The name of the host, as an argument of `cargo xtask elsewhere` and in the table of results.
+    /// The host's name, as an argument of `cargo xtask elsewhere` and in the table of results.
     pub name: &'static str,
     /// Rust's name for the host.
     pub target: &'static str,
-    /// Debian's name for the host, if the compiler's Debian has a standard library for it.
+    /// Debian's name for the host, if Debian's compiler has a standard library for it.
     pub debian: Option<&'static str>,
     /// The packages that run and link its programs.
     pub need: &'static Need,
-    /// The program that runs the host's programs.
+    /// How the host's programs run.
     pub runner: Runner,
-    /// The prefix of the names of the host's compilers.
+    /// The prefix of the host's compilers.
     pub compilers: &'static str,
-    /// Whether the host's programs can have packs. For other hosts a pack is an error.
+    /// Whether the host's programs can contain packs; if not, a pack is an error.
     pub has_packs: bool,
-    /// Whether the host's programs can load the image for the CPU.
+    /// Whether the host's programs can load images for the CPU.
     pub loads_images: bool,
-    /// The checks that are left out for the host, and the reason.
+    /// The checks skipped for the host, with the reason.
     pub left_out: &'static [&'static str],
 }
 
@@ -34,17 +34,16 @@ pub struct Host {
 pub enum Runner {
     /// Wine.
     Wine,
-    /// qemu-user; the text is its name for the processor.
+    /// qemu-user, with its name for the processor.
     Qemu(&'static str),
-    /// This machine runs the programs, which are linked with musl, statically or as a shared
-    /// library.
+    /// This machine runs the programs, which use musl, as static programs or with a shared library.
     Musl { is_static: bool },
 }
 
-/// Checks that take too long under qemu.
+/// Checks that are too slow under qemu.
 const SLOW: &[&str] = &["hostile files, but for those of corpus/malformed: too slow"];
 
-/// All hosts, in the order in which they run.
+/// All hosts, in running order.
 pub const HOSTS: [Host; 7] = [
     Host {
         name: "windows",
@@ -125,14 +124,14 @@ pub const HOSTS: [Host; 7] = [
     },
 ];
 
-/// Hosts whose programs never run here, and the reason.
+/// Hosts whose programs never run here, with the reason.
 pub const NEVER_RUN: [(&str, &str); 2] = [
     ("loongarch64", "Debian 12 has no C library and no linker for it"),
     ("macos", "nothing on Linux runs its programs; links by ld64.lld are among the tests"),
 ];
 
 impl Host {
-    /// Describes in words how the host's programs run.
+    /// Describes how the host's programs run.
     pub fn how(&self) -> String {
         match self.runner {
             Runner::Wine => "Wine".to_owned(),
@@ -142,15 +141,15 @@ impl Host {
         }
     }
 
-    /// Returns the command that comes before a program's path.
+    /// Returns the words before a program's path.
     pub fn runner(&self) -> Vec<String> {
         match self.runner {
             Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
             Runner::Qemu(processor) => {
                 let root = format!("/usr/{}", self.compilers.trim_end_matches('-'));
                 let mut words = vec![format!("qemu-{processor}-static"), "-L".to_owned()];
-                // The list of this machine's libraries may have 32-bit ones, which do not belong to
-                // the loader below the root: then threads hang.
+                // This machine's list of libraries may contain 32-bit ones, which do not match the
+                // loader below the root: then threads hang.
                 let libraries = format!("LD_LIBRARY_PATH={root}/lib");
                 words.extend([root, "-E".to_owned(), libraries]);
                 words
@@ -159,7 +158,7 @@ impl Host {
         }
     }
 
-    /// Returns the C compiler with the options that link a program for the host.
+    /// Returns the C compiler with options that link a program for the host.
     pub fn linker(&self) -> Command {
         match self.runner {
             Runner::Musl { is_static } => {
@@ -184,11 +183,12 @@ impl Host {
         self.runner == Runner::Wine
     }
 
-    /// Returns the variables with which Cargo, `cc` and the runner find their tools.
+    /// Returns the variables that tell Cargo, `cc` and the runner where their tools are.
     pub fn environment(&self) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
-        // The crate `cc` knows the names of cross compilers, but Cargo knows no linker's name.
+        // The crate `cc` knows the names of cross compilers, but Cargo does not know the linker's
+        // name.
         let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
         if !self.runner().is_empty() {
             list.push((cargo("RUNNER"), self.runner().join(" ").into()));
@@ -197,8 +197,8 @@ impl Host {
             Runner::Wine => list.extend([
                 ("WINEPREFIX".to_owned(), wine_prefix().into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
-                // Under Wine, tests find Linux programs as files, but cannot start them, so LLVM
-                // counts as missing.
+                // Under Wine, tests find Linux programs as files but cannot start them, so make
+                // LLVM count as missing.
                 ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
                 ("OFFLOAD_REQUIRE".to_owned(), "".into()),
             ]),
@@ -224,12 +224,12 @@ impl Host {
     }
 }
 
-/// Returns the folder of Wine's files, which represent a Windows machine.
+/// Returns the folder of Wine's files, which represents a Windows machine.
 pub fn wine_prefix() -> PathBuf {
     tools::folder("elsewhere/wine")
 }
 
-/// Returns the folder of the libraries for musl that Debian lacks.
+/// Returns the folder with the musl libraries that Debian lacks.
 pub fn musl_folder() -> PathBuf {
     tools::folder("elsewhere/musl")
 }

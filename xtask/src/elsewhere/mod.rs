@@ -1,9 +1,9 @@
-//! `elsewhere`: builds for hosts other than x86-64 Linux and runs what was built, without their
-//! hardware: Wine, qemu-user, musl.
+//! `elsewhere`: builds and runs programs for hosts other than x86-64 Linux, without their hardware:
+//! under Wine, under qemu-user, or with musl.
 //!
-//! Each host runs the unit tests of the libraries, the tests of formats that need no other tools,
-//! programs with packs, and the command lines. On each host, the output of the command lines must
-//! equal that on x86-64 Linux for the same files.
+//! Each host runs the libraries' unit tests, the tests of formats that need no other tools,
+//! programs with packs, and the command lines. The command lines' output must equal that on x86-64
+//! Linux for the same files.
 
 mod builds;
 mod checks;
@@ -43,17 +43,17 @@ pub fn command(args: &[&str]) -> Result {
     finish(&rows)
 }
 
-/// Runs the step of `ci`: the host that needs least time.
+/// Runs the step of `ci`: the fastest host.
 pub fn in_ci() -> Result {
     command(&["aarch64"])
 }
 
-/// Returns the rows of the hosts that nothing here can run.
+/// Returns the rows of the hosts that this machine cannot run.
 fn never_run() -> impl Iterator<Item = Row> {
     NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why))
 }
 
-/// Makes the tools that the host needs, and runs its checks.
+/// Prepares the tools for the host, and runs its checks.
 fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
     let made = sysroot::make_tools(host).and_then(|()| compiler.make_std(host));
     if let Err(failure) = made {

@@ -20,7 +20,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the row of a host before any check.
+    /// Returns a host's row before any check.
     pub fn new(host: &Host) -> Self {
         Self {
             host: host.name.to_owned(),
@@ -32,7 +32,7 @@ impl Row {
         }
     }
 
-    /// Returns the row of a host that cannot be set up, which is a failure.
+    /// Returns the row of a host whose set-up failed, which counts as a failure.
     pub fn not_ready(host: &Host, why: String) -> Self {
         eprintln!("xtask elsewhere: {} cannot be set up: {why}", host.name);
         let mut row = Self::new(host);
@@ -41,7 +41,7 @@ impl Row {
         row
     }
 
-    /// Returns the row of a host whose checks do not run; `why` is the reason.
+    /// Returns the row of a host that is skipped, with the reason `why`.
     pub fn left_out(host: &str, how: &str, why: &str) -> Self {
         Self {
             host: host.to_owned(),
@@ -53,7 +53,7 @@ impl Row {
         }
     }
 
-    /// Counts a check that is not one of Cargo's tests, and prints why it failed.
+    /// Counts a check that is not a Cargo test, and prints why it failed.
     pub fn check(&mut self, what: &str, result: std::result::Result<(), String>) {
         match result {
             Ok(()) => self.passed += 1,
@@ -88,7 +88,7 @@ impl Row {
     }
 }
 
-/// Returns the table: a line for each host, then the omitted checks.
+/// Returns the table: a line for each host, then the skipped checks.
 pub fn table(rows: &[Row]) -> String {
     let mut table = format!(
         "{:<13} {:<18} {:>6} {:>6} {:>7}  left out\n",

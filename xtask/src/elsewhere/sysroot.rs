@@ -1,5 +1,5 @@
-//! Prepares what a host's programs need to be built and run: Debian's Rust compiler, the standard
-//! library, and parts that no package has.
+//! Prepares what is needed to build and run a host's programs: Debian's Rust compiler, the standard
+//! library, and parts that no package provides.
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
@@ -9,16 +9,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The compiler for other hosts, from Debian's packages. rustup's compiler builds the project
-/// itself. On a machine that reaches only package registries, rustup cannot get the standard
-/// libraries of other targets.
+/// itself, but cannot get other targets' standard libraries on a machine that reaches only package
+/// registries.
 #[derive(Debug)]
 pub struct Compiler {
     root: PathBuf,
 }
 
 impl Compiler {
-    /// Returns the compiler with the path that it is unpacked into. The compiler may not exist
-    /// there yet.
+    /// Returns the compiler at the path where it will be unpacked.
     pub fn here() -> Self {
         Self { root: rust_kernels::folder() }
     }
@@ -31,7 +30,7 @@ impl Compiler {
             .env("LD_LIBRARY_PATH", self.root.join("usr/lib/x86_64-linux-gnu"));
     }
 
-    /// Returns the folder in which rustc searches for the standard library of a target.
+    /// Returns the folder where rustc searches for a target's standard library.
     fn library(&self, target: &str) -> PathBuf {
         self.root.join("usr/lib/rustlib").join(target).join("lib")
     }
@@ -42,10 +41,10 @@ impl Compiler {
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Puts the standard library for a host beside the compiler's own. It is Debian's, if Debian
-    /// has one. Otherwise Cargo builds it from the compiler's sources, in one to two minutes.
+    /// Adds a host's standard library to the compiler's: Debian's, if there is one; otherwise Cargo
+    /// builds it from the compiler's sources, in one to two minutes.
     ///
-    /// Cargo could build the library as a part of each build. But then every build inside a test
+    /// Cargo could build the library as a part of each build, but then every build inside a test
     /// would build it again. An installed library is built once and kept.
     pub fn make_std(&self, host: &Host) -> Result {
         let target = host.target;
@@ -85,8 +84,8 @@ impl Compiler {
         files::remove(&folder.join("target"))
     }
 
-    /// Unpacks Debian's standard library for another architecture. apt uses lists of its own, so
-    /// that the system's lists and architectures stay as they are.
+    /// Unpacks Debian's standard library for a different architecture. apt uses separate lists, so
+    /// that the system's lists and architectures stay unchanged.
     fn fetch_std(&self, target: &str, architecture: &str) -> Result {
         let new = self.root.join(format!("std-{architecture}"));
         let architectures = format!("APT::Architectures={architecture}");
@@ -97,7 +96,7 @@ impl Compiler {
     }
 }
 
-/// An empty package, for which Cargo builds only the standard library.
+/// An empty package that makes Cargo build only the standard library.
 const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
                      [workspace]\n";
 
@@ -106,7 +105,8 @@ pub fn has_tools(host: &Host) -> Result<bool> {
     Ok(setup::missing(&[host.need])?.is_empty())
 }
 
-/// Installs the programs that run and link for a host, and makes the parts that no package has.
+/// Installs the programs that run and link for a host, and makes the parts that no package
+/// provides.
 pub fn make_tools(host: &Host) -> Result {
     if !has_tools(host)? {
         if !apt::is_here() {
@@ -123,8 +123,8 @@ pub fn make_tools(host: &Host) -> Result {
     }
 }
 
-/// The source of a library that Wine 8 lacks. Rust's hash tables take random keys from it, and
-/// without it programs end silently (exit status 53).
+/// The source of a library that Wine 8 lacks. Rust's hash tables get random keys from it; without
+/// it, programs end silently (exit status 53).
 const RANDOM: &str = "\
 #include <windows.h>
 BOOLEAN WINAPI SystemFunction036(PVOID buffer, ULONG size);
@@ -133,7 +133,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 }
 ";
 
-/// The path of that library in Wine's files.
+/// The library's path in Wine's files.
 const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
 fn make_wine(host: &Host) -> Result {
@@ -153,7 +153,7 @@ fn make_wine(host: &Host) -> Result {
     run::check(&mut compile)
 }
 
-/// The only function of glibc that LLVM's unwinder calls and musl lacks.
+/// The only glibc function that LLVM's unwinder calls but musl lacks.
 const FPRINTF_CHK: &str = "\
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,8 +166,8 @@ int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
 }
 ";
 
-/// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is
-/// LLVM's, with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
+/// Makes the parts that Debian's musl lacks: an unwinder, which is LLVM's with [`FPRINTF_CHK`], and
+/// a C++ compiler, which is g++, because kernels need no C++ library.
 fn make_musl() -> Result {
     let musl = host::musl_folder();
     let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
@@ -184,7 +184,7 @@ fn make_musl() -> Result {
     let mut compile = Command::new(host::MUSL_CC);
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
-    // Dynamic programs link this file: it leads to the archive with the unwinder.
+    // Dynamic programs link this file, which refers to the archive with the unwinder.
     files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
     files::write_script(
         &script,

@@ -1,4 +1,4 @@
-//! Checks for Windows alone: exported functions, Ctrl-C in consoles.
+//! Checks only for Windows: exported functions, Ctrl-C in consoles.
 
 use super::builds::Builds;
 use super::report::Row;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the checks that other hosts do not have.
+/// Runs the checks that only Windows has.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     row.check("the image for the CPU is listed, and exports its functions", image(builds));
     match console() {
@@ -70,8 +70,8 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
     }
 }
 
-/// A script that starts a Windows program in a terminal, because Wine provides a console only
-/// there. It prints the program's output without the terminal's control sequences.
+/// A script that starts a Windows program in a terminal, because only there does Wine provide a
+/// console. It prints the program's output without the terminal's control sequences.
 const CONSOLE: &str = "\
 out=$(mktemp)
 script -qec \"WINE $* > $out 2>&1\" /dev/null < /dev/null > /dev/null

@@ -1,4 +1,4 @@
-//! Tools that the tests need: packages, wheels, their folders. Only this folder contains the names
+//! Tools that the tests need: packages, wheels, and their folders. Only this folder contains names
 //! of packages and wheels. `wheels.txt` lists the wheels.
 
 use crate::run;
@@ -6,28 +6,27 @@ use crate::wheels::Wheel;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// One requirement of the tests, with its names on each system.
+/// A tool that the tests require, with its names on each system.
 #[derive(Debug)]
 pub struct Need {
     /// The tool's name in messages.
     pub what: &'static str,
     /// The packages of Debian and Ubuntu.
     pub packages: &'static [&'static str],
-    /// The reason why the tests need the tool.
+    /// Why the tests need the tool.
     pub why: &'static str,
-    /// Help for getting the tool, or for setting its path, without those packages.
+    /// How to get the tool, or set its path, without those packages.
     pub elsewhere: &'static str,
-    /// Files whose presence shows that the tool is installed. If set-up unpacks the packages, the
-    /// files are in the folder of the unpacked packages. For other packages, on a system without
-    /// dpkg, each file is in one of [`places`].
+    /// Files that show that the tool is installed: in the folder of the unpacked packages, if
+    /// set-up unpacks them; otherwise, on a system without dpkg, each in one of [`places`].
     files: &'static [&'static str],
 }
 
-/// A requirement whose files are in a folder of `.tools`: packages of Debian that are unpacked and
-/// not installed, or wheels.
+/// A requirement whose files are in a folder of `.tools`: Debian packages that are unpacked but not
+/// installed, or wheels.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// The requirement. Without packages, its files are those of the wheels for its folder.
+    /// The requirement. If it has no packages, its files come from the wheels for its folder.
     pub need: Need,
     /// The variable that tells the tests the folder. If the user has set it, nothing is unpacked.
     pub variable: &'static str,
@@ -37,7 +36,7 @@ pub struct Unpacked {
     at: &'static str,
 }
 
-/// The packages of the system that the short run of the tests needs.
+/// The system packages that the short run of the tests needs.
 pub const SHORT: [Need; 2] = [
     Need {
         what: "LLVM 22",
@@ -55,7 +54,7 @@ pub const SHORT: [Need; 2] = [
     },
 ];
 
-/// The other packages of the system that the tests need.
+/// The other system packages that the tests need.
 pub const OTHERS: [Need; 10] = [
     Need {
         what: "LLVM 22's sanitizers",
@@ -129,8 +128,8 @@ pub const OTHERS: [Need; 10] = [
     },
 ];
 
-/// AMD's lister of the bundles in a program, and its Perl modules. They are unpacked, since
-/// installing the package brings two compilers and a runtime that no test needs.
+/// AMD's tool that lists the bundles in a program, and its Perl modules. They are unpacked, because
+/// installing the package would add two compilers and a runtime that no test needs.
 pub const ROC_OBJ: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_ROC_OBJ",
     home: "roc-obj",
@@ -149,7 +148,7 @@ pub const ROC_OBJ: Unpacked = Unpacked {
 };
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
-/// are unpacked, since this is not the Rust that builds the project. The name of the last package
+/// are unpacked, because this is not the Rust that builds the project. The last package's name
 /// contains the compiler's version, and changes with it.
 pub const RUST_GPU: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_RUST_GPU",
@@ -164,7 +163,8 @@ pub const RUST_GPU: Unpacked = Unpacked {
     },
 };
 
-/// The package of [`RUST_GPU`] with the standard library, which Debian has for other architectures.
+/// The package of [`RUST_GPU`] with the standard library, which Debian also has for other
+/// architectures.
 pub const RUST_STD: &str = "libstd-rust-web-dev";
 
 /// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs such packages
@@ -177,8 +177,8 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for a processor: its name, qemu's name for it, and the start
-/// of its compiler's name. See [`WINE`].
+/// Packages that run and link programs for a processor: its name, qemu's name for it, and the
+/// prefix of its compiler. See [`WINE`].
 macro_rules! qemu {
     ($processor:literal, $qemu:literal, $compiler:literal) => {
         Need {
@@ -193,7 +193,7 @@ macro_rules! qemu {
 pub const AARCH64: Need = qemu!("aarch64", "aarch64", "aarch64-linux-gnu");
 pub const RISCV64: Need = qemu!("riscv64", "riscv64", "riscv64-linux-gnu");
 pub const I686: Need = qemu!("i686", "i386", "i686-linux-gnu");
-/// The big-endian one.
+/// The big-endian processor.
 pub const S390X: Need = qemu!("s390x", "s390x", "s390x-linux-gnu");
 
 /// Packages that link programs with musl. See [`WINE`].
@@ -205,14 +205,14 @@ pub const MUSL: Need = Need {
     files: &["musl-gcc"],
 };
 
-/// The package of LLVM's unwinder, with which programs for musl are linked.
+/// The package with LLVM's unwinder, which programs for musl are linked with.
 pub const UNWINDER: &str = "libunwind-22-dev";
 
-/// Wine's program in Debian's package `wine64`: the one in PATH needs a display.
+/// Wine's program in Debian's package `wine64`: the one in `PATH` needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
-/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
-/// as it is only read.
+/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
+/// unpacked, because tests only read it.
 pub const ROC_RAND: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_PUBLISHED",
     home: "published",
@@ -227,7 +227,7 @@ pub const ROC_RAND: Unpacked = Unpacked {
 };
 
 /// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are
-/// unpacked, so that no test finds ROCm in a user's usual place.
+/// unpacked, so that no test finds ROCm in its usual place.
 pub const ROCM: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_ROCM",
     home: "rocm5",
@@ -245,8 +245,8 @@ pub const ROCM: Unpacked = Unpacked {
     },
 };
 
-/// The oldest compilers that are supported (docs/guide/src/build.md) and that Debian 12 has. They
-/// are unpacked, so that no other test finds them.
+/// The oldest supported compilers (docs/guide/src/build.md) that Debian 12 has. They are unpacked,
+/// so that no other test finds them.
 pub const OLDEST: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_OLDEST",
     home: "oldest",
@@ -271,8 +271,8 @@ pub const OLDEST: Unpacked = Unpacked {
     },
 };
 
-/// Versions of clang between the oldest and LLVM 22 that Debian 12 has. Users have them, and each
-/// knows other targets. They are unpacked, so that no other test finds them.
+/// Versions of clang in Debian 12 between the oldest and LLVM 22. Users have them, and each
+/// supports different targets. They are unpacked, so that no other test finds them.
 pub const CLANGS: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_CLANGS",
     home: "clangs",
@@ -302,7 +302,7 @@ pub const CLANGS: Unpacked = Unpacked {
     },
 };
 
-/// NVIDIA's compiler and tools. The folder has the layout of an installed CUDA toolkit.
+/// NVIDIA's compiler and tools, in a folder laid out like an installed CUDA toolkit.
 pub const CUDA: Unpacked = Unpacked {
     variable: "CUDA_HOME",
     home: "cuda13/nvidia/cu13",
@@ -330,7 +330,7 @@ pub const PUBLISHED: Unpacked = Unpacked {
     },
 };
 
-/// Returns the checker of links, the only file of its wheel.
+/// Returns the link checker, the only file of its wheel.
 pub fn lychee() -> PathBuf {
     let wheel = PUBLISHED.wheels().into_iter().find(|it| it.folder == "published/lychee");
     PUBLISHED.folder().join("lychee").join(wheel.expect("the list has this wheel").files[0])
@@ -371,9 +371,9 @@ impl Unpacked {
         if self.at.is_empty() { home } else { home.join(self.at) }
     }
 
-    /// Whether everything is there.
+    /// Whether all files are there.
     pub fn is_complete(&self) -> bool {
-        // A folder that the user names is in the place of the home.
+        // A folder that the user names replaces the home.
         let named = run::var(self.variable).map(PathBuf::from);
         let is_here = |wheel: &Wheel| match &named {
             Some(folder) => Path::new(wheel.folder)
@@ -389,7 +389,7 @@ impl Unpacked {
         self.need.files.iter().all(|file| folder.join(file).is_file())
     }
 
-    /// Returns the wheels with the files; none if they are from packages.
+    /// Returns the wheels with the files; none if the files come from packages.
     pub fn wheels(&self) -> Vec<Wheel> {
         let mut wheels = if self.need.packages.is_empty() { crate::wheels::all() } else { vec![] };
         wheels.retain(|wheel| wheel.folder.split('/').next() == self.home.split('/').next());
@@ -402,14 +402,14 @@ pub fn folder(path: &str) -> PathBuf {
     run::workspace().join(".tools").join(path)
 }
 
-/// Returns the variables that show the tests where the tools are installed. Variables that the user
-/// has set are not changed.
+/// Returns the variables that tell the tests where the tools are. Does not change variables that
+/// the user has set.
 pub fn environment() -> Vec<(&'static str, OsString)> {
     let mut all = vec![("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM))];
     all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home))));
     all.retain(|(_, folder)| folder.is_dir());
-    // Drivers of OpenCL that the machine has would be more devices than the tests expect. The tests
-    // of a driver name its folder.
+    // OpenCL drivers on the machine would add devices that the tests do not expect. Tests of a
+    // driver name its folder.
     if run::var("OFFLOAD_TEST_GPU").is_none() {
         all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers")));
     }

@@ -12,17 +12,17 @@
 
 use super::{Access, Finding, Place, of_kernel, up_to_summary};
 
-/// Reads a report at the start of `lines`. Also returns the number of its lines.
+/// Reads a report at the start of `lines`; also returns its number of lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
-    // `attempting free on address which was not malloc()-ed` has no name of one word.
+    // `attempting free on address which was not malloc()-ed` has no one-word name.
     let kind = what.split(" on ").next().unwrap_or(what);
     let kind = if kind.starts_with("attempting ") {
         kind
     } else {
         kind.split([' ', '(']).next().unwrap_or(kind)
     };
-    // Only shadow bytes with their legend, or another report, follow.
+    // After the summary, only shadow bytes with their legend or another report follow.
     let lines = up_to_summary(lines);
     let access =
         lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));
@@ -35,7 +35,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         thread: String::new(),
     };
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
-    // Without addresses: `0 bytes to the right of 400-byte region`.
+    // Remove addresses: `0 bytes to the right of 400-byte region`.
     let note = located.and_then(|located| located.split(" [0x").next());
     Some((
         Finding {
@@ -50,7 +50,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     ))
 }
 
-/// Reads the addresses in `heap-buffer-overflow on address 0x617000000290 at …`, and in `0 bytes to
+/// Reads the addresses in `heap-buffer-overflow on address 0x617000000290 at …` and in `0 bytes to
 /// the right of 400-byte region [0x617000000100,0x617000000290)`.
 fn accessed(what: &str, located: &str) -> Option<Access> {
     let number = |text: &str| {

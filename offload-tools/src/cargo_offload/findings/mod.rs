@@ -2,10 +2,10 @@
 //!
 //! | module | reads |
 //! |---|---|
-//! | `address` | AddressSanitizer's |
-//! | `thread` | ThreadSanitizer's |
-//! | `undefined` | UndefinedBehaviorSanitizer's |
-//! | `records` | records of checked images: barriers that not all threads reach, and whose the report before is |
+//! | `address` | AddressSanitizer's reports |
+//! | `thread` | ThreadSanitizer's reports |
+//! | `undefined` | UndefinedBehaviorSanitizer's reports |
+//! | `records` | records of checked images: barriers that not all threads reach, and which launch the report before belongs to |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
@@ -23,14 +23,14 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
-    /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
+    /// The numbers of the launches in the kernel log; for a race, those of both accesses.
     pub launches: Vec<usize>,
-    /// The access of an error in memory of the allocator; for a race, the later access.
+    /// The access, for an error in memory from the allocator; for a race, the later access.
     pub access: Option<Access>,
-    /// Whether the program counted the report, too, among the findings of the launch. It does not
-    /// count races.
+    /// Whether the program also counted this report as a finding of the launch. It does not count
+    /// races.
     pub is_counted: bool,
-    /// Whether the report is about no mistake, so that it is left out.
+    /// Whether the report is harmless and therefore left out.
     pub is_harmless: bool,
     /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
@@ -42,14 +42,14 @@ pub struct Finding {
     pub report: PathBuf,
 }
 
-/// An access to memory of the allocator, or beside it.
+/// An access to or near memory from the allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// The address of the access.
     pub address: u64,
-    /// The start of the memory.
+    /// The start of the allocated memory.
     pub start: u64,
-    /// The end of the memory.
+    /// The end of the allocated memory.
     pub end: u64,
 }
 
@@ -69,7 +69,7 @@ pub struct Place {
 pub struct Read {
     /// The errors, one for each report.
     pub findings: Vec<Finding>,
-    /// The reason why the sanitizer did not work.
+    /// The reason why the sanitizer failed.
     pub failure: Option<String>,
 }
 
@@ -103,8 +103,8 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
 }
 
 impl Finding {
-    /// Sets the kernel from its name in a report, which begins with the number of the launch in the
-    /// log of kernels: `#3 scale`.
+    /// Sets the kernel from its name in a report, which begins with the launch's number in the
+    /// kernel log: `#3 scale`.
     fn set_kernel(&mut self, in_report: Option<String>) {
         let numbered = in_report.as_deref().and_then(|text| {
             let (number, name) = text.strip_prefix('#')?.split_once(' ')?;
@@ -125,7 +125,7 @@ impl Finding {
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
     // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
-    // `AddressSanitizer: CHECK failed: …` is an error of the sanitizer's own.
+    // `AddressSanitizer: CHECK failed: …` is an internal error of the sanitizer.
     let at = line
         .find("FATAL: ")
         .or_else(|| line.find("Sanitizer: CHECK failed: "))
@@ -148,7 +148,7 @@ fn up_to_summary<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
     &lines[..summary.map_or(lines.len(), |at| at + 1)]
 }
 
-/// A stack frame: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the
+/// A stack frame: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, with or without the
 /// address.
 #[derive(Debug, PartialEq, Eq)]
 struct StackFrame<'a> {
@@ -158,7 +158,8 @@ struct StackFrame<'a> {
 }
 
 impl StackFrame<'_> {
-    /// Whether the frame is of a sanitizer, the run time, its headers, or Rust's standard library.
+    /// Whether the frame is inside a sanitizer, the run time, its headers or Rust's standard
+    /// library.
     fn is_inside(&self) -> bool {
         let inside = ["/libsanitizer/", "compiler-rt", "/include/offload/", "/rustc/"];
         self.line.starts_with('(') || inside.iter().any(|part| self.line.contains(part))
@@ -172,8 +173,8 @@ fn frame(line: &str) -> Option<StackFrame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // The library, in parentheses. LLVM's runtimes add the number of its build, here and after the
-    // name of a library in place of a line.
+    // The library, in parentheses. LLVM's runtimes add a build ID here, and also after a library's
+    // name in place of a line.
     let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
         Some((before, library)) if library.contains("+0x") => without_build(before),
@@ -200,8 +201,8 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// Returns the frame of a kernel's source: the first frame outside a sanitizer, the run time and
-/// its headers.
+/// Returns the first frame in a kernel's source: outside of sanitizers, the run time and its
+/// headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<StackFrame<'a>> {
     frames.map_while(frame).find(|frame| !frame.is_inside())
 }

@@ -17,7 +17,7 @@
 
 use super::{Access, Finding, Place, StackFrame, frame, of_kernel, up_to_summary};
 
-/// Reads a report at the start of `lines`. Also returns the number of its lines.
+/// Reads a report at the start of `lines`; also returns its number of lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, kind) = lines.first()?.split_once("WARNING: ThreadSanitizer: ")?;
     let kind = kind.split(" (pid=").next().unwrap_or(kind);
@@ -31,7 +31,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         }
         let of_kernel = of_kernel(lines[at + 1..].iter().copied());
         let (thread, kernel) = thread.and_then(|name| named(lines, name)).unwrap_or_default();
-        // Both sides of a race are of the same kernel, except in overlapping launches.
+        // Both sides of a race are in the same kernel, except in overlapping launches.
         let first = finding.kernel.take();
         finding.set_kernel((!kernel.is_empty()).then_some(kernel));
         finding.kernel = first.or(finding.kernel);
@@ -49,9 +49,9 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, lines.len()))
 }
 
-/// Returns whether a race is between a plain read and an `atomicCAS` after it in the same function.
-/// CUDA's guide begins loops of `atomicCAS` with such a read, whose value need not be right.
-/// `sides` has for each access its kind, whether it is an `atomicCAS`, and its place.
+/// Whether a race is between a plain read and a later `atomicCAS` in the same function. CUDA's
+/// guide starts loops of `atomicCAS` with such a read, whose value may be wrong. `sides` contains,
+/// for each access, its kind, whether it is an `atomicCAS`, and its place.
 fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {
         return false;
@@ -74,8 +74,8 @@ fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     read.function == exchange.function && is_before
 }
 
-/// Returns the access (`write of size 4`), its address, and the thread's name, from the line above
-/// a stack.
+/// Reads the line above a stack. Returns the access (`write of size 4`), its address, and the
+/// thread's name.
 fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
@@ -88,8 +88,8 @@ fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     is_access.then(|| (access, address, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 
-/// Returns an access to this address with the memory of the allocator that contains it, if the
-/// report has a line about the memory.
+/// Returns an access to this address with the allocated memory that contains it, if the report has
+/// a line about that memory.
 fn accessed(lines: &[&str], address: u64) -> Option<Access> {
     const START: &str = "  Location is heap block of size ";
     let location = lines.iter().find_map(|line| line.strip_prefix(START))?;

@@ -28,7 +28,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Prints the compilers, runtimes and targets of this machine.
+/// Prints this machine's compilers, runtimes and targets.
 pub fn run(args: &Args) -> Result {
     let report = doctor::examine(&host(), &args.targets);
     let loader = Loader::new();
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the target triple of this host, as rustc reports it.
+/// Returns the host's target triple, as rustc reports it.
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output();
     let text = output
@@ -63,7 +63,7 @@ fn host() -> String {
     })
 }
 
-/// The width of the left column, which contains names and headings.
+/// The width of the left column, which holds names and headings.
 const INDENT: usize = 20;
 
 fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
@@ -99,7 +99,8 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     Ok(())
 }
 
-/// Prints whether the requested targets can be built: the answer to the question comes first.
+/// Prints whether the requested targets can be built. This comes first, because the user asked for
+/// it.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
     let results = grouped(verdicts.iter(), |verdict| (&verdict.refusal, &verdict.unoptimized));
@@ -113,7 +114,7 @@ fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
             }
             (None, None) => (styled(GOOD, "can be built"), None),
         };
-        // For a long list of targets, the result is on a separate line.
+        // A long list of targets has its result on a separate line.
         if targets.chars().count() < INDENT - 2 {
             entry(out, &targets, &state)?
         } else {
@@ -160,8 +161,8 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints a text in the right column, wrapped to the width of the terminal, with its heading in the
-/// left column. Lines that start with two spaces are commands to copy and are not wrapped.
+/// Prints a text in the right column, wrapped to the terminal's width, with its heading in the left
+/// column. Lines that start with two spaces are commands to copy, so they are not wrapped.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     let mut heading = heading;
     for line in text.lines() {
@@ -177,8 +178,7 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Splits a line between words into lines that fit on the terminal after `indent` columns. An empty
-/// line is kept as one line.
+/// Splits a line between words to fit on the terminal after `indent` columns. Keeps an empty line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];
@@ -201,7 +201,7 @@ fn wrapped(line: &str, indent: usize) -> Vec<String> {
 struct Record<'a> {
     /// The compilers, and the tools that they need.
     tools: Vec<ToolRecord<'a>>,
-    /// Libraries that programs need when they run.
+    /// Libraries that programs need at run time.
     runtimes: &'a [Runtime],
     /// Targets of the machine's GPUs; null if none was found.
     native: Option<&'a [String]>,
@@ -217,7 +217,7 @@ struct ToolRecord<'a> {
     version: Option<&'a str>,
     looked: &'a str,
     problem: Option<&'a str>,
-    /// Instructions to install the tool, if it is missing and builds need it.
+    /// How to install the tool, if it is missing and builds need it.
     install: Option<&'a str>,
     targets: &'a [String],
 }
@@ -225,10 +225,10 @@ struct ToolRecord<'a> {
 #[derive(Debug, Serialize)]
 struct TargetRecord<'a> {
     target: &'a str,
-    /// The reason why the target cannot be built; null if it can.
+    /// Why the target cannot be built; null if it can.
     refusal: Option<&'a str>,
-    /// The reason why the target cannot be built in the dev profile; null if it can, or if it
-    /// cannot be built at all.
+    /// Why the target cannot be built in the dev profile; null if it can, or if it cannot be built
+    /// at all.
     unoptimized: Option<&'a str>,
 }
 

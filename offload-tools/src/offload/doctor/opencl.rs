@@ -1,9 +1,9 @@
-//! Finds OpenCL's loader, and the drivers that the loader starts: each is in a file `NAME.icd`,
-//! whose only line names the driver's library.
+//! Finds OpenCL's loader and the drivers that it loads. Each driver has a file `NAME.icd`, whose
+//! only line names the driver's library.
 //!
-//! Neither is started, so the devices of a driver are unknown here: `offload_gpu::run::devices`
-//! lists them. Source: Khronos' extension `cl_khr_icd`, and the manuals of both loaders, Khronos'
-//! and ocl-icd, for the variables.
+//! Neither is loaded, so a driver's devices stay unknown; `offload_gpu::run::devices` lists them.
+//! Source: Khronos' extension `cl_khr_icd`; for the variables, the manuals of Khronos' loader and
+//! of ocl-icd.
 
 use super::runtime::{Loader, Runtime};
 use offload_build::doctor::install_opencl;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 /// The name of each driver in the report.
 const DRIVER: &str = "OpenCL driver";
 
-/// The folder of the drivers' files, unless a variable names another.
+/// The folder of the drivers' files, unless a variable names a different one.
 const FOLDER: &str = "/etc/OpenCL/vendors";
 
-/// The variables that name another folder, or one file.
+/// The variables that name a different folder, or a single file.
 const VARIABLES: [&str; 2] = ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"];
 
-/// Returns the loader, and after it each driver. If one of both is missing, it has the instructions
-/// to install it.
+/// Returns the loader and each driver. If either is missing, it comes with instructions to install
+/// it.
 pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
     let files: &[&str] = if cfg!(windows) { &["OpenCL.dll"] } else { &["libOpenCL.so.1"] };
     let mut found = loader.find(
@@ -33,14 +33,14 @@ pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
         found.install = Some(install_opencl());
     }
     let mut all = vec![found];
-    // Windows has the drivers in its registry.
+    // Windows records the drivers in its registry.
     if !cfg!(windows) {
         all.extend(drivers(loader));
     }
     all
 }
 
-/// Returns each driver that the loader starts, or one that is missing.
+/// Returns each driver that the loader loads, or a missing driver if there is none.
 fn drivers(loader: &Loader) -> Vec<Runtime> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty());
     let place = VARIABLES.into_iter().find_map(named).map_or_else(|| FOLDER.into(), PathBuf::from);
@@ -62,8 +62,7 @@ fn drivers(loader: &Loader) -> Vec<Runtime> {
     }]
 }
 
-/// Returns the files of drivers in a folder, in alphabetical order, or the one file that the path
-/// names.
+/// Returns the drivers' files in a folder, in alphabetical order, or the single file at this path.
 fn files(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_owned()];

@@ -1,5 +1,5 @@
-//! Finds the libraries that programs load to use a GPU, in the places where the system's loader
-//! searches. The libraries are not loaded, because that would start a driver.
+//! Finds the libraries that programs load to use a GPU, where the system's loader searches. Does
+//! not load them, because that would start a driver.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A library that programs load when they run, also in JSON.
+/// A library that programs load at run time; also its JSON record.
 #[derive(Debug, Serialize)]
 pub struct Runtime {
     /// The library's common name.
@@ -17,14 +17,14 @@ pub struct Runtime {
     pub what: Cow<'static, str>,
     /// The library's path, if it was found.
     pub path: Option<String>,
-    /// The library's file names, and the places that were searched.
+    /// The library's file names and the searched places.
     pub looked: String,
-    /// Instructions to install the library, if it is missing and this program knows them.
+    /// How to install the library, if it is missing and this program knows how.
     pub install: Option<String>,
 }
 
-/// Returns the runtimes that are one library each. For each runtime, the file name of the newest
-/// version is searched first.
+/// Returns the runtimes that consist of a single library. The newest version's file name is
+/// searched first.
 pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
@@ -46,18 +46,18 @@ pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     ]
 }
 
-/// The places where the system's loader searches libraries.
+/// The places where the system's loader searches for libraries.
 pub(super) struct Loader {
     /// The folders in the environment variable [`VARIABLE`].
     named: Vec<PathBuf>,
-    /// The output of `ldconfig -p`: a line for each library, `NAME (KIND) => PATH`.
+    /// The output of `ldconfig -p`: one line per library, `NAME (KIND) => PATH`.
     listed: Option<String>,
 }
 
-/// The environment variable with folders of libraries.
+/// The environment variable that lists folders of libraries.
 const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Returns the folders that are searched if the loader's list is not available.
+/// Returns the folders to search if the loader's list is not available.
 fn folders() -> Vec<PathBuf> {
     if cfg!(windows) {
         let root = env::var_os("SystemRoot").unwrap_or_else(|| "C:\\Windows".into());
@@ -73,7 +73,7 @@ fn folders() -> Vec<PathBuf> {
     folders.map(PathBuf::from).to_vec()
 }
 
-/// Folders in which libraries are often installed although the loader does not search there.
+/// Folders where libraries are often installed but the loader does not search.
 const UNKNOWN_TO_LOADER: [&str; 3] =
     ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
 
@@ -94,7 +94,7 @@ impl Loader {
         }
     }
 
-    /// Searches a library by its file names.
+    /// Searches for a library by its file names.
     pub(super) fn find(
         &self,
         name: &'static str,

@@ -76,8 +76,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if task.unmet.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the last part of a member's name. Members with the same last part still get different
-/// files.
+/// Returns the last part of a member's name. Members that share it still get different files.
 fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
@@ -90,14 +89,14 @@ struct Task<'t> {
     out: out::Out,
     /// Requested names and targets without a matching image.
     unmet: Vec<&'t str>,
-    /// The names of the existing images, each with its number of images. The error for a request
-    /// without a match lists them.
+    /// The names in the file, each with its number of images, for the error about a request without
+    /// a match.
     there: Vec<(String, usize)>,
     /// The number of images that match the request.
     chosen: usize,
 }
 
-/// The most names of images in one message.
+/// The maximum number of image names in one message.
 const MOST: usize = 32;
 
 impl<'t> Task<'t> {
@@ -125,7 +124,7 @@ impl<'t> Task<'t> {
         fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
 
         let mut images = Images::new(context.max_size);
-        // On a terminal, the printed paths already show the progress, so no bar is needed.
+        // On a terminal, the printed paths already show the progress.
         let shows_paths = !args.quiet && out::is_terminal();
         let mut progress = Progress::new("extracting", chosen.iter().map(|image| image.size));
         for image in chosen {
@@ -149,7 +148,7 @@ impl<'t> Task<'t> {
         Ok(())
     }
 
-    /// Adds the names of the existing images to `there`.
+    /// Adds the names of the file's images to `there`.
     fn list(&mut self, inventory: &Inventory<'_>) {
         for image in inventory.images_with_content() {
             match self.there.iter().position(|(label, _)| label == image.label()) {
@@ -161,8 +160,7 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Writes one image. If its bytes are uncompressed in the file, the operating system's kernel
-/// copies them.
+/// Writes one image. If it is uncompressed in the file, the operating system's kernel copies it.
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {
@@ -174,7 +172,7 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
     output.commit()
 }
 
-/// Returns the error for a file with no image to write; the error lists the images in the file.
+/// Returns the error for a file with no image to write, which lists the images that it contains.
 fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Error {
     let file = text::escaped_path(file);
     if there.is_empty() {

@@ -3,29 +3,28 @@
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 
-/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`. The number, 3 in this
-/// example, is the number of the image's container.
+/// Names the extracted images: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, where 3 is the number
+/// of the image's container.
 ///
-/// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these. So no name
-/// is a path, an option, or a name that a system reserves. No two names are equal, even where file
-/// systems ignore case.
+/// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these, so no name
+/// is a path, an option, or reserved by a system. No two names are equal, even where file systems
+/// ignore case.
 #[derive(Debug)]
 pub(super) struct Names<'u> {
     file: String,
     used: &'u mut Used,
 }
 
-/// The number of uses of each name, in lower case, by all files of an archive.
+/// How often all files of an archive have used each name, in lower case.
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
-/// The maximum number of characters in each part of a name: file, member, offload kind, target. A
-/// name with all parts has fewer than 255 characters, the limit of file systems.
+/// The maximum number of characters in each part of a name: file, member, offload kind, target. The
+/// whole name then stays below 255 characters, the limit of file systems.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {
-    /// Creates the names for the images in a file. `file` is the name of this file, and `used`
-    /// counts the names that were already given.
+    /// Creates the names for the images of `file`; `used` counts the names already given.
     pub(super) fn new(file: &[u8], used: &'u mut Used) -> Self {
         let mut file = part(file);
         let device = file.split('.').next().unwrap_or("").to_ascii_uppercase();
@@ -73,7 +72,7 @@ impl<'u> Names<'u> {
     }
 }
 
-/// Converts a text to a part of a name: replaces characters that names do not contain by `_`, and
+/// Converts a text to a part of a name: replaces characters that names do not contain with `_`, and
 /// keeps at most `MOST` characters.
 fn part(text: &[u8]) -> String {
     let mut out = String::new();

@@ -15,14 +15,14 @@ pub(super) struct Request<'a> {
     names: &'a [String],
 }
 
-/// A parsed value of `--target`, which selects images.
+/// A parsed value of `--target`.
 #[derive(Debug)]
 enum RequestedTarget<'a> {
     /// A bundle entry ID.
     Entry(EntryId<'a>),
     /// A GPU or this machine's CPU.
     Device(DeviceInfo),
-    /// A GPU that is given as `compute_*`, which selects only PTX.
+    /// A GPU given as `compute_*`, which selects only PTX.
     Ptx(DeviceInfo),
     /// A generic target of AMD, or `amdgcnspirv`, AMD's target for SPIR-V.
     Generic(TargetId<'a>),
@@ -77,8 +77,7 @@ impl<'a> RequestedTarget<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Parses the values of both options; returns an error for a target that has none of the known
-    /// forms.
+    /// Parses the values of both options; returns an error for a target in no known form.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
         let parse = |text: &'a String| {
             match RequestedTarget::parse(text) {
@@ -93,12 +92,12 @@ impl<'a> Request<'a> {
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }
 
-    /// Whether the image has a name that `--exact` requests.
+    /// Whether `--exact` requests a name of the image.
     pub(super) fn by_name(&self, image: &Image<'_>) -> bool {
         self.names.iter().any(|name| is_called(image, name))
     }
 
-    /// Whether a target of `--target` can use the image; returns `true` if neither option is given.
+    /// Whether a target of `--target` can use the image; `true` if neither option is given.
     pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
         if self.targets.is_empty() {
             self.names.is_empty()
@@ -127,7 +126,7 @@ impl<'a> Request<'a> {
     pub(super) fn names(&self) -> String {
         let names: Vec<String> = self.all().map(text::escaped_str).collect();
         match &names[..] {
-            // Neither option is given, so this message means that the file has only empty images.
+            // Neither option is given, so the file has only empty images.
             [] => "any target".to_owned(),
             names => names.join(" or "),
         }

@@ -1,4 +1,4 @@
-//! The rows for kernels, below the row of the image that contains them.
+//! The rows for kernels, below the row of their image.
 
 use super::size_text;
 use crate::describe::{CpuKernelRecord, KernelRecord, cpu_compiler};
@@ -7,19 +7,19 @@ use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Prints the kernels of each image as rows of a table. The widths of the columns are fixed and
-/// suffice for usual numbers, so the tables of all images of a file line up. The name follows the
-/// numbers. If a terminal has no room for the name, a line with the signature, which contains the
-/// name, comes before the numbers.
+/// Prints the kernels of each image as rows of a table. The column widths are fixed and fit the
+/// usual numbers, so the tables of a file's images line up. The name follows the numbers. If the
+/// terminal is too narrow for it, a line with the signature, which contains the name, comes before
+/// the numbers.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
     headed: bool,
-    /// Whether numbers of registers have letters.
+    /// Whether any number of registers was printed with a letter.
     lettered: bool,
 }
 
-/// A terminal with at least this many columns has room for names after the numbers.
+/// The number of columns from which names fit after the numbers.
 const ROOMY: usize = 140;
 const NOT_RECORDED: &str = "not compared: types behind pointers, and types that are not listed";
 const LETTERS: &str = "registers: v for vectors, s for scalars, a for accumulators";
@@ -71,7 +71,7 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Prints what letters mean and what the signatures leave out, below all tables of a file.
+    /// Explains the letters, and what the signatures leave out, below all tables of a file.
     pub(super) fn end(&self, out: &mut dyn Write) -> io::Result<()> {
         for (is_shown, line) in [(self.lettered, LETTERS), (self.headed, NOT_RECORDED)] {
             if is_shown {
@@ -85,8 +85,8 @@ impl KernelTable {
         self.terminal.is_some_and(|columns| columns < ROOMY)
     }
 
-    /// Prints the signature of a kernel, `saxpy(4 bytes, 4 bytes, pointer, pointer)`, in two lines
-    /// if the terminal is too narrow for one.
+    /// Prints a kernel's signature, `saxpy(4 bytes, 4 bytes, pointer, pointer)`, on two lines if
+    /// the terminal is too narrow for one.
     fn signature(
         &self,
         out: &mut dyn Write,
@@ -164,8 +164,7 @@ impl KernelTable {
     }
 }
 
-/// Returns counts, each with the letter of its kind of register: `12v 18s`; returns `-` if nothing
-/// is known.
+/// Returns counts with the letters of their register kinds, `12v 18s`; `-` if none is known.
 fn letters(counts: [(Option<u64>, char); 3]) -> String {
     let mut text = String::new();
     for (count, letter) in counts {

@@ -61,7 +61,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists a FILE with its kernel packs or, for an archive, first the totals, then each file that
+/// Lists a FILE with its kernel packs. For an archive, prints the totals, then lists each file that
 /// contains device code.
 fn list_file(
     out: &mut out::Out,
@@ -72,9 +72,8 @@ fn list_file(
     records: &mut Vec<Record>,
 ) -> Result<()> {
     let archive = Archive::of(input.bytes());
-    // The totals of an archive are printed first but known only at the end, so the output for the
-    // files is collected. Messages on standard error appear after the output of the file that they
-    // are about.
+    // An archive's totals are printed first but known last, so collect the output for its files.
+    // Messages on standard error come after the output of the file that they are about.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
     let summary = context.walk(path, input, archive.as_ref(), false, |file| {
@@ -115,8 +114,8 @@ fn list_file(
     Ok(())
 }
 
-/// Prints the table of one file or, with `--json`, returns its JSON record. Also returns the parts
-/// that could not be read.
+/// Prints the table of one file or, with `--json`, returns its JSON record. Also returns the
+/// unreadable parts.
 fn list(
     out: &mut dyn Write,
     args: &Args,
@@ -131,7 +130,7 @@ fn list(
     Ok((None, problems))
 }
 
-/// A file of the command line in JSON.
+/// The JSON record of a file from the command line.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Record {
@@ -139,7 +138,7 @@ enum Record {
     Archive(ArchiveRecord),
 }
 
-/// An archive in JSON.
+/// The JSON record of an archive.
 #[derive(Serialize)]
 struct ArchiveRecord {
     file: String,
@@ -150,7 +149,7 @@ struct ArchiveRecord {
     files: Vec<FileRecord>,
 }
 
-/// Returns the JSON record of a file. Parts that could not be read are added to `problems`.
+/// Returns a file's JSON record. Adds the unreadable parts to `problems`.
 fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> FileRecord {
     let inventory = &file.inventory;
     let mut images = Images::new(context.max_size);
@@ -170,11 +169,10 @@ fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> 
     }
 }
 
-/// Prints JSON, in which characters that a terminal may obey or cannot show are escaped.
+/// Prints JSON, escaping characters that a terminal may interpret or cannot show.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    // The characters that `is_invisible` detects occur only in the strings of a JSON text. They are
-    // escaped, because a terminal may obey them or cannot show them.
+    // The characters that `is_invisible` detects occur only in the strings of a JSON text.
     let mut rest = document.as_str();
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
         out.write_all(&rest.as_bytes()[..at])?;

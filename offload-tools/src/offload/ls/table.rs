@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Containers under one heading: one container, or several consecutive ones with one image each.
+/// Containers under one heading: a single one, or consecutive ones with one image each.
 struct Group<'i, 'a> {
     /// The number of the first container.
     number: usize,
@@ -23,10 +23,10 @@ struct Group<'i, 'a> {
     images: &'i [Image<'a>],
 }
 
-/// The cells of an image's row, one for each column.
+/// The cells of an image's row, one per column.
 type Row = [String; COLUMNS.len()];
 
-/// The headings of the columns. Numbers are aligned on the right.
+/// The column headings. Numbers are right-aligned.
 const COLUMNS: [(&str, bool); 7] = [
     ("TARGET", false),
     ("OFFLOAD", false),
@@ -41,8 +41,7 @@ const OFFLOAD_KINDS: usize = 1;
 const KINDS: usize = 2;
 const MODULES: usize = 6;
 
-/// Prints the table of a file. Adds a text to `problems` for each image
-/// whose kernels cannot be read.
+/// Prints a file's table. Adds a text to `problems` for each image whose kernels cannot be read.
 pub(super) fn print(
     out: &mut dyn Write,
     file: &Visited<'_>,
@@ -61,8 +60,8 @@ pub(super) fn print(
     let rows: Vec<Row> = rows.map(|(image, named)| row(image, named, args)).collect();
     let mut widths = widths(&rows, terminal);
     if args.kernels {
-        // The kinds of compressed images are found only when their kernels are read, so the column
-        // gets enough room for any kind.
+        // The kinds of compressed images are known only after their kernels are read, so leave room
+        // for any kind.
         widths[KINDS] = widths[KINDS].max(ImageKind::Unknown.name().len());
     }
     let line = |row: &Row, target, others| line(row, &widths, terminal.is_some(), target, others);
@@ -109,8 +108,8 @@ pub(super) fn print(
     kernels.end(out)
 }
 
-/// Returns the name of an image's kind, and the image's kernels; `None` if images of this kind do
-/// not list kernels.
+/// Returns the name of an image's kind, and its kernels; `None` if images of this kind list no
+/// kernels.
 fn read<'a>(
     image: &Image<'a>,
     named: &Named<'_>,
@@ -154,7 +153,7 @@ fn where_in_archive(
     if line.is_empty() { Ok(()) } else { writeln!(out, "  {}", styled(HEADING, &line)) }
 }
 
-/// Shortens text to fit on a line of the terminal where other text uses `taken` columns.
+/// Shortens text to fit on a line of the terminal that already has `taken` columns.
 fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
     match terminal {
         Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),
@@ -163,9 +162,9 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 }
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
-    // Offload binaries of version 1, and fatbins of a program for one GPU, often occur in large
-    // numbers. So consecutive uncompressed containers of one kind and place share a heading if each
-    // has one image.
+    // Version 1 offload binaries, and fatbins of programs for one GPU, often occur in large
+    // numbers. So consecutive uncompressed containers with the same kind and place share a heading
+    // if each has one image.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -183,8 +182,8 @@ fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     inventory.containers.chunk_by(alike).map(group).collect()
 }
 
-/// Returns the heading of a group as text: `[0] compressed bundle in .hip_fatbin, zstd, 1.2 KiB for
-/// 9.0 KiB (13 %)`.
+/// Returns a group's heading: `[0] compressed bundle in .hip_fatbin, zstd, 1.2 KiB for 9.0 KiB (13
+/// %)`.
 fn heading(group: &Group<'_, '_>, args: &Args, terminal: Option<usize>) -> String {
     let first = &group.containers[0];
     let count = group.containers.len();
@@ -239,7 +238,7 @@ fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
     [
         if is_named { text::escaped_str(image.label()) } else { "-".to_owned() },
         text(&image.offload_kind).unwrap_or("-".to_owned()),
-        // The kind stays empty if it is unknown without decompression.
+        // Empty if the kind is unknown without decompression.
         named.known_kind().map_or("", ImageKind::name).to_owned(),
         size_text(image.size, args.bytes),
         image.stored_size.map(|size| size_text(size, args.bytes)).unwrap_or_default(),
@@ -248,18 +247,17 @@ fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
     ]
 }
 
-/// The maximum width of a column; very long names do not widen it further.
+/// The maximum width of a column for very long names.
 const WIDEST: usize = 64;
 
-/// Returns the width of each column; 0 for a column without cells, which is hidden.
+/// Returns the column widths; 0 hides a column without cells.
 fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
     let mut widths = std::array::from_fn(|column| {
         let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         if widest == 0 { 0 } else { widest.clamp(COLUMNS[column].0.len(), WIDEST) }
     });
     if let Some(terminal) = terminal {
-        // Columns with names get the width that the other columns leave: first the target, then the
-        // module.
+        // Columns with names share the remaining width: first the target, then the module.
         widths[OFFLOAD_KINDS] = widths[OFFLOAD_KINDS].min(12);
         let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
         let others = widths[OFFLOAD_KINDS..MODULES].iter().map(|width| gap(*width));
@@ -272,9 +270,8 @@ fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
     widths
 }
 
-/// Returns a row as text, with the style `target` for its first column and the style `others` for
-/// the rest. On a terminal, wider text is shortened. Elsewhere it stays whole, and the row is as
-/// long as needed.
+/// Returns a row as text, with the style `target` for the first column and `others` for the rest.
+/// On a terminal, text that is too wide is shortened; otherwise the row is as long as needed.
 fn line(
     row: &Row,
     widths: &[usize; COLUMNS.len()],

@@ -1,5 +1,5 @@
-//! Files of an archive that are device code as a whole. Libraries load such files by their names,
-//! those for a machine's GPU alone: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
+//! Files of an archive that consist only of device code. Libraries load only those for the
+//! machine's GPU, by name: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -10,7 +10,7 @@ use crate::text;
 use offload_format::inventory::{Container, ContainerKind, without_gpu};
 use std::collections::{HashMap, HashSet};
 
-/// The files of an archive that are device code as a whole.
+/// An archive's files that consist only of device code.
 #[derive(Default)]
 pub(super) struct Bare {
     files: Vec<File>,
@@ -40,7 +40,7 @@ fn is_bare(containers: &[Container<'_>]) -> bool {
 }
 
 impl Bare {
-    /// Takes a file of the archive. Returns whether it is device code as a whole.
+    /// Adds a file of the archive. Returns whether it consists only of device code.
     pub(super) fn take(
         &mut self,
         file: &Visited<'_>,
@@ -55,11 +55,11 @@ impl Bare {
         true
     }
 
-    /// Returns the files of each vendor that are alternatives, as one, and every other file.
+    /// Returns each vendor's alternatives as one item, and every other file.
     ///
-    /// Files whose paths differ by their GPU alone are one module. If there are such files, all
-    /// that name a GPU are alternatives: a kernel may be for some GPUs only. If no GPU has an image
-    /// in each file, all files are.
+    /// Files whose paths differ only by the GPU are one module. If there are such files, all files
+    /// that name a GPU are alternatives, because a kernel may be for only some GPUs. If no GPU has
+    /// an image in each file, all files are alternatives.
     pub(super) fn joined(self) -> Vec<Joined> {
         let mut all = Vec::new();
         for (_, files) in grouped(self.files.into_iter(), |file| file.known.vendor()) {

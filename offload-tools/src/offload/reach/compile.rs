@@ -1,4 +1,4 @@
-//! `--compile`: ptxas compiles the PTX that drivers would compile when a program loads it.
+//! `--compile`: compiles PTX with ptxas, as drivers would when a program loads it.
 
 use super::devices::Asked;
 use super::gets::Known;
@@ -18,26 +18,26 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The most lines of a message that are shown.
+/// The maximum number of lines shown of a message.
 const LINES: usize = 3;
 
-/// The result of ptxas for the PTX of a file.
+/// The result of ptxas for the PTX in a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Compiled {
-    /// The line of ptxas with its version.
+    /// The line of ptxas's output with its version.
     pub(super) ptxas: String,
-    /// The GPUs for which it compiled PTX.
+    /// The GPUs that ptxas compiled PTX for.
     pub(super) devices: Vec<String>,
-    /// The GPUs that get PTX, but that this ptxas does not know.
+    /// The GPUs that get PTX but are unknown to this ptxas.
     pub(super) unknown: Vec<String>,
-    /// The PTX that it refused, each message once.
+    /// The refused PTX, with each message once.
     pub(super) refused: Vec<Refused>,
 }
 
 /// PTX that ptxas refuses.
 #[derive(Debug, Serialize)]
 pub(super) struct Refused {
-    /// The GPUs for which it has this message.
+    /// The GPUs with this message.
     devices: Vec<String>,
     /// The image's name: `compute_80`.
     image: String,
@@ -51,13 +51,13 @@ struct Job<'k> {
     device: &'k str,
     module: Option<&'k str>,
     image: &'k Named<'k>,
-    /// Whether the machine code is for a link.
+    /// Whether the machine code will be linked.
     is_linked: bool,
     source: PathBuf,
 }
 
 impl Compiled {
-    /// Compiles the PTX that each of these GPUs gets. Each run of ptxas has a core.
+    /// Compiles the PTX that each of these GPUs gets. Runs one ptxas per core.
     ///
     /// Returns an error if an image cannot be read.
     pub(super) fn new<'k>(
@@ -78,7 +78,7 @@ impl Compiled {
                     list.push(gpu.target.clone());
                 }
                 let address = std::ptr::from_ref(image);
-                // The same GPU may be asked about twice.
+                // The same GPU may have been requested twice.
                 if !is_known || !known_jobs.insert((&gpu.target, address)) {
                     continue;
                 }
@@ -99,7 +99,7 @@ impl Compiled {
         Ok(Self { ptxas: ptxas.version.clone(), devices, unknown, refused })
     }
 
-    /// Adds the result for another file.
+    /// Adds the result for a different file.
     pub(super) fn and(mut self, other: Self) -> Self {
         let add = |all: &mut Vec<String>, more: Vec<String>| {
             let is_new = |gpu: &String| !all.contains(gpu);
@@ -126,7 +126,7 @@ impl Compiled {
     }
 }
 
-/// Writes the text of an image. A NUL may follow it.
+/// Writes an image's text, which may end with a NUL.
 fn write<'i>(images: &mut Images<'i>, image: &Named<'i>, to: &Path) -> Result<()> {
     let bytes = images.read(image.image().expect("its file is open")).map_err(|error| {
         Error::text(format!("could not read {}: {error}", text::escaped_str(image.label())))
@@ -136,7 +136,7 @@ fn write<'i>(images: &mut Images<'i>, image: &Named<'i>, to: &Path) -> Result<()
         .map_err(|error| Error::text(format!("could not write {}: {error}", to.display())))
 }
 
-/// Runs all jobs, and returns the refusals in the order of the jobs.
+/// Runs all jobs, and returns the refusals in the jobs' order.
 fn run(ptxas: &Assembler, jobs: &[Job<'_>]) -> Vec<Refused> {
     let (next, refused) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
@@ -175,7 +175,7 @@ impl Job<'_> {
     /// Compiles; returns the message of ptxas if it fails.
     fn refusal(&self, ptxas: &Assembler) -> Option<String> {
         let output = self.source.with_extension(format!("{}.cubin", self.device));
-        // PTX for one GPU alone, such as `compute_90a`, is compiled for the name with the letter.
+        // PTX for a single GPU, such as `compute_90a`, is compiled for the name with the letter.
         let own = self.image.label().strip_prefix("compute_").filter(|own| own.ends_with('a'));
         let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
         let ran = Command::new(&ptxas.path)
@@ -185,7 +185,7 @@ impl Job<'_> {
             .arg("-o")
             .arg(&output)
             .output();
-        // The machine code is not needed, and a library may have thousands of images.
+        // Remove the machine code: a library may have thousands of images.
         let _ = fs::remove_file(&output);
         match ran {
             Ok(ran) if ran.status.success() => None,

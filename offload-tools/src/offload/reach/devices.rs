@@ -1,14 +1,14 @@
-//! The GPUs that a file is compared with.
+//! The GPUs that a file is checked for.
 
 use crate::offload::{Error, Result};
 use offload_format::select::DeviceInfo;
 use offload_format::target::amdgpu::{self, PROCESSORS};
 use offload_format::target::product::{self, PRODUCTS};
 
-/// A GPU that is asked about.
+/// A GPU to check.
 #[derive(Debug, Clone)]
 pub(in crate::offload) struct Asked {
-    /// The GPU as people name it: its target, or the text of `--require`.
+    /// The GPU's name for people: its target, or the text of `--require`.
     pub(super) name: String,
     /// The target without modes: `sm_89`, `gfx90a`.
     pub(super) target: String,
@@ -17,7 +17,7 @@ pub(in crate::offload) struct Asked {
 }
 
 impl Asked {
-    /// Parses a GPU of an option, such as `--require`.
+    /// Parses a GPU from an option such as `--require`.
     pub(in crate::offload) fn parse(option: &str, text: &str) -> Result<Self> {
         let device =
             DeviceInfo::parse(text).map_err(|error| Error::text(format!("{option} {error}")))?;
@@ -26,7 +26,7 @@ impl Asked {
         Ok(Self { name: text.to_owned(), target: target.to_owned(), products: &[], device })
     }
 
-    /// Returns the GPU of a target from the tables.
+    /// Returns the GPU with this target in the tables.
     pub(super) fn of_target(target: &str, products: &'static [&'static str]) -> Self {
         Self {
             name: target.to_owned(),
@@ -36,8 +36,8 @@ impl Asked {
         }
     }
 
-    /// Returns the GPU in each of its modes that these features make. A GPU whose modes are given,
-    /// or that has none, stays as it is.
+    /// Returns the GPU in each mode that these features create. A GPU with explicit modes, or
+    /// without any, stays unchanged.
     pub(super) fn modes(&self, features: &[String]) -> Vec<Self> {
         let has = amdgpu::find(&self.target).map_or(&[][..], |row| row.features);
         let mut modes = vec![self.clone()];
@@ -54,7 +54,7 @@ impl Asked {
     }
 }
 
-/// Returns the GPUs whose products are known, each vendor's newest first, and then AMD's other
+/// Returns the GPUs with known products, the newest of each vendor first, then AMD's other
 /// processors.
 pub(super) fn all() -> impl Iterator<Item = Asked> {
     let products = PRODUCTS.iter().copied();

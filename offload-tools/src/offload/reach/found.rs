@@ -1,4 +1,4 @@
-//! The GPUs that the files of FILEs serve. Some files of an archive belong together.
+//! The GPUs that each FILE serves. Some files of an archive belong together.
 
 use super::bare::Bare;
 use super::compile::Compiled;
@@ -22,9 +22,9 @@ pub(in crate::offload) struct Found<'c> {
     required: Vec<Asked>,
     pub(super) compile: Option<&'c Assembler>,
     pub(super) package: Option<(package::Kind, Package)>,
-    /// Whether the toolkits that wrote cubins are needed.
+    /// Whether to find the toolkits that wrote cubins.
     pub(super) toolkits: bool,
-    /// Whether problems are reported, and images that do not count. `verify` reports them itself.
+    /// Whether to report problems and images that do not count. `verify` reports them itself.
     reports: bool,
     packs: Packs,
     bare: Bare,
@@ -32,7 +32,7 @@ pub(in crate::offload) struct Found<'c> {
 }
 
 impl<'c> Found<'c> {
-    /// Creates the value without files, of which these GPUs should be served.
+    /// Creates the value without files; these GPUs should be served.
     pub(in crate::offload) fn new(
         context: &'c Context,
         required: Vec<Asked>,
@@ -53,8 +53,8 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds a file with the kernel packs beside it, or keeps it if other files of its archive may
-    /// belong together with it.
+    /// Adds a file with the kernel packs beside it, or keeps it until the end of its archive, if it
+    /// may belong together with other files.
     pub(in crate::offload) fn visit(&mut self, file: &Visited<'_>) -> Result<()> {
         let (context, reports) = (self.context, self.reports);
         let packs = file.needed_packs(context);
@@ -101,8 +101,8 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds the files of an archive that belong together as one. `before` is the number of results
-    /// before this FILE.
+    /// Adds each set of an archive's files that belong together as one. `before` is the number of
+    /// results before this FILE.
     fn finish(&mut self, file: &str, before: usize) {
         let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));
         for Joined { name, known, problems, compiled } in
@@ -120,7 +120,7 @@ impl<'c> Found<'c> {
         }
     }
 
-    /// Adds the modules of a file.
+    /// Adds a file's modules.
     fn add(
         &mut self,
         file: String,
@@ -142,7 +142,7 @@ impl<'c> Found<'c> {
         self.reached.push(reach);
     }
 
-    /// Returns a sentence for each part of the FILE in which the GPU gets no image, and for each
+    /// Returns a sentence for each part of the FILE that has no image for the GPU, and for each
     /// problem with files that belong together.
     pub(in crate::offload) fn lacking(mut self, file: &str) -> Vec<String> {
         self.finish(file, 0);

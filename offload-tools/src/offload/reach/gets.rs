@@ -1,4 +1,4 @@
-//! The images of a file by modules, and the image that a GPU gets from each.
+//! A file's images, grouped by module, and the image that a GPU gets from each module.
 
 use super::devices::{self, Asked};
 use crate::describe::{Named, problem_text};
@@ -12,11 +12,11 @@ use offload_format::target::Vendor;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The images of a file by modules.
+/// A file's images, grouped by module.
 #[derive(Default)]
 pub(super) struct Known<'i> {
     modules: Vec<Module<'i>>,
-    /// The names of images that no driver loads, for messages. They are in no module.
+    /// The names of images that no driver loads, for messages. They belong to no module.
     pub(super) not_loaded: Vec<String>,
 }
 
@@ -25,18 +25,18 @@ pub(super) struct Known<'i> {
 struct Module<'i> {
     name: Option<String>,
     images: Vec<(Needed, Named<'i>)>,
-    /// The containers of which a GPU needs an image.
+    /// The containers from which a GPU needs an image.
     needed: BTreeSet<Needed>,
-    /// Whether the module may be for other GPUs alone. It is a file or several, in a set of which a
-    /// program loads those for its GPU.
+    /// Whether the module may be only for other GPUs: it consists of one or more files from a set,
+    /// of which a program loads those for its GPU.
     is_alternative: bool,
 }
 
-/// An image of a module that a GPU gets.
+/// An image of a module that a GPU gets, with its fit.
 type Got<'m, 'i> = (&'m (Needed, Named<'i>), Fit);
 
 impl<'i> Module<'i> {
-    /// Returns the images that a GPU gets, the one that fits worst first.
+    /// Returns the images that a GPU gets, the worst fit first.
     fn chosen(&self, asked: &Asked) -> Option<Vec<Got<'_, 'i>>> {
         let images = self.images.iter().map(|image| (image.0, image));
         chosen(&self.needed, images, |images| {
@@ -49,8 +49,8 @@ impl<'i> Module<'i> {
         self.chosen(asked).is_some()
     }
 
-    /// Returns how the device runs the image that it gets, its name, and the least driver that
-    /// reads it, in the form of `cuDriverGetVersion`, also for ROCm.
+    /// Returns how the device runs the image that it gets, the image's name, and the oldest driver
+    /// that reads it, in the form of `cuDriverGetVersion` (also for ROCm).
     fn described(&self, asked: &Asked) -> (How, Option<String>, Option<u32>) {
         let Asked { device, target, .. } = asked;
         let Some(all) = self.chosen(asked) else {
@@ -79,13 +79,13 @@ impl<'i> Module<'i> {
 pub(super) enum How {
     /// Machine code for exactly this processor.
     MachineCode,
-    /// Machine code for another processor or for a family, which this processor runs, too.
+    /// Machine code for a different processor or a family, which this processor also runs.
     Compatible,
     /// The driver compiles the image.
     Compiled,
     /// The driver compiles and links the images of all parts.
     Linked,
-    /// There is no image.
+    /// No image.
     Nothing,
 }
 
@@ -95,22 +95,22 @@ pub(super) struct Gets {
     pub(super) how: How,
     /// The image's name: `sm_80`, `gfx11-generic`.
     pub(super) image: Option<String>,
-    /// The least CUDA version of a driver that loads the image onto the GPU, or the least version
-    /// of ROCm; `None` if it is not known, and for Intel's GPUs.
+    /// The oldest CUDA version of a driver that loads the image onto the GPU, or the oldest version
+    /// of ROCm; `None` if unknown, and for Intel's GPUs.
     pub(super) driver: Option<String>,
     /// The number of these modules.
     pub(super) modules: usize,
-    /// The names of those of them that have one.
+    /// The names of those modules that have one.
     pub(super) names: Vec<String>,
 }
 
 /// How a GPU runs the images of several modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Serves {
-    /// The way of the module that needs most of the driver.
+    /// How it runs the module that demands most of the driver.
     pub(super) how: How,
-    /// The least driver that loads all images, in the form of `cuDriverGetVersion`, also for ROCm;
-    /// 0 if it is not known.
+    /// The oldest driver that loads all images, in the form of `cuDriverGetVersion` (also for
+    /// ROCm); 0 if unknown.
     pub(super) driver: u32,
 }
 
@@ -128,12 +128,12 @@ impl Serves {
 }
 
 impl<'i> Known<'i> {
-    /// Adds the images of an inventory. Images that cannot be read are reported with `warn`.
+    /// Adds an inventory's images. Passes unreadable images to `warn`.
     ///
-    /// With `toolkits`, cubins are read as a whole.
+    /// With `toolkits`, reads cubins completely.
     ///
-    /// Each kernel pack of a library is for one processor, so images of equal module names in
-    /// several inventories are one module.
+    /// Each kernel pack of a library is for one processor, so images with the same module name in
+    /// several inventories form one module.
     pub(super) fn add(
         &mut self,
         context: &Context,
@@ -157,7 +157,7 @@ impl<'i> Known<'i> {
             for (_, other) in &others {
                 let label = text::escaped_str(other.label());
                 if other.is(ImageKind::is_bitcode) {
-                    // Libraries of bitcode, which are for compilers, name no GPU.
+                    // Bitcode libraries, which are for compilers, name no GPU.
                     if other.names_target() {
                         self.not_loaded.push(format!("{label} (LLVM bitcode)"));
                     }
@@ -179,8 +179,8 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Adds images to a module. Of the first modules, as many as `earlier`, the one with this name
-    /// gets them.
+    /// Adds images to a module: the one with this name among the first `earlier` modules, or a new
+    /// one.
     fn add_to(
         &mut self,
         earlier: usize,
@@ -197,7 +197,7 @@ impl<'i> Known<'i> {
         self.modules[at].needed.extend(needed);
     }
 
-    /// Adds modules with these names that have no images, unless there are such modules.
+    /// Adds modules without images for these names, unless the modules exist.
     pub(super) fn require(&mut self, names: &BTreeSet<String>) {
         for name in names {
             self.add_to(
@@ -209,14 +209,14 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Returns the modules without their images, which can be read no more.
+    /// Returns the modules without their images, which are no longer readable.
     pub(super) fn detached(&self) -> Known<'static> {
         let mut all = Known::default();
         all.join(self, |_| true);
         all
     }
 
-    /// Adds the modules with certain names of a kernel pack. Returns whether there are any.
+    /// Adds a kernel pack's modules with certain names. Returns whether there are any.
     pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
         for name in &pack.not_loaded {
             if !self.not_loaded.contains(name) {
@@ -234,8 +234,8 @@ impl<'i> Known<'i> {
         is_any
     }
 
-    /// Adds the modules of a file, by its path. Several alternatives with one path, without their
-    /// GPUs, have the images of one module; `numbers` has the modules of these paths.
+    /// Adds a file's modules under its path. Alternatives whose paths are equal without the GPU
+    /// share one module; `numbers` has the modules of these paths.
     pub(super) fn join_file(
         &mut self,
         path: &str,
@@ -260,8 +260,8 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Makes all modules alternatives if GPUs have images in some of them, but none in each.
-    /// Returns whether any modules are alternatives.
+    /// Makes all modules alternatives if no GPU has images in all of them, but some GPU has an
+    /// image in one. Returns whether any module is an alternative.
     pub(super) fn settle_alternatives(&mut self) -> bool {
         let features = self.features();
         let gpus: Vec<Asked> = devices::all().flat_map(|gpu| gpu.modes(&features)).collect();
@@ -281,9 +281,9 @@ impl<'i> Known<'i> {
         self.images().find_map(|image| image.code().vendor())
     }
 
-    /// Returns the modules that a GPU needs, given in each of its modes: those that are no
-    /// alternatives, and the alternatives with an image for one of the modes. If there are none of
-    /// these, it needs the first one.
+    /// Returns the modules that a GPU, given in each of its modes, needs: those that are not
+    /// alternatives, and the alternatives with an image for one of the modes. If there are none,
+    /// returns the first module.
     fn needed<'k>(&'k self, modes: &[Asked]) -> Vec<&'k Module<'i>> {
         let is_served = |module: &&Module<'i>| modes.iter().any(|mode| module.serves(mode));
         let (alternatives, mut needed): (Vec<_>, Vec<_>) =
@@ -303,7 +303,7 @@ impl<'i> Known<'i> {
         self.modules.len()
     }
 
-    /// Whether there is an image for GPUs of this device's vendor.
+    /// Whether there is an image for GPUs from this device's vendor.
     pub(super) fn is_for_kind_of(&self, device: &DeviceInfo) -> bool {
         let is_for = |image: &Named<'_>| {
             !matches!(
@@ -314,7 +314,7 @@ impl<'i> Known<'i> {
         self.images().any(is_for)
     }
 
-    /// Returns the features that images name, in the order of target IDs.
+    /// Returns the features that images name, in the order used in target IDs.
     pub(super) fn features(&self) -> Vec<String> {
         let mut all = Vec::new();
         for image in self.images() {
@@ -326,14 +326,14 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns what a GPU gets in each of its modes, in an order that shows the most modules first.
+    /// Returns what a GPU gets in each mode, the most modules first.
     pub(super) fn gets(&self, modes: &[Asked]) -> Vec<Vec<Gets>> {
         let needed = self.needed(modes);
         modes.iter().map(|mode| gets(&needed, mode)).collect()
     }
 
-    /// Returns how a GPU, in each of its modes, runs the image of each module. Otherwise, returns
-    /// the modes in which a module has none; nothing if a module has none in any mode.
+    /// Returns how a GPU runs the image of each module in each of its modes. Otherwise returns the
+    /// modes in which a module has no image; an empty list if a module has none in any mode.
     pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
         let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
         for module in self.needed(modes) {
@@ -353,8 +353,8 @@ impl<'i> Known<'i> {
         if lacking.is_empty() { Ok(all) } else { Err(lacking) }
     }
 
-    /// Returns the modules that have no image for any of these GPUs, each with the names of its
-    /// images: `saxpy (sm_80, sm_90)`.
+    /// Returns the modules with no image for any of these GPUs, each with the names of its images:
+    /// `saxpy (sm_80, sm_90)`.
     pub(super) fn without(&self, gpus: &[Asked]) -> Vec<String> {
         let without = |module: &&Module<'_>| !gpus.iter().any(|gpu| module.serves(gpu));
         let name = |module: &Module<'_>| {
@@ -370,8 +370,8 @@ impl<'i> Known<'i> {
         self.images().map(|image| image.label())
     }
 
-    /// Returns the PTX that a GPU's driver would compile, with the names of the modules, and
-    /// whether the driver would link it.
+    /// Returns the PTX that a GPU's driver would compile, with the modules' names, and whether the
+    /// driver would link it.
     pub(super) fn ptx<'k>(
         &'k self,
         asked: &'k Asked,
@@ -389,7 +389,7 @@ impl<'i> Known<'i> {
     }
 }
 
-/// Returns what a GPU gets of these modules.
+/// Returns what a GPU gets from these modules.
 fn gets(needed: &[&Module<'_>], asked: &Asked) -> Vec<Gets> {
     let mut all: BTreeMap<(How, Option<String>, Option<u32>), Gets> = BTreeMap::new();
     for module in needed {
@@ -414,7 +414,7 @@ fn is_loaded(named: &Named<'_>) -> bool {
     !named.is(ImageKind::is_bitcode) && named.code().vendor().is_some()
 }
 
-/// Returns the version of a driver as people write it: `12.8` for 12080.
+/// Returns a driver's version as people write it: `12.8` for 12080.
 pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }

@@ -1,4 +1,4 @@
-//! Files of an archive that are described as one.
+//! Files of an archive that are described together.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -10,7 +10,7 @@ pub(super) struct Joined {
     /// The paths of the files, escaped.
     pub(super) name: String,
     pub(super) known: Known<'static>,
-    /// The texts of problems.
+    /// Texts about problems.
     pub(super) problems: Vec<String>,
     /// The result of ptxas.
     pub(super) compiled: Option<Compiled>,

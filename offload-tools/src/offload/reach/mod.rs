@@ -1,16 +1,16 @@
 //! `cargo offload reach`: shows which GPUs the images of a file serve, and how.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
-//! | `bare` | files that are device code as a whole, which may be alternatives |
-//! | `compile` | what ptxas makes of the PTX that drivers would compile |
-//! | `devices` | the GPUs that are asked about |
-//! | `found` | the files of FILEs, those that belong together as one |
-//! | `gets` | the images of a file, and what a GPU gets from each module |
-//! | `joined` | files that are described as one |
-//! | `package` | the metadata of packages, from the images of their files |
+//! | `bare` | files that consist only of device code, which may be alternatives |
+//! | `compile` | compilation by ptxas of the PTX that drivers would compile |
+//! | `devices` | the GPUs to check |
+//! | `found` | the GPUs that each FILE serves |
+//! | `gets` | the images of a file, and the image that a GPU gets from each module |
+//! | `joined` | files that are described together |
+//! | `package` | the metadata of packages, computed from the images in their files |
 //! | `packs` | the kernel packs of an archive's libraries |
-//! | `table` | what people see |
+//! | `table` | the output for people |
 
 mod bare;
 mod compile;
@@ -70,7 +70,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut found = Found::new(context, required, true);
     found.compile = ptxas.as_ref();
     found.package = args.package.map(|kind| (kind, Package::new()));
-    // People see the drivers of PTX alone, unless they ask about a driver.
+    // The table shows only the drivers that PTX needs, unless the user asks about a driver.
     found.toolkits |= args.json || found.package.is_some();
     for path in &args.files {
         found.add_file(path, &context.open(path)?)?;
@@ -91,7 +91,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     out.flush()?;
     if !missing.is_empty() {
-        /// The most lines of one error. JSON has all.
+        /// The maximum number of lines in an error. JSON has all lines.
         const LINES: usize = 10;
         let more = missing.len().saturating_sub(LINES);
         missing.truncate(LINES);
@@ -104,8 +104,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns an error if files could not be read: with them, the result might be different. `what` is
-/// what the user does not get.
+/// Returns an error if files could not be read, because they could change the result. `what` names
+/// the missing result.
 fn check_read(context: &Context, what: &str) -> Result<()> {
     let unread = context.unread.borrow();
     if unread.is_empty() {
@@ -122,13 +122,13 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
 #[derive(Debug, Serialize)]
 struct Reach {
     file: String,
-    /// The number of modules; a program loads one image of each.
+    /// The number of modules; a program loads one image from each.
     modules: usize,
-    /// Whether modules are files of which a program loads those for its GPU.
+    /// Whether modules are files of which a program loads only those for its GPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alternatives: bool,
     devices: Vec<Row>,
-    /// The GPUs of `--require`, likewise.
+    /// The GPUs of `--require`, in the same form.
     required: Vec<Row>,
     /// The result of `--compile`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,18 +141,18 @@ struct Reach {
 /// A GPU, and the images that it gets from a file.
 #[derive(Debug, Serialize)]
 struct Row {
-    /// The target, with the states of the features that images name: `sm_89`, `gfx90a:xnack-`.
+    /// The target, with the states of features that images name: `sm_89`, `gfx90a:xnack-`.
     device: String,
     products: Vec<&'static str>,
-    /// The images that it gets, those of most modules first.
+    /// The images that the GPU gets, those from most modules first.
     gets: Vec<Gets>,
     /// The number of modules that the GPU needs.
     #[serde(skip)]
     modules: usize,
-    /// The GPU without the states of features.
+    /// The GPU without feature states.
     #[serde(skip)]
     asked: String,
-    /// Whether the file has images for GPUs of its vendor.
+    /// Whether the file has images for GPUs from this vendor.
     #[serde(skip)]
     is_for_vendor: bool,
 }
@@ -169,7 +169,7 @@ impl Reach {
         let rows = |asked: &Asked| rows(known, asked, &features);
         let mut devices: Vec<Row> = of_kinds(known).flat_map(|asked| rows(&asked)).collect();
         let required = required.iter().flat_map(rows).collect();
-        // Few people miss an image for a processor without a known product.
+        // Few users need an image for a processor without a known product.
         devices.retain(|row| {
             !row.products.is_empty() || row.gets.iter().any(|gets| gets.how != How::Nothing)
         });
@@ -177,8 +177,8 @@ impl Reach {
         Self { file, modules, alternatives, devices, required, compiled, problems }
     }
 
-    /// Returns a sentence about modules that are alternatives: which GPUs need all of them is not
-    /// in the files.
+    /// Returns a sentence about modules that are alternatives: the files do not show which GPUs
+    /// need all of them.
     fn note_of_alternatives(&self) -> Option<String> {
         let Self { file, devices, .. } = self;
         let mut counts = Vec::new();
@@ -203,8 +203,8 @@ impl Reach {
         self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
-    /// Returns a sentence for each required GPU that gets nothing from some module. Only the rows
-    /// for which a condition is true count.
+    /// Returns a sentence for each required GPU that gets no image from some module. Ignores rows
+    /// for which `is_counted` is false.
     fn missing(&self, is_counted: impl Fn(&Row) -> bool) -> impl Iterator<Item = String> {
         self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
@@ -227,9 +227,9 @@ impl Reach {
     }
 }
 
-/// Returns a sentence for each required GPU that gets nothing from some module of some file.
+/// Returns a sentence for each required GPU that gets no image from some module of some file.
 ///
-/// The files of a package count if they have images for the GPU's vendor, as in its metadata.
+/// A package's files count if they have images for the GPU's vendor, as in its metadata.
 fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
     let has_vendor = |device: &str| {
         let mut rows = all.iter().flat_map(|reach| &reach.required);
@@ -244,7 +244,7 @@ fn of_kinds(known: &Known<'_>) -> impl Iterator<Item = Asked> {
     devices::all().filter(|asked| known.is_for_kind_of(&asked.device))
 }
 
-/// Returns the row of a GPU; if its modes get different images, a row for each mode.
+/// Returns a GPU's row or, if its modes get different images, one row per mode.
 fn rows(known: &Known<'_>, asked: &Asked, features: &[String]) -> Vec<Row> {
     let is_for_vendor = known.is_for_kind_of(&asked.device);
     let modes = asked.modes(features);

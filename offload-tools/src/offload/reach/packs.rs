@@ -1,8 +1,8 @@
 //! The libraries of an archive with their kernel packs, which are other files of the archive.
 //!
-//! The paths in libraries have the same meaning as beside an unpacked library
-//! ([`kernel_packs`](crate::offload::kernel_packs)). The packs of one library are alternatives: it
-//! loads the pack for a machine's processor.
+//! The paths in libraries have the same meaning as for an unpacked library
+//! ([`kernel_packs`](crate::offload::kernel_packs)). A library's packs are alternatives: it loads
+//! the pack for the machine's processor.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(super) struct Packs {
     libraries: Vec<Library>,
-    /// The kernel packs by their paths.
+    /// The kernel packs, by path.
     packs: BTreeMap<String, Known<'static>>,
-    /// The files that manifests list, by the paths of the manifests. A manifest that cannot be read
-    /// has the reason.
+    /// The files that each manifest lists, by the manifest's path; for an unreadable manifest, the
+    /// reason.
     manifests: BTreeMap<String, Result<Vec<String>, String>>,
 }
 
@@ -34,16 +34,16 @@ struct Library {
 }
 
 struct Reference {
-    /// The name of the library in kernel packs.
+    /// The library's name in kernel packs.
     name: String,
     /// Paths in the archive.
     patterns: Vec<String>,
-    /// The entries of kernel packs for which the library's wrappers ask, if they are known.
+    /// The pack entries that the library's wrappers request, if known.
     entries: BTreeSet<String>,
 }
 
 impl Packs {
-    /// Takes a file of the archive. Returns whether it is a kernel pack, a manifest, or a library
+    /// Adds a file of the archive. Returns whether it is a kernel pack, a manifest, or a library
     /// with kernel packs.
     pub(super) fn take(
         &mut self,
@@ -79,7 +79,7 @@ impl Packs {
         true
     }
 
-    /// Returns each library with its packs, and the packs of each folder that no library names.
+    /// Returns each library with its packs, and each folder's packs that no library names.
     pub(super) fn joined(self) -> Vec<Joined> {
         let Self { libraries, packs, manifests } = self;
         let (mut all, mut named) = (Vec::new(), BTreeSet::new());
@@ -139,7 +139,7 @@ impl Packs {
     }
 }
 
-/// Returns the packs that a path means: [`GFX_ARCH`] in it replaces any target ID.
+/// Returns the packs that a path means: [`GFX_ARCH`] in it stands for any target ID.
 fn matches<'p>(
     pattern: &str,
     packs: impl Iterator<Item = &'p String>,
@@ -150,7 +150,8 @@ fn matches<'p>(
     })
 }
 
-/// Returns a path in the archive, relative to a folder of it: `lib/../k` in `a` is `a/k`.
+/// Returns a path in the archive, resolved from a folder of the archive: `lib/../k` in `a` is
+/// `a/k`.
 fn joined(folder: &str, path: &str) -> String {
     let folder = if path.starts_with('/') { "" } else { folder };
     let mut parts = Vec::new();

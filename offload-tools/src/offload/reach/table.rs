@@ -8,10 +8,11 @@ use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
 use std::io::Write;
 
-/// The number of GPUs without an image in one line.
+/// The maximum number of GPUs without an image in one line.
 const IN_LINE: usize = 10;
 
-/// Prints a table for each file. Files with equal tables have one: packages may have thousands.
+/// Prints a table per file. Files with equal tables share one, because packages may have thousands
+/// of files.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
     let content = |reach: &&Reach| {
         let count = match (reach.alternatives, reach.modules) {
@@ -36,7 +37,7 @@ pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lines for a file without the heading; nothing if it has no images for GPUs.
+/// Returns a file's table without the heading; an empty text if it has no images for GPUs.
 fn table(reach: &Reach) -> String {
     let Reach { alternatives, devices, .. } = reach;
     let mut lines = Vec::new();
@@ -89,7 +90,7 @@ fn add_row(
     of_device: usize,
     of_words: usize,
 ) {
-    // Images for one mode and for all modes are in several entries, but people read the same.
+    // Images for one mode and for all modes are separate entries, but look the same to the user.
     for (number, equal) in
         row.gets.chunk_by(|a, b| description(row, a) == description(row, b)).enumerate()
     {
@@ -113,7 +114,7 @@ fn add_row(
     }
 }
 
-/// Returns what a GPU gets, in words: `machine code of sm_80`.
+/// Describes what a GPU gets: `machine code of sm_80`.
 fn description(row: &Row, gets: &Gets) -> String {
     let image = text::escaped_str(gets.image.as_deref().unwrap_or_default());
     match (gets.how, &gets.driver) {
@@ -131,7 +132,7 @@ fn description(row: &Row, gets: &Gets) -> String {
     }
 }
 
-/// Returns the names of modules after a colon; nothing for modules without names.
+/// Returns the modules' names after a colon; an empty text if they have no names.
 pub(super) fn names(gets: &[Gets]) -> String {
     let names = some(gets.iter().flat_map(|gets| &gets.names).map(|name| text::escaped_str(name)));
     if names.is_empty() { names } else { format!(": {names}") }

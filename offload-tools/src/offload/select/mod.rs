@@ -1,10 +1,10 @@
 //! `cargo offload select`: shows which image a device gets, and why it does not get the others.
 //!
-//! | module | has |
+//! | module | contains |
 //! |---|---|
-//! | `verdicts` | the images of a file, judged for a device |
-//! | `modules` | which images belong together: a program loads one of each module |
-//! | `table` | what people see |
+//! | `verdicts` | the selection rules, applied to the images of a file |
+//! | `modules` | which images belong together: a program loads one from each module |
+//! | `table` | the output for people |
 
 pub(super) mod modules;
 mod table;
@@ -110,9 +110,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if is_chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the modules of a file, each with the image that the device gets. Warns about the parts
-/// of the file that cannot be read. Returns an error if the answer depends on a feature whose state
-/// the device's name leaves out.
+/// Returns a file's modules, each with the image that the device gets. Warns about unreadable
+/// parts. Returns an error if the answer depends on a feature whose state the device's name omits.
 fn judged<'i, 'a>(
     context: &Context,
     file: &str,
@@ -137,7 +136,7 @@ fn judged<'i, 'a>(
 
 /// Writes the image that the device gets to a file.
 ///
-/// Returns an error if the device gets several.
+/// Returns an error if the device gets several images.
 fn write_chosen<'a>(
     args: &Args,
     path: &Path,
@@ -174,21 +173,21 @@ fn write_chosen<'a>(
     written.map_err(|error| Error::write(path, &error))
 }
 
-/// Returns the error for a FILE of which a device gets several images; `all` are these images.
+/// Returns the error for a FILE from which a device gets several images; `all` lists them.
 fn too_many(args: &Args, what: &str, all: &str) -> Error {
     let file = text::escaped_path(&args.file);
     let advice = format!("cargo offload extract --target {} writes {all}", args.device);
     Error::text(format!("--output writes one image, but {file} {what}")).advice(advice)
 }
 
-/// A JSON record of a file with several modules, or of a file in an archive.
+/// The JSON record of a file with several modules, or of a file in an archive.
 #[derive(Serialize)]
 struct FileRecord {
     file: String,
     modules: Vec<ModuleRecord>,
 }
 
-/// A module in JSON.
+/// The JSON record of a module.
 #[derive(Serialize)]
 struct ModuleRecord {
     /// The module's name; null if it has none.
@@ -198,12 +197,12 @@ struct ModuleRecord {
     container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
-    /// All images that the driver links, if it does. The image above is the one that fits worst.
+    /// All images, if the driver links several; `image` is the worst fit among them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<ImageRecord>,
 }
 
-/// An archive in JSON.
+/// The JSON record of an archive.
 #[derive(Serialize)]
 struct ArchiveRecord {
     file: String,
@@ -232,8 +231,7 @@ impl FileRecord {
     }
 }
 
-/// Warns about parts of the image that cannot be read. Unreadable parts were reported when the
-/// rules of selection were applied.
+/// Warns about unreadable parts of the image, except those already reported by selection.
 fn record<'a>(
     context: &Context,
     file: &str,
@@ -243,7 +241,7 @@ fn record<'a>(
 ) -> ImageRecord {
     let (mut record, error) = ImageRecord::new(inventory, image, images);
     if inventory.container(image).kind == ContainerKind::Kpack {
-        // `ls` lists each pack as a file, whose only container it is.
+        // `ls` lists each pack as a file, with the pack as its only container.
         (record.member, record.container_index) = (None, 0);
     }
     if let Some(error) = error {

@@ -10,39 +10,40 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
 pub(in crate::offload) struct Module<'i, 'a> {
-    /// The module's name, which offload binaries and fatbins can contain.
+    /// The module's name, if its offload binary or fatbin records one.
     pub(in crate::offload) name: Option<String>,
-    /// The numbers of the module's containers; none if a kernel pack lacks the module.
+    /// The numbers of the module's containers; empty if a kernel pack lacks the module.
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
-    /// All images that the driver links, if it does. The chosen one is the one that fits worst.
+    /// All images, if the driver links several. `chosen` is the worst fit among them.
     pub(in crate::offload) parts: Vec<&'i Image<'a>>,
 }
 
-/// The key that is equal for all images of one module.
+/// The key shared by all images of one module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key<'i, 'a> {
-    /// A bundle or a fatbin: all its images are one module, whatever names they have.
+    /// A bundle or a fatbin: all its images form one module, whatever their names.
     Container(usize),
-    /// The fatbins of a link of relocatable device code.
+    /// The fatbins of linked relocatable device code.
     Link,
-    /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images by
-    /// themselves. Those with the same place and the same module name are one module. The name may
-    /// be missing if a pack has only one module.
+    /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images without a
+    /// container. Those with the same place and module name form one module. The name may be
+    /// missing if a pack has only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
-/// The images of a module, each with what is known of it.
+/// A module's images, each with the known facts about it.
 pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) name: Option<String>,
     containers: Vec<usize>,
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
 }
 
-/// A container of a module of which a program needs an image, in a way that serves a GPU.
+/// A container from which a program needs an image, and the way of serving a GPU that it belongs
+/// to.
 ///
-/// Of most modules, it needs the best image, and all are of one way and one container. A link of
+/// In most modules, the program needs the best image, so there is one way and one container. Linked
 /// relocatable device code has two ways: the linked fatbin, or each of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(in crate::offload) struct Needed {
@@ -50,7 +51,7 @@ pub(in crate::offload) struct Needed {
     container: usize,
 }
 
-/// Returns what a program needs an image of, if it needs this image.
+/// Returns the container and the way that this image belongs to.
 pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a>) -> Needed {
     match inventory.container(image).link {
         Some(link) => Needed { is_part: link == DeviceLink::Part, container: image.container },
@@ -58,8 +59,9 @@ pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a
     }
 }
 
-/// Returns the images of a module that a device gets, if any: the best one of each container of the
-/// first way of which it has all. The first image is the one that fits worst.
+/// Returns the images of a module that a device gets, if any: from the first way for which the
+/// device has an image in every container, the best image of each container. The worst fit comes
+/// first.
 pub(in crate::offload) fn chosen<I>(
     all: &BTreeSet<Needed>,
     images: impl Iterator<Item = (Needed, I)>,
@@ -81,10 +83,10 @@ pub(in crate::offload) fn chosen<I>(
     })
 }
 
-/// Sorts the images of a file into modules, in file order.
+/// Groups a file's images into modules, in file order.
 ///
-/// A crate has one bundle of cuda-oxide for each target, and a linker puts them one after another.
-/// A second one for the same target begins a new module: it belongs to another crate of this
+/// A crate has one bundle of cuda-oxide per target, which a linker puts one after another. A second
+/// bundle for the same target begins a new module: it belongs to a different crate with the same
 /// name.
 pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
@@ -96,10 +98,10 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            // The runtime takes an image of each kernel from all that its program lists.
+            // The runtime looks for each kernel's image in everything that its program lists.
             ContainerKind::ImageTable => of_table(image, place),
             _ if container.is_in_table => of_table(image, place),
-            // A library's packs are for one processor each.
+            // Each of a library's packs is for one processor.
             ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
             ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
                 place.slice.map(u64::from),
@@ -136,8 +138,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         if group.containers.last() != Some(&image.container) {
             group.containers.push(image.container);
         }
-        // Compilers may name the module in only some of a fatbin's entries, so the first name
-        // counts.
+        // Compilers may name the module in only some of a fatbin's entries: use the first name.
         group.name = group.name.take().or_else(|| image.module.as_deref().map(str::to_owned));
         group.images.push((image, known));
     }
@@ -148,7 +149,7 @@ fn of_table<'i, 'a>(image: &'i Image<'a>, place: &Place<'a>) -> Key<'i, 'a> {
     Key::Named(place.slice.map(u64::from), place.member, None, image.module.as_deref())
 }
 
-/// Returns the modules of a file, each with the image that the device gets.
+/// Returns a file's modules, each with the image that the device gets.
 pub(in crate::offload) fn modules<'i, 'a>(
     inventory: &'i Inventory<'a>,
     verdicts: Verdicts<'i, 'a>,
@@ -174,7 +175,7 @@ pub(in crate::offload) fn modules<'i, 'a>(
     grouped(inventory, verdicts).into_iter().map(module).collect()
 }
 
-/// Returns the modules with these names that are not among others. They have no images.
+/// Returns a module without images for each name that is not `among` the modules.
 pub(in crate::offload) fn missing<'i, 'a>(
     among: &[Module<'i, 'a>],
     names: &BTreeSet<String>,
@@ -191,12 +192,12 @@ pub(in crate::offload) fn missing<'i, 'a>(
     missing.map(module).collect()
 }
 
-/// The name of an image that was not selected, and the reason.
+/// The name of an image that was not selected, with the reason.
 pub(in crate::offload) type Reason = (String, String);
 
 impl<'a> Module<'_, 'a> {
-    /// Returns a feature on which it depends whether the device gets an image, as the device's name
-    /// leaves out its state.
+    /// Returns the feature, if any, whose state the device's name omits although it decides whether
+    /// the device gets an image.
     pub(super) fn open_feature(&self) -> Option<&str> {
         if self.chosen.is_some() {
             return None;
@@ -209,7 +210,7 @@ impl<'a> Module<'_, 'a> {
         })
     }
 
-    /// Returns how the image fits that the device gets, in words.
+    /// Describes how the image that the device gets fits.
     pub(in crate::offload) fn fit(&self, fit: &Fit) -> String {
         match self.parts.len() {
             0 => fit.to_string(),
@@ -220,7 +221,7 @@ impl<'a> Module<'_, 'a> {
         }
     }
 
-    /// Returns the name of each image that was not selected, with the reason, in file order.
+    /// Returns the images that were not selected, each with the reason, in file order.
     pub(in crate::offload) fn reasons(
         &self,
         inventory: &Inventory<'a>,

@@ -9,7 +9,7 @@ use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::select::DeviceInfo;
 use std::io::Write;
 
-/// Prints which images of a file a device gets.
+/// Prints the images that a device gets from a file.
 pub(super) fn print(
     out: &mut out::Out,
     file: &str,
@@ -24,7 +24,7 @@ pub(super) fn print(
     }
 }
 
-/// Prints that the device gets no image, because there are no images.
+/// Prints that the device gets no image, because the file has none.
 pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) -> Result<()> {
     writeln!(
         out,
@@ -34,7 +34,7 @@ pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) ->
     Ok(())
 }
 
-/// Prints which image of a file's only module a device gets, and why it does not get the others.
+/// Prints the image that a device gets from a file's only module, and why not the others.
 fn print_module(
     out: &mut out::Out,
     file: &str,
@@ -66,7 +66,7 @@ fn print_module(
     if chosen.is_none() { print_advice(out, device, &[module]) } else { Ok(()) }
 }
 
-/// Prints the targets to add, for modules that have no image for the device.
+/// Prints which targets to add to modules without an image for the device.
 fn print_advice(
     out: &mut out::Out,
     device: &DeviceInfo,
@@ -79,8 +79,7 @@ fn print_advice(
     Ok(())
 }
 
-/// Prints the modules of a file that have an image, and the others with the reasons why they have
-/// none.
+/// Prints a file's modules with an image, and the others with the reasons.
 fn print_modules(
     out: &mut out::Out,
     file: &str,
@@ -151,7 +150,7 @@ fn print_reasons(
     Ok(())
 }
 
-/// Returns the number of columns that names of images need.
+/// Returns the width of the column with image names.
 fn width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
     labels.map(|label| text::escaped_str(label).chars().count()).max().unwrap_or(0).min(40)
 }
@@ -160,26 +159,25 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Returns equal reasons once, with the number of images for each: a library can have hundreds of
-/// equal reasons.
+/// Merges equal reasons, with the number of images for each: a library can have hundreds.
 fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
 
-/// The properties that all modules in one line of the output have in common.
+/// Properties shared by the modules on one line of the output.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
-    /// The kind of the chosen image's container or of the first one. `None` if no kernel pack has
-    /// the module.
+    /// The kind of the chosen image's container, or else of the first container; `None` if no
+    /// kernel pack has the module.
     kind: Option<ContainerKind>,
     member: Option<String>,
     section: Option<String>,
     name: Option<String>,
 }
 
-/// Returns the lines that list the modules of a group. Each name of a module has its own line.
-/// Modules without a name share one line for each kind and section: `fatbins [0-3, 7] in
-/// .nv_fatbin`. Container numbers are the same as in `ls`.
+/// Returns the lines that list a group's modules. Each name has its own line. Unnamed modules share
+/// one line per kind and section: `fatbins [0-3, 7] in .nv_fatbin`. Containers are numbered as in
+/// `ls`.
 fn names<'m>(
     inventory: &Inventory<'_>,
     modules: impl Iterator<Item = &'m Module<'m, 'm>>,
@@ -210,7 +208,7 @@ fn names<'m>(
     grouped(modules, line).into_iter().map(shown).collect()
 }
 
-/// Returns numbers as text with ranges: `0-3, 7`.
+/// Returns numbers as ranges: `0-3, 7`.
 fn ranges(numbers: &[usize]) -> String {
     let parts = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
         [one] => one.to_string(),
@@ -219,8 +217,8 @@ fn ranges(numbers: &[usize]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the place and the size of an image as text: `.hip_fatbin, bundle [2], hipv4-..., 4.1
-/// KiB`. Container numbers are the same as in `ls`.
+/// Returns an image's place and size: `.hip_fatbin, bundle [2], hipv4-..., 4.1 KiB`. Containers are
+/// numbered as in `ls`.
 fn place(inventory: &Inventory<'_>, image: &Image<'_>) -> String {
     let container = inventory.container(image);
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Applies the rules of selection for a device to the images of a file.
+//! Applies the selection rules for a device to a file's images.
 
 use crate::describe::Named;
 use offload_format::image::{CubinHeader, spirv_in_offload_binary};
@@ -6,21 +6,21 @@ use offload_format::inventory::{ContainerKind, Image, ImageKind, Images, Invento
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
 use offload_format::target::Needs;
 
-/// The result of the rules of selection for an image.
+/// The result of the selection rules for an image.
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
-    /// No vendor's driver loads the image, whatever its names are: it is empty, for compilers, or
-    /// cannot be read. The text is the reason.
+    /// No vendor's driver loads the image, whatever its names: it is empty, meant for compilers, or
+    /// unreadable. The text is the reason.
     Nothing(&'static str),
 }
 
 pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Returns the images of a file as the rules of selection see them, or the reason why an image
-/// cannot be judged. A bundle's entry for the host is left out if it is empty.
+/// Returns a file's images as the selection rules see them, or the reason why an image cannot be
+/// judged. Omits a bundle's entry for the host if it is empty.
 ///
-/// With `toolkits`, cubins are read as a whole.
+/// With `toolkits`, reads cubins completely.
 pub(in crate::offload) fn named<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
@@ -70,7 +70,7 @@ pub(in crate::offload) fn named<'i, 'a>(
     all
 }
 
-/// Applies the rules of selection for a device to the images of a file.
+/// Applies the selection rules for a device to a file's images.
 pub(in crate::offload) fn judge_all<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
@@ -93,7 +93,7 @@ pub(in crate::offload) fn judge_all<'i, 'a>(
     named(inventory, images, device.has_driver(), failed).into_iter().map(verdict).collect()
 }
 
-/// Applies the rules of selection to an image, and those of its loader.
+/// Applies the selection rules and the loader's rules to an image.
 pub(in crate::offload) fn judge_loaded(
     image: &Named<'_>,
     device: &DeviceInfo,
@@ -102,7 +102,7 @@ pub(in crate::offload) fn judge_loaded(
     device.check_loader(image.needs()).map(|()| fit)
 }
 
-/// Returns the targets that would help a device for which all these images were refused.
+/// Returns the targets that would help a device that refused all these images.
 pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
     device: &DeviceInfo,
@@ -116,7 +116,7 @@ pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     Advice::new(device, &refused)
 }
 
-/// Returns the image that fits best, of images that fit.
+/// Returns the best fit among images that fit.
 pub(in crate::offload) fn best<'n, I: Candidate + 'n, T>(
     fitting: impl Iterator<Item = (T, &'n I, Fit)>,
 ) -> Option<(T, Fit)> {

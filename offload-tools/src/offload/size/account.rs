@@ -8,13 +8,13 @@ use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use serde::Serialize;
 
-/// The division of a file's bytes among its images, its containers and the rest. The sizes of
-/// parts, containers and the rest add up to the file's size, also in JSON.
+/// A file's bytes, divided among images, containers and the rest. The sizes add up to the file's
+/// size, also in JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Account {
     /// The file's size in bytes.
     pub(super) size: u64,
-    /// The images that are not empty, in file order.
+    /// The non-empty images, in file order.
     #[serde(rename = "images")]
     pub(super) parts: Vec<Part>,
     /// The containers, in file order.
@@ -28,14 +28,14 @@ pub(super) struct Account {
     /// Whether any image is compressed.
     #[serde(skip)]
     pub(super) is_compressed: bool,
-    /// The number of images whose kernels, if any, were not read.
+    /// The number of images whose kernels were not read.
     #[serde(skip)]
     pub(super) unread: usize,
 }
 
 impl Account {
-    /// Divides all bytes of a file among its images, its containers and the rest. Adds a text to
-    /// `problems` for each image whose kernels cannot be read.
+    /// Divides a file's bytes among images, containers and the rest. Adds a text to `problems` for
+    /// each image whose kernels cannot be read.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
@@ -103,24 +103,24 @@ impl Account {
         }
     }
 
-    /// Returns the total bytes of all images, as stored in the file and decompressed.
+    /// Returns the total size of all images: stored, and decompressed.
     pub(super) fn device(&self) -> (u64, u64) {
         self.parts
             .iter()
             .fold((0, 0u64), |sum, part| (sum.0 + part.bytes, sum.1.saturating_add(part.size)))
     }
 
-    /// Returns the bytes of containers that are not in their images.
+    /// Returns the bytes of containers outside their images.
     pub(super) fn overhead(&self) -> u64 {
         self.containers.iter().map(|container| container.bytes).sum()
     }
 }
 
-/// Returns the name of the module that the image belongs to or, without such a name, a description
-/// of the place that contains the image.
+/// Returns the name of the image's module or, if it has none, a description of the place that
+/// contains the image.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
-    // A fatbin is one module, but compilers may name it in only some of its entries.
+    // A fatbin is one module, but compilers may name it in only some entries.
     let named = match container.kind {
         ContainerKind::Fatbin => {
             inventory.images_of(container).iter().find_map(|image| image.module.as_deref())

@@ -1,11 +1,12 @@
-//! Assigns every byte of an archive, or of another FILE, to an image, a container or the rest.
+//! Assigns every byte of an archive, or of another kind of FILE, to an image, a container or the
+//! rest.
 
 use super::account::Account;
 use super::claims::Split;
 use super::part::Share;
 use crate::offload::walk::Visited;
 
-/// The account of one file, as if the file were separate.
+/// The account of one file, on its own.
 pub(super) struct File {
     account: Account,
     /// The file's size in the archive; `None` if the archive is compressed as a whole.
@@ -21,13 +22,13 @@ impl File {
     }
 }
 
-/// Combines the accounts of files into the account of their archive, which has `size` bytes and
-/// unpacks to `unpacked` bytes. A FILE that is not an archive has one account.
+/// Combines the accounts of an archive's files; the archive has `size` bytes and unpacks to
+/// `unpacked` bytes. A FILE that is not an archive has one account.
 pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut proportion = Split::new(size, unpacked.into());
     for File { mut account, stored } in files {
-        // Sizes in an archive's list may be wrong, so a file gets at most the bytes that are left.
+        // Sizes in an archive's list may be wrong, so a file gets at most the remaining bytes.
         let stored = stored.unwrap_or_else(|| proportion.next(account.size)).min(whole.rest);
         whole.rest -= stored;
         whole.is_compressed |= account.is_compressed || stored != account.size;
@@ -61,12 +62,10 @@ impl Account {
         self.containers.iter_mut().for_each(|container| container.file = Some(file.to_owned()));
     }
 
-    /// Splits `stored` bytes, the file's size in the archive, in proportion to the bytes of the
-    /// parts in the file.
+    /// Divides the file's size in the archive, `stored`, in proportion to the sizes of its parts.
     fn scale(&mut self, stored: u64) {
         let mut split = Split::new(stored, self.size.into());
-        // Sets each share to its part of the stored bytes; returns the sum of the shares before
-        // this change.
+        // Scales each share to the stored bytes; returns the sum of the unscaled shares.
         let scale = |split: &mut Split, shares: &mut dyn Iterator<Item = &mut Share>| {
             let mut before = 0;
             for share in shares {

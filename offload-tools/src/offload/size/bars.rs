@@ -1,4 +1,4 @@
-//! Sizes as bars in a terminal.
+//! Draws sizes as bars in a terminal.
 
 use super::tree::{Node, RowKind};
 use crate::offload::out::{self, Out};
@@ -11,13 +11,13 @@ use std::io::{self, Write};
 pub(super) struct Look {
     /// The size of the file, in bytes.
     pub(super) file: u64,
-    /// The maximum number of rows on the first level. Deeper levels have fewer rows.
+    /// The maximum number of rows on the first level; deeper levels have fewer.
     pub(super) top: usize,
-    /// Whether there is a column for decompressed sizes.
+    /// Whether to show decompressed sizes.
     pub(super) unpacked: bool,
-    /// The length of the longest bar in cells.
+    /// The length of the longest bar, in characters.
     bar: usize,
-    /// The number of columns in a line; `None` if the width is unlimited.
+    /// The number of columns in a line; `None` if unlimited.
     width: Option<usize>,
 }
 
@@ -27,10 +27,10 @@ const NUMBERS: usize = 18;
 const UNPACKED: usize = 12;
 
 impl Look {
-    /// Returns the layout of the tables of a file with this many bytes.
+    /// Returns the layout for a file of this many bytes.
     pub(super) fn new(file: u64, top: usize, unpacked: bool) -> Self {
         let width = out::width();
-        // A bar gets a quarter of the line because names are long.
+        // Names are long, so a bar gets only a quarter of the line.
         let bar = (width.unwrap_or(80) / 4).clamp(8, 40);
         Self { file, top, unpacked, bar, width }
     }
@@ -63,7 +63,7 @@ impl Look {
         top: usize,
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
-        // A single surplus row is shown, because "and 1 more" would need as much room.
+        // Show a single surplus row: "and 1 more" would need as much space.
         let shown = if parent.children.len() <= top.saturating_add(1) {
             parent.children.len()
         } else {
@@ -110,7 +110,7 @@ impl Look {
         self.with_name(line, name)
     }
 
-    /// Appends the name to a line, shortened to the columns that are left.
+    /// Appends the name to a line, shortened to the remaining columns.
     fn with_name(&self, line: String, name: &str) -> String {
         let taken = line.chars().count();
         let room = self.width.map(|width| width.saturating_sub(taken).max(8));
@@ -118,8 +118,8 @@ impl Look {
     }
 }
 
-/// Returns a bar of at most `cells` characters, drawn in eighths of a character. The bar is empty
-/// only if `bytes` is 0.
+/// Returns a bar of at most `cells` characters, drawn in eighths of a character. It is empty only
+/// if `bytes` is 0.
 fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if bytes == 0 || longest == 0 {

@@ -1,26 +1,25 @@
-//! Records which bytes of a file were already counted, so that each byte counts once.
+//! Records which bytes of a file are already counted, so that each byte counts once.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The ranges of a file that were already counted: its claimed bytes. A byte that is in several
-/// claims counts only for the first of them. So the claims together never exceed the file's size,
-/// even if the file records wrong sizes.
+/// The ranges of a file that are already counted (claimed). A byte in several claims counts only
+/// for the first one, so the claims never exceed the file's size, even if the file records wrong
+/// sizes.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
-    /// The ends of the claimed ranges; the keys are their starts. The ranges neither overlap nor
-    /// touch.
+    /// The claimed ranges, from start to end. They neither overlap nor touch.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Returns claims for a file of this many bytes, with no byte claimed.
+    /// Returns claims for a file of this many bytes, none of them claimed.
     pub(super) fn new(size: u64) -> Self {
         Self { size, ranges: BTreeMap::new() }
     }
 
-    /// Claims a range; returns how many of its bytes were free.
+    /// Claims a range; returns how many of its bytes were unclaimed.
     pub(super) fn claim(&mut self, range: Range<u64>) -> u64 {
         let (mut start, mut end) = (range.start, range.end.min(self.size));
         if start >= end {
@@ -50,7 +49,7 @@ impl Claims {
     }
 }
 
-/// Splits a number of bytes in proportion to some weights. The parts together never exceed that
+/// Divides a number of bytes in proportion to weights. The sum of the parts never exceeds that
 /// number.
 #[derive(Debug)]
 pub(super) struct Split {
@@ -61,8 +60,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Splits `whole`; `weights` is the sum of all weights, or more if a part of `whole` is to be
-    /// left.
+    /// Divides `whole`; `weights` is the sum of all weights, or more if part of `whole` is to be
+    /// left over.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
     }
@@ -71,8 +70,8 @@ impl Split {
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
         // A share is the difference between two rounded running sums, so rounding errors do not add
-        // up. A sum of weights beyond 64 bits does not come from real sizes: it is shifted only so
-        // that the product fits into 128 bits.
+        // up. Real sizes never sum to more than 64 bits: larger sums are shifted only so that the
+        // product fits into 128 bits.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;
@@ -81,7 +80,7 @@ impl Split {
         share
     }
 
-    /// Returns the bytes that are in no share.
+    /// Returns the bytes in no share.
     pub(super) fn rest(&self) -> u64 {
         self.whole - self.given
     }

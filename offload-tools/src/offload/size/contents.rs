@@ -1,4 +1,4 @@
-//! Contents of images: kernels and sections.
+//! Reads the contents of images: kernels and sections.
 
 use super::claims::{Claims, Split};
 use super::part::{Kernels, Part, Share};
@@ -9,14 +9,14 @@ use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Whether an image may contain kernels whose code has a known size. Kernels in PTX have no sizes,
-/// and bitcode is not compiled yet.
+/// Whether an image may contain kernels with a known code size. PTX kernels have no size, and
+/// bitcode is not compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host() && image.known_kind().is_none_or(ImageKind::is_machine_code)
 }
 
-/// Claims the sections of an object. Returns the number of newly claimed bytes for each name of a
-/// section. Other files have no sections.
+/// Claims an object's sections. Returns the newly claimed bytes by section name. Other files have
+/// no sections.
 fn sections(
     object: &[u8],
     claims: &mut Claims,
@@ -39,16 +39,15 @@ fn sections(
     sizes
 }
 
-/// Returns the name of a section without the name of a kernel at its end: `.nv.info` for
-/// `.nv.info.<kernel>`. In cubins, some sections exist once for each kernel, with the kernel's name
-/// at the end.
+/// Returns a section's name without the kernel's name at its end: `.nv.info` for
+/// `.nv.info.<kernel>`. Cubins have some sections once per kernel.
 fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
     let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
     ends.next().map_or(name, |end| &name[..end])
 }
 
-/// Distinct names, each in memory once: images for several targets have the same kernels.
+/// Distinct names, each stored once: images for several targets have the same kernels.
 #[derive(Debug, Default)]
 struct Names(HashSet<Rc<str>>);
 
@@ -76,21 +75,21 @@ impl<'a> Reader<'a> {
         Self { kernels, images: Images::new(limit), names: Names::default() }
     }
 
-    /// Claims the sections of the host's object, and returns their sizes by name; other files have
+    /// Claims the sections of the host's object, and returns their sizes by name. Other files have
     /// no sections.
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
     }
 
-    /// Whether to read the kernels and sections of an image: it may contain kernels, and it is
-    /// uncompressed, unless all images are requested.
+    /// Whether to read an image's kernels and sections: only if it may contain kernels, and is
+    /// uncompressed or all images were requested.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
         may_have_kernels(image)
             && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
     }
 
-    /// Reads an image, and fills in its kernels and sections in `part`.
+    /// Reads an image, and fills in the kernels and sections of `part`.
     ///
     /// Returns an error if the image or its kernels cannot be read.
     pub(super) fn read(
@@ -99,7 +98,7 @@ impl<'a> Reader<'a> {
         part: &mut Part,
     ) -> offload_format::Result<()> {
         let bytes = self.images.read(image)?;
-        // The sections are available even if the kernels cannot be read.
+        // Keep the sections even if the kernels cannot be read.
         let (records, outcome) = match KernelRecord::all_of(&bytes, ImageHeader::parse(&bytes).ok())
         {
             Ok(records) => (records, Ok(())),
@@ -109,15 +108,14 @@ impl<'a> Reader<'a> {
             records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
         let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
-        // The size of `.text` includes the code of the kernels, which are listed separately:
-        // subtract it.
+        // `.text` includes the code of the kernels, which are listed separately: subtract it.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         sections
             .iter_mut()
             .filter(|(name, _)| **name == *CODE)
             .for_each(|(_, size)| *size = size.saturating_sub(code));
-        // The sum of the sizes may exceed the image's size: functions may share code, and recorded
-        // sizes may be wrong.
+        // The sum may exceed the image's size: functions may share code, and recorded sizes may be
+        // wrong.
         let sizes =
             kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
         let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();
@@ -139,5 +137,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The section that contains the code of an image.
+/// The section that contains an image's code.
 const CODE: &str = ".text";

@@ -1,4 +1,4 @@
-//! The bytes of a file, divided among its containers and images.
+//! Divides a file's bytes among its containers and images.
 
 use super::claims::{Claims, Split};
 use offload_format::inventory::{Container, ContainerKind, Image, Inventory};
@@ -6,20 +6,19 @@ use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 
-/// The number of a file's bytes that belong to each image and to each container.
+/// The bytes of a file that belong to each image and container.
 #[derive(Debug)]
 pub(super) struct Division {
-    /// The bytes of each image, in the order of the inventory.
+    /// The bytes of each image, in inventory order.
     pub(super) images: Vec<u64>,
-    /// The bytes of each container that are in none of its images, including the padding before the
-    /// next container.
+    /// Each container's bytes outside its images, including the padding before the next container.
     pub(super) containers: Vec<u64>,
-    /// The bytes of the file that belong to an image or a container.
+    /// The file's bytes that belong to an image or container.
     pub(super) claims: Claims,
 }
 
 impl Division {
-    /// Divides the bytes of a file among the images and containers of its inventory.
+    /// Divides a file's bytes among the images and containers of its inventory.
     pub(super) fn of(file: &[u8], inventory: &Inventory<'_>) -> Self {
         let mut claims = Claims::new(file.len() as u64);
         let mut images = vec![0; inventory.images.len()];
@@ -38,8 +37,8 @@ impl Division {
     }
 }
 
-/// Claims the bytes of a container and its images. Returns the number of the container's bytes that
-/// belong to no image.
+/// Claims the bytes of a container and its images. Returns the number of the container's bytes
+/// outside its images.
 fn claim(
     claims: &mut Claims,
     container: &Container<'_>,
@@ -65,8 +64,8 @@ fn claim(
     }
 }
 
-/// Splits the stored bytes of compressed data among its images. Returns the number of bytes that no
-/// image gets.
+/// Divides the stored bytes of compressed data among its images. Returns the bytes that no image
+/// gets.
 fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
     let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
     let mut split = Split::new(stored, sum.max(inflated.into()));
@@ -86,8 +85,8 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// Claims the bytes of a fatbin, which compresses each payload separately. Returns the number of
-/// bytes that no image gets.
+/// Claims the bytes of a fatbin, in which each payload is compressed separately. Returns the bytes
+/// that no image gets.
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
@@ -113,7 +112,8 @@ fn claim_fatbin(
     rest
 }
 
-/// Claims the bytes of the images of a kernel pack, which compresses each code object separately.
+/// Claims the bytes of the images in a kernel pack, in which each code object is compressed
+/// separately.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,
@@ -128,14 +128,14 @@ fn claim_kpack(
     }
 }
 
-/// Returns the range between two containers if all its bytes are zeros. Both containers must be in
-/// the same section, or in the same file if the file has no sections.
+/// Returns the range between two containers if it contains only zeros. Both containers must be in
+/// the same section, or in the same file if it has no sections.
 fn padding<'a>(
     file: &[u8],
     before: &Container<'a>,
     container: &Container<'a>,
 ) -> Option<Range<u64>> {
-    /// The maximum size of padding: the largest size of memory pages.
+    /// The maximum size of padding: the largest memory page.
     const MOST: u64 = 64 * 1024;
     let place = |it: &Container<'a>| {
         let mut place = it.place;

@@ -58,7 +58,7 @@ pub struct Args {
 /// Shows how much space each part of a file needs.
 pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
-    // The page is opened first, so that an error appears before the work is done.
+    // Open the page first, so that an error appears before the work.
     let page = match args.html.as_deref() {
         Some(path) => {
             Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?))
@@ -111,7 +111,7 @@ fn account(args: &Args, context: &Context, input: &Input, kernels: Kernels) -> R
     Ok(archive::together(input.size(), summary.unpacked, files))
 }
 
-/// A function that decides whether rows of a kind appear in a list.
+/// Whether rows of a kind belong in a list.
 type Belongs = fn(RowKind) -> bool;
 
 fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
@@ -155,7 +155,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // A list is useless if all of its rows are unnamed.
+                // A list whose rows are all unnamed is useless.
                 if list
                     .children
                     .iter()

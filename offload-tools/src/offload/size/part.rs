@@ -1,11 +1,11 @@
-//! Sizes of an image, a kernel and a section in a file.
+//! The sizes of images, kernels and sections in a file.
 
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::target::{OffloadArch, TargetTriple, Vendor};
 use serde::Serialize;
 use std::rc::Rc;
 
-/// An image's share of a file, also in JSON.
+/// An image's share of a file; also its JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct Part {
     /// If the input is an archive, the name of the file in it that contains the image.
@@ -14,8 +14,8 @@ pub(super) struct Part {
     /// The number of the image's container in its file.
     #[serde(rename = "container_index")]
     pub(super) container: usize,
-    /// The place, which distinguishes the image from others with the same target and module: `image
-    /// 3 of the file`.
+    /// The place, to distinguish the image from others with the same target and module: `image 3 of
+    /// the file`.
     #[serde(skip)]
     pub(super) place: String,
     /// The target.
@@ -23,24 +23,24 @@ pub(super) struct Part {
     /// The vendor of the target's devices.
     #[serde(skip)]
     pub(super) vendor: &'static str,
-    /// The module of the image: the name in its container, otherwise the name of the library's
-    /// member. If both are missing and there are several containers, the kind and the number of the
-    /// container. For an archive, the name of the file in it comes first.
+    /// The image's module: the name in its container or, without one, the name of the library's
+    /// member. If both are missing and there are several containers, the kind and number of the
+    /// container. In an archive, the file's name comes first.
     pub(super) module: Option<String>,
-    /// The kind, where it is known without decompressing.
+    /// The kind, if known without decompression.
     #[serde(skip)]
     pub(super) kind: Option<ImageKind>,
     /// The size in the file.
     pub(super) bytes: u64,
     /// The size after decompression.
     pub(super) size: u64,
-    /// The image's kernels; `None` if it does not list them, or they were not requested.
+    /// The image's kernels; `None` if they are not listed or not requested.
     pub(super) kernels: Option<Vec<Share>>,
     /// The image's sections, without the code of its kernels.
     pub(super) sections: Vec<Share>,
 }
 
-/// The size of a container in a file, also in JSON.
+/// A container's size in a file; also its JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct ContainerPart {
     /// If the input is an archive, the name of the file in it that contains the container.
@@ -60,10 +60,10 @@ pub(super) struct ContainerPart {
     pub(super) bytes: u64,
 }
 
-/// The size of a kernel, or of sections of one name, also in JSON.
+/// The size of a kernel, or of all sections with one name; also its JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct Share {
-    /// The name, which images with the same kernels share.
+    /// The name, shared by images with the same kernels.
     pub(super) name: Rc<str>,
     /// The size in the file.
     pub(super) bytes: u64,
@@ -72,7 +72,7 @@ pub(super) struct Share {
 }
 
 impl Part {
-    /// Returns the bytes outside all kernels and sections: in the file, and decompressed.
+    /// Returns the bytes outside all kernels and sections: stored, and decompressed.
     pub(super) fn other(&self) -> (u64, u64) {
         let known = self.kernels.iter().flatten().chain(&self.sections);
         let sums =

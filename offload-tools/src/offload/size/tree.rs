@@ -6,16 +6,16 @@ use clap::ValueEnum;
 use offload_format::inventory::ImageKind;
 use std::collections::HashMap;
 
-/// The property by which the first level of the tree divides the bytes.
+/// The property that divides the first level of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
     /// Targets, then their modules, then the kernels of the modules.
     Target,
     /// Modules, then their targets, then the kernels of the targets.
     Module,
-    /// Kernels, with the targets that have them.
+    /// Kernels, then the targets that have them.
     Kernel,
-    /// Sections, of images and of the file itself, with the targets that have them.
+    /// Sections, of images and of the file itself, then the targets that have them.
     Section,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum RowKind {
     Kernel,
     /// A section of an image or of the file itself, without the code of kernels.
     Section,
-    /// Bytes of an image in no kernel and no section.
+    /// Bytes of an image outside its kernels and sections.
     Other,
     /// Bytes of containers outside their images.
     Containers,
@@ -46,9 +46,9 @@ type Row<'a> = (RowKind, &'a str);
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) kind: RowKind,
-    /// The row's name, as the file contains it.
+    /// The row's name, as in the file.
     pub(super) name: &'a str,
-    /// Bytes in the file, including those of all rows beneath.
+    /// Bytes in the file, including those of all rows below.
     pub(super) bytes: u64,
     /// The decompressed size.
     pub(super) size: u64,
@@ -70,7 +70,7 @@ pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding
 
 /// Returns the label of an image whose contents are not read.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
-    // The labels are part of JSON and of pages, so each is written out.
+    // Write each label out, because labels are part of JSON and of pages.
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
@@ -113,8 +113,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds the rows for an image: its kernels and sections become rows below `path`. In trees by
-    /// kernel or by section, the target becomes a row below each kernel or section instead.
+    /// Adds an image's rows: kernels and sections go below `path`. In trees by kernel or section,
+    /// the target instead goes below each of these.
     fn part(&mut self, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
@@ -155,11 +155,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Sorts the rows, largest first, then by name.
+    /// Sorts the rows by size, largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // If the only row is for other bytes, it is removed, because it has the same size as its
-        // parent.
+        // Remove an only row for other bytes: it has the same size as its parent.
         if let [Node { kind: RowKind::Other, .. }] = self.children[..]
             && self.kind != RowKind::File
         {

@@ -1,4 +1,4 @@
-//! Checks of the entries of bundles.
+//! Checks the entries of bundles.
 
 use super::check::{Check, Report, Subject};
 use offload_format::bundle::{
@@ -25,7 +25,7 @@ impl<'e> Entry<'e> {
     }
 }
 
-/// Checks each bundle entry ID, and the combination of all IDs of a bundle.
+/// Checks each bundle entry ID, and the combination of a bundle's IDs.
 pub(super) fn names<'e>(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -66,7 +66,7 @@ pub(super) fn names<'e>(
 }
 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
-    // HIP's first compilers wrote the kind `hcc`, and runtimes still accept it.
+    // HIP's first compilers wrote the kind `hcc`, which runtimes still accept.
     if !id.is_known_kind() && !id.is_hip() && !id.is_sycl() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
@@ -90,9 +90,9 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks the conditions that HIP's runtime has for its bundles. HIP's bundles are those in
-/// `.hip_fatbin`, and those with entries of kind `hipv4`, which compilers use only for HIP. The
-/// purpose of other bundles is unknown.
+/// Checks what HIP's runtime requires of its bundles: those in `.hip_fatbin`, and those with
+/// entries of kind `hipv4`, which compilers use only for HIP. The purpose of other bundles is
+/// unknown.
 pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, form: Form) {
     let is_compressed = form != Form::Plain;
     let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
@@ -119,10 +119,10 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         report.add_if(is_finding, Check::Loader, subject, needs.to_string());
     }
     let start = subject.container.place.offset;
-    // A member of an archive may start at any offset, so its alignment is not checked.
+    // A member of an archive may start at any offset, so do not check its alignment.
     let is_placed = in_program && !is_compressed && subject.container.place.member.is_none();
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
-        // This is only a note, because clang-linker-wrapper 22 leaves the alignment to the linker.
+        // Only a note, because clang-linker-wrapper 22 leaves the alignment to the linker.
         report.note(
             Check::Alignment,
             subject,
@@ -180,7 +180,7 @@ fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
         .is_some_and(|target| target == canonical(target))
 }
 
-/// Returns a valid target ID in its canonical form, but keeps an alias of the processor.
+/// Returns the canonical form of a valid target ID, but keeps an alias of the processor.
 fn canonical(target: &str) -> String {
     let Ok(id) = TargetId::parse(target) else { return target.to_owned() };
     id.to_canonical().replacen(id.primary_processor(), id.processor(), 1)

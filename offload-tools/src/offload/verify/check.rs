@@ -5,7 +5,7 @@ use crate::describe::place_text;
 use crate::text::{self, FAINT, HEADING, styled};
 use offload_format::inventory::{Container, Image};
 
-/// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
+/// Defines each kind of finding with its name and meaning, as printed by `--checks`.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of finding.
@@ -54,13 +54,13 @@ impl Check {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Returns the name in brackets, with which the line of a finding ends.
+    /// Returns the name in brackets, which ends the line of a finding.
     pub(super) fn tag(self) -> String {
         styled(FAINT, &format!("[{}]", self.name()))
     }
 }
 
-/// Returns the table of checks as text for people.
+/// Returns the table of checks as text.
 pub(super) fn table() -> String {
     let width = CHECKS.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
     let lines = CHECKS.iter().map(|(_, name, meaning)| {
@@ -79,7 +79,7 @@ pub(super) struct Finding {
     pub(super) place: String,
     pub(super) check: Check,
     pub(super) text: String,
-    /// Whether the finding is a note, which need not be an error.
+    /// Whether the finding is only a note, which may not be an error.
     pub(super) is_note: bool,
 }
 
@@ -90,10 +90,10 @@ pub(super) struct Report {
     pub(super) parameters: Parameters,
 }
 
-/// The subject of a finding: a container, or an image of it.
+/// The subject of a finding: a container, or one of its images.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'s, 'a> {
-    /// The number of the container, as in `ls`.
+    /// The container's number, as in `ls`.
     pub(super) number: usize,
     pub(super) container: &'s Container<'a>,
     pub(super) image: Option<&'s str>,
@@ -108,7 +108,7 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
 
-    /// Returns the subject for the container's entry with the ID `id`.
+    /// Returns the subject for the container's entry with this ID.
     pub(super) fn entry(self, id: &'s str) -> Self {
         Self { image: Some(id), ..self }
     }
@@ -125,8 +125,7 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 }
 
-/// The maximum length of a name in a message: names in files may have any length, but real names
-/// are shorter.
+/// The maximum length of a name in a message: real names are shorter, but files may contain any.
 const LONGEST_NAME: usize = 200;
 
 impl Report {
@@ -140,7 +139,7 @@ impl Report {
         self.add(check, subject, text.into(), false);
     }
 
-    /// Adds a note: unusual content that need not be an error.
+    /// Adds a note: unusual content that may not be an error.
     pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }

@@ -13,8 +13,8 @@ use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::target::{Form, Needs};
 use std::collections::BTreeSet;
 
-/// Checks a container and its images. `known` contains the offsets of containers for which the
-/// inventory has a problem.
+/// Checks a container and its images. `known` has the offsets of containers whose problems the
+/// inventory reports.
 pub(super) fn check<'a>(
     report: &mut Report,
     subject: Subject<'_, 'a>,
@@ -53,8 +53,7 @@ pub(super) fn check<'a>(
                 note_loader(report, subject, Form::ZstdInFatbin);
             }
         }
-        // The inventory has already checked the tables of these; the loop below checks their
-        // images.
+        // The inventory has already checked these tables; the loop below checks their images.
         ContainerKind::Kpack => note_loader(report, subject, Form::Kpack),
         ContainerKind::ImageTable | ContainerKind::Oxart | ContainerKind::Raw => {}
     }
@@ -66,7 +65,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// Notes the oldest loader that reads the images of a container.
+/// Notes the oldest loader that reads a container's images.
 fn note_loader(report: &mut Report, subject: Subject<'_, '_>, form: Form) {
     report.note(Check::Loader, subject, Needs { form, ..Needs::default() }.to_string());
 }
@@ -78,8 +77,8 @@ fn failed<'a>(
     image: &Image<'a>,
     error: offload_format::Error,
 ) {
-    // An image of unknown kind may be LTO-IR, which is scrambled and which only NVIDIA's linker
-    // reads. So unsupported compression of such an image is only a note.
+    // An image of unknown kind may be LTO-IR, which is scrambled and read only by NVIDIA's linker.
+    // So unsupported compression of such an image is only a note.
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
@@ -92,7 +91,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
     places(report, subject, bundle, bytes);
 }
 
-/// Checks the ranges in a bundle: entries do not overlap, and only zeros are between them.
+/// Checks the ranges in a bundle: entries must not overlap, and only zeros may be between them.
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
@@ -173,8 +172,7 @@ fn compressed_bundle(
         );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
-        // The content is a text bundle or is malformed: use the images that the inventory has
-        // found.
+        // A text bundle, or malformed: use the images that the inventory has found.
         bundles::names(report, subject, found.iter().map(Entry::of));
         if whole.starts_with(bundle::MAGIC)
             && let Err(error) = Bundle::parse(&whole)
@@ -190,7 +188,7 @@ fn compressed_bundle(
     bundles::names(report, subject, plain.entries().map(Entry::stored));
     bundles::hip(report, subject, &plain, Form::CompressedBundle(bundle.version));
     places(report, subject, &plain, &whole);
-    // Each entry is checked with the inventory's image at the same position, unless the IDs differ
+    // Check each entry with the inventory's image at the same position, unless the IDs differ
     // because the inventory lacks images.
     for (image, entry) in found.iter().zip(plain.entries()) {
         if image.entry_id.as_deref() == Some(entry.id_str) {
@@ -199,8 +197,8 @@ fn compressed_bundle(
     }
 }
 
-/// Checks an offload binary; `bytes` are the bytes of this binary alone. Only its first `count`
-/// images are checked: those of the inventory, which limits how many share bytes.
+/// Checks the offload binary in `bytes`. Checks only the first `count` images: those of the
+/// inventory, which limits how many may share bytes.
 fn offload_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -220,7 +218,7 @@ fn offload_binary(
     for image in binary.images().take(count) {
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
-        // Only version 1 aligns images; later versions put them directly one after another.
+        // Only version 1 aligns images; later versions store them without gaps.
         if binary.version == Version::V1 && !image.offset.is_multiple_of(align) {
             let text = format!("it starts at {}, which is not a multiple of {align}", image.offset);
             report.finding(Check::Alignment, subject, text);
@@ -234,8 +232,7 @@ fn offload_binary(
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
         let is_ptx = ImageKind::of(image.data).is_ptx();
         if is_ptx && next != Some(&0) && !image.data.ends_with(b"\0") {
-            // This is only a note, because llvm-offload-binary 22 writes no NUL after one in eight
-            // texts.
+            // Only a note, because llvm-offload-binary 22 writes no NUL after one in eight texts.
             report.note(
                 Check::PtxEnd,
                 subject,
@@ -256,8 +253,8 @@ fn offload_binary(
     }
 }
 
-/// Checks the content of a compressed binary. The inventory has already reported a binary that does
-/// not decompress.
+/// Checks the content of a compressed binary. The inventory has already reported one that does not
+/// decompress.
 fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,

@@ -1,4 +1,4 @@
-//! Checks of images: compares their bytes with the records about them.
+//! Checks images: compares their bytes with the records about them.
 
 use super::check::{Check, Report, Subject};
 use crate::describe::{KernelRecord, Named};
@@ -23,8 +23,8 @@ pub(super) fn check(
         Err(error) if kind != ImageKind::Unknown => {
             report.finding(Check::Image, subject, error.to_string())
         }
-        // This is only a note: the format may be known only to the image's producer, or it may no
-        // longer exist. The fatbin's own check covers its images.
+        // Only a note: the format may be known only to its producer, or may no longer exist. A
+        // separate check covers the images of fatbins.
         Err(_) if !image.is_host() => {
             report.note(Check::Image, subject, "its kind is unknown");
         }
@@ -76,7 +76,7 @@ fn code_object(
                 format!("kind hipv4 with code object version {version}"),
             );
         }
-        // clang-linker-wrapper also writes the kind `hip` for code object version 4 or later, and
+        // clang-linker-wrapper also writes kind `hip` for code object version 4 or later, and
         // runtimes accept it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
@@ -89,7 +89,7 @@ fn code_object(
     }
 }
 
-/// Checks whether an image in a fatbin is of the kind that the fatbin records.
+/// Checks that an image in a fatbin is of the recorded kind.
 fn recorded_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -111,7 +111,7 @@ fn recorded_kind(
     }
 }
 
-/// Checks whether an image is of the kind that its offload binary states.
+/// Checks that an image is of the kind that its offload binary states.
 pub(super) fn stated_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -121,9 +121,9 @@ pub(super) fn stated_kind(
     let found = image::ImageHeader::parse(bytes).ok().and_then(|header| header.kind().stated());
     let Some(found) = found else { return };
     let is_so = match stated {
-        // LLVM's tool derives the kind from the file's name, and records no kind for most files.
+        // LLVM's tool derives the kind from the file's name, and records none for most files.
         StatedKind::NONE => true,
-        // clang records cubins as objects, and also bitcode before it is linked.
+        // clang records cubins as objects, and bitcode, too, before it is linked.
         StatedKind::OBJECT => {
             matches!(
                 found,

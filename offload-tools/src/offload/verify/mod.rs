@@ -2,12 +2,12 @@
 //!
 //! | module | checks |
 //! |---|---|
-//! | `check` | (the table of what is checked, and how findings are written) |
-//! | `containers` | sizes, hashes, what lies where |
-//! | `bundles` | the entries of bundles: their names, and what HIP's runtime wants of them |
-//! | `images` | an image's own bytes beside what is said of it |
-//! | `parameters` | kernels of one name in the images of a module |
-//! | `wrappers` | what a program hands to its runtime |
+//! | `check` | (the table of checks, and the format of findings) |
+//! | `containers` | sizes, hashes, positions |
+//! | `bundles` | the entries of bundles: their names, and the requirements of HIP's runtime |
+//! | `images` | an image's bytes against the records about it |
+//! | `parameters` | the parameters of kernels with the same name in a module |
+//! | `wrappers` | the data that a program passes to its runtime |
 
 mod bundles;
 mod check;
@@ -131,7 +131,7 @@ fn print_findings(
     Ok(!report.has_findings())
 }
 
-/// Prints the problems with the kernel packs of a file. Returns whether there are none.
+/// Prints the problems with a file's kernel packs. Returns whether there are none.
 fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bool> {
     let (Visited { shown: name, beside, .. }, check) = (file, Check::KernelPack.tag());
     let mut problems = beside.problems.clone();

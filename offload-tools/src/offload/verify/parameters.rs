@@ -1,5 +1,5 @@
-//! Compares the parameters of each kernel in the images of one module. A launch passes the same
-//! arguments for every image, so the parameters must agree.
+//! Compares each kernel's parameters across the images of a module. A launch passes the same
+//! arguments to every image, so the parameters must agree.
 
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
@@ -7,28 +7,28 @@ use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
 use offload_format::target::Vendor;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernels of the images at one place, as far as they were read.
+/// The kernels of the images at one place that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     place: Place,
     /// The images' modules and targets.
     images: BTreeSet<(String, String)>,
-    /// The different layouts of each kernel of a module.
+    /// The different layouts of each kernel in a module.
     kernels: BTreeMap<(String, String), Vec<Layout>>,
 }
 
-/// The place that the images of a pack or of another container have in common.
+/// The common place of the images in a pack or another container.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// The container's number; `None` for offload binaries, because a pack has several consecutive
-    /// ones, one for each target.
+    /// The container's number; `None` for offload binaries, because a pack consists of several
+    /// consecutive ones, one per target.
     container: Option<usize>,
 }
 
-/// The parameters of a kernel, and the first image with this layout.
+/// A kernel's parameters, and the first image with this layout.
 #[derive(Debug)]
 struct Layout {
     target: String,
@@ -36,14 +36,14 @@ struct Layout {
     kernel: KernelRecord,
 }
 
-/// The maximum number of layouts of one kernel; further layouts are not reported.
+/// The maximum number of layouts of one kernel; further ones are not reported.
 const MOST_LAYOUTS: usize = 8;
 /// The maximum length of a name in a message: mangled names may have any length.
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
-    /// Compares the kernels of an image with those of the images before it. Returns a text for each
-    /// kernel whose parameters differ; `number` is the number of the image's container.
+    /// Compares an image's kernels with those of earlier images. Returns a text for each kernel
+    /// whose parameters differ; `number` is the number of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -55,7 +55,7 @@ impl Parameters {
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
         // If a target occurs again, its image belongs to another pack, which a linker has placed
-        // after the first pack.
+        // after the first.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));
@@ -97,9 +97,9 @@ impl Layout {
         one.len() == two.len()
             && one.iter().zip(two).all(|(one, two)| {
                 let difference = i128::from(one.offset) - i128::from(two.offset);
-                // On NVIDIA's GPUs, parameters start at addresses that are multiples of 16 and
-                // differ between architectures. So a parameter with a larger alignment has
-                // different offsets on different architectures.
+                // On NVIDIA's GPUs, parameters start at a multiple of 16 that differs between
+                // architectures. So a parameter with a larger alignment has different offsets on
+                // different architectures.
                 let may_move = self.may_move || other.may_move;
                 if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
                     shift = difference;

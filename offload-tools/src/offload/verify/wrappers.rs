@@ -1,4 +1,4 @@
-//! Checks of the data that a program passes to its runtime.
+//! Checks the data that a program passes to its runtime.
 
 use super::check::{Check, Finding, Report};
 use offload_format::fat_file::{Wrapper, WrapperKind, wrappers};
@@ -6,7 +6,7 @@ use offload_format::image::ImageHeader;
 use offload_format::kpack::KpackReference;
 use offload_format::{bundle, compressed, nv_fatbin};
 
-/// Checks the pointers in the structures with which a program registers its device code.
+/// Checks the pointers in the structures that register a program's device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
         let whose = match wrapper.kind {
@@ -16,7 +16,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
         };
         if let Some(text) = fault(&wrapper) {
             report.findings.push(Finding {
-                // Sorts this finding after the findings about containers.
+                // Sort this finding after those about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {}{whose}: ", wrapper.offset),
                 check: Check::Wrapper,
@@ -35,8 +35,8 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         let version = wrapper.version;
         return Some(format!("its version is {version}, but the runtime registers only version 1"));
     }
-    // The wrapper may point to an image in another object, which is linked later. Then this file
-    // does not contain the image, and nothing is checked.
+    // The wrapper may point to an image in an object that is linked later. This file then lacks the
+    // image, so check nothing.
     let image = wrapper.image?;
     let is_there = match wrapper.kind {
         // Besides a bundle, HIP's runtime also accepts a single code object.

@@ -1,4 +1,4 @@
-//! The names of candle-core that the launches mention, and buffers of cudarc.
+//! candle-core's names that the launches mention, and cudarc's buffers.
 
 pub use cudarc::driver::CudaSlice;
 
@@ -33,11 +33,11 @@ impl Candle {
     }
 }
 
-/// Makes a buffer of eight elements.
+/// Creates a buffer of eight elements.
 pub fn alloc<T>() -> CudaSlice<T> {
     static STREAM: LazyLock<Arc<CudaStream>> = LazyLock::new(|| {
         let context = CudaContext::new(0).unwrap();
-        // SAFETY: there is one stream. candle does the same.
+        // SAFETY: there is only one stream. candle does the same.
         unsafe { context.disable_event_tracking() };
         context.new_stream().unwrap()
     });
@@ -47,7 +47,7 @@ pub fn alloc<T>() -> CudaSlice<T> {
     unsafe { STREAM.upgrade_device_ptr(bytes.leak(), COUNT) }
 }
 
-/// A type of elements.
+/// An element type.
 pub trait WithDType: AnyArgument + Copy + 'static {
     const DTYPE: &'static str;
     fn from_f64(value: f64) -> Self;
@@ -82,7 +82,7 @@ pub fn kernel_name<T: WithDType>(root: &str) -> String {
     format!("{root}_{}", T::DTYPE)
 }
 
-/// The address of a buffer from an element on.
+/// Returns the address of a buffer's element.
 pub fn slice_ptr<T>(slice: &CudaSlice<T>, from: usize) -> u64 {
     slice.slice(from..).device_address().addr() as u64
 }

@@ -1,11 +1,10 @@
-//! Functions of each element.
+//! Elementwise functions.
 
 use crate::core::*;
 use crate::launch;
 use half::{bf16, f16};
 
-/// candle's `Affine`, `Elu`, `Powf`, and its operations of one tensor, as `cuda_backend/mod.rs` has
-/// them.
+/// candle's `Affine`, `Elu`, `Powf` and its unary operations, as in `cuda_backend/mod.rs`.
 fn unary<T: WithDType>(candle: &mut Candle) {
     let (el, el_count, dims) = (6_usize, 6_usize, [2_usize, 3]);
     let src = &alloc::<T>();
@@ -47,7 +46,7 @@ fn unary<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's operations and comparisons of two tensors; comparisons write `u8`.
+/// candle's binary operations and comparisons, which write `u8`.
 fn binary<T: WithDType>(candle: &mut Candle) {
     let (elem_count, dims) = (6_usize, [2_usize, 3]);
     let dims_and_strides = alloc::<usize>();
@@ -66,7 +65,7 @@ fn binary<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's `WhereCond`: `C` is the type of the conditions.
+/// candle's `WhereCond`; `C` is the type of the conditions.
 fn where_cond<C: WithDType, T: WithDType>(candle: &mut Candle) {
     let (el, dims) = (6_usize, [2_usize, 3]);
     let ds = alloc::<usize>();

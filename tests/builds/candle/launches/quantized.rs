@@ -1,4 +1,4 @@
-//! Launches of candle's `quantized/cuda.rs`: blocks of quantized numbers are buffers of bytes.
+//! The launches in candle's `quantized/cuda.rs`: blocks of quantized numbers are byte buffers.
 
 use crate::core::*;
 use crate::launch;

@@ -1,4 +1,4 @@
-//! Reductions, indexes, convolutions and sorting.
+//! Reductions, indexing, convolutions and sorting.
 
 use crate::core::*;
 use crate::launch;
@@ -31,8 +31,7 @@ fn reduce<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's `IndexSelect`, `Gather`, `IndexAdd`, `Scatter` and `ScatterAdd`: `I` is the type of the
-/// indexes.
+/// candle's `IndexSelect`, `Gather`, `IndexAdd`, `Scatter` and `ScatterAdd`; `I` is the index type.
 fn index<I: WithDType, T: WithDType>(candle: &mut Candle) {
     let of = |name: &str| kernel_name::<T>(&kernel_name::<I>(name));
     let slice = alloc::<I>();
@@ -75,7 +74,7 @@ struct Params {
     dilation: usize,
 }
 
-/// candle's `Conv1D`, `Conv2D`, `ConvTranspose1D`, `ConvTranspose2D` and what they are made of.
+/// candle's `Conv1D`, `Conv2D`, `ConvTranspose1D`, `ConvTranspose2D` and their parts.
 fn convolve<T: WithDType>(candle: &mut Candle) {
     let p =
         Params { l_k: 3, h_k: 3, w_k: 3, stride: 1, padding: 0, output_padding: 0, dilation: 1 };

@@ -1,10 +1,10 @@
-//! Launches of candle that are refused: wrong ones, and those that candle writes in another way.
+//! candle's launches that are refused: wrong ones, and ones that must be written differently.
 
 use crate::core::*;
 use crate::launch;
 use offload_gpu::types::F8E4M3;
 
-/// candle passes five arguments to a kernel with four parameters. It names kernels that
+/// candle passes five arguments to a kernel with four parameters, and names kernels that
 /// candle-kernels lacks.
 fn wrong(candle: &mut Candle) {
     let (data, y, mut dst) =
@@ -14,7 +14,7 @@ fn wrong(candle: &mut Candle) {
     missing::<i16>(candle);
     missing::<i32>(candle);
     ucopy::<F8E4M3>(candle);
-    // Kernels for `F8E4M3` are called `…_f8_e4m3` or `…_fp8_e4m3`, but candle's word is `f8e4m3`.
+    // Kernels for `F8E4M3` are called `…_f8_e4m3` or `…_fp8_e4m3`, but candle uses `f8e4m3`.
     launch!(candle, affine, kernel_name::<F8E4M3>("affine"); 0_usize);
     launch!(candle, unary, kernel_name::<F8E4M3>("uneg"); 0_usize);
     launch!(candle, cast, format!("cast_{}_f32", F8E4M3::DTYPE); 0_usize);
@@ -35,8 +35,8 @@ fn ucopy<T: WithDType>(candle: &mut Candle) {
     launch!(candle, unary, kernel_name::<T>("ucopy"); el_count, dims.len(), null, &src, &mut dst);
 }
 
-/// A right launch whose argument candle writes in another way than a checked launch: a buffer of
-/// bytes with the numbers of a row.
+/// A right launch with an argument that a checked launch needs in a different form: a byte buffer
+/// with a row's numbers.
 fn other(candle: &mut Candle) {
     let (data, ids, mut out) = (alloc::<u8>(), alloc::<u32>(), alloc::<f32>());
     let (hidden, row_stride) = (256_usize, 1024_usize);

@@ -1,4 +1,4 @@
-//! The names of dfdx that the launches mention.
+//! dfdx's names that the launches mention.
 
 pub use super::memory::{CudaSlice, CudaViewMut};
 
@@ -43,7 +43,7 @@ impl<E: Clone> Clone for CachableCudaSlice<E> {
     }
 }
 
-/// A tensor with one or more dimensions, as dfdx has it.
+/// A tensor with one or more dimensions, as in dfdx.
 pub struct Tensor<const N: usize, E> {
     pub data: Arc<CachableCudaSlice<E>>,
     pub shape: [usize; N],
@@ -57,7 +57,7 @@ impl<const N: usize, E> Tensor<N, E> {
     }
 }
 
-/// The strides of a tensor whose elements follow each other.
+/// The strides of a tensor with contiguous elements.
 pub fn strides<const N: usize>(shape: [usize; N]) -> [usize; N] {
     let mut strides = [1; N];
     for at in (1..N).rev() {
@@ -85,7 +85,7 @@ pub struct Cuda {
     pub dev: Dev,
 }
 
-/// The device, and how often each kernel was launched on it.
+/// The device, and the number of launches of each kernel on it.
 pub struct Dev {
     device: Device,
     pub launches: Mutex<BTreeMap<&'static str, usize>>,
@@ -115,9 +115,9 @@ pub fn launch_cfg<const NUM_THREADS: u32>(n: u32) -> Launch {
     Launch::new(n.div_ceil(NUM_THREADS), NUM_THREADS)
 }
 
-/// A type of elements.
+/// An element type.
 pub trait Dtype: Copy + PartialEq + Debug + 'static {
-    /// How far results may be from those of plain Rust, in relation to them.
+    /// The maximum relative difference between results and those of plain Rust.
     const NEAR: f64;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -145,7 +145,8 @@ impl_dtype! {
     f16, 4e-3, f16::from_f64;
 }
 
-/// Numbers between -4 and 4, in sixteenths, which all types have; another row for each seed.
+/// Numbers between -4 and 4, in sixteenths, which all types can represent; a different sequence for
+/// each seed.
 pub fn numbers<E: Dtype>(seed: u32, count: usize) -> Vec<E> {
     let mut state = seed.wrapping_mul(2_654_435_769) ^ 12345;
     let mut next = || {
@@ -155,7 +156,7 @@ pub fn numbers<E: Dtype>(seed: u32, count: usize) -> Vec<E> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Compares what a kernel wrote with the results of plain Rust.
+/// Compares a kernel's output with the results of plain Rust.
 pub fn assert_close<E: Dtype>(
     kernel: &str,
     found: &CachableCudaSlice<E>,

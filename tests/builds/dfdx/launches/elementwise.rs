@@ -1,5 +1,5 @@
-//! Functions of each element: one macro for the launches of dfdx's `tensor_ops/utilities`, which
-//! are generic over the operation, and some with launches of their own.
+//! Elementwise functions: a macro for the launches in dfdx's `tensor_ops/utilities`, which are
+//! generic over the operation, and some separate launches.
 
 use super::cuda::*;
 use crate::kernels;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const COUNT: usize = 300;
 
-/// Returns the buffer of an operand, or `None` if the derivative is not computed from it.
+/// Returns an operand's buffer; `None` if the derivative is not computed from it.
 macro_rules! operand {
     (x x $of:ident) => { $of.data.as_ref() };
     (fx fx $of:ident) => { $of.data.as_ref() };
@@ -18,8 +18,7 @@ macro_rules! operand {
     ($operand:ident $from:ident $of:ident) => { None };
 }
 
-/// Launches an operation of one tensor, and its derivative: from `x`, from the result `fx`, or from
-/// neither.
+/// Launches a unary operation, and its derivative from `x`, from the result `fx`, or from neither.
 macro_rules! unary {
     ($cuda:expr, $E:ty, $module:ident, $fwd:ident, $bwd:ident($from:ident), $op:expr, $f:expr, $df:expr) => {{
         let (cuda, op, f, df): (&Cuda, _, fn(f64) -> f64, fn(f64, f64) -> f64) = ($cuda, $op, $f, $df);
@@ -52,7 +51,7 @@ macro_rules! unary {
     }};
 }
 
-/// Launches an operation of two tensors of the same shape, and its derivatives.
+/// Launches a binary operation on tensors of the same shape, and its derivatives.
 macro_rules! binary {
     ($cuda:expr, $E:ty, $module:ident, $fwd:ident, $bwd_lhs:ident, $bwd_rhs:ident($from:ident), $op:expr, $f:expr, $dx:expr, $dy:expr) => {{
         type S = Rank<2>;

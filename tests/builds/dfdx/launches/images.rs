@@ -10,7 +10,7 @@ const BATCH: usize = 2;
 const CHANNELS: usize = 3;
 const SIZE: usize = 6;
 
-/// The place of an element of a tensor with these dimensions.
+/// The index of an element in a tensor with these dimensions.
 fn at([_, channels, height, width]: [usize; 4], [b, c, y, x]: [usize; 4]) -> usize {
     ((b * channels + c) * height + y) * width + x
 }
@@ -24,7 +24,7 @@ fn indexes([batch, channels, height, width]: [usize; 4]) -> impl Iterator<Item =
     })
 }
 
-/// The greatest of each two by two elements.
+/// The maximum of each two-by-two block of elements.
 macro_rules! pool2d {
     ($cuda:expr, $E:ty, $fwd:ident, $bwd:ident) => {{
         let cuda: &Cuda = $cuda;
@@ -108,7 +108,7 @@ macro_rules! upscale2d {
     }};
 }
 
-/// The steps of a convolution with filters of one element, and back. Such steps are copies.
+/// The steps of a convolution with one-element filters, and back. Such steps are copies.
 macro_rules! conv2d {
     ($cuda:expr, $E:ty, $unfold:ident, $unfold_out:ident, $transpose:ident, $sum:ident) => {{
         let cuda: &Cuda = $cuda;

@@ -1,5 +1,5 @@
-//! Launches of dfdx with the arguments that dfdx passes, on the CPU. Each is compared with plain
-//! Rust. The same text is compiled with the buffers of cudarc, too, in the place of the CPU's.
+//! dfdx's launches, with the arguments that dfdx passes, on the CPU. Each is compared with plain
+//! Rust. The same text is also compiled with cudarc's buffers instead of the CPU's.
 
 mod ops;
 

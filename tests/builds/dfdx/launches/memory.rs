@@ -1,4 +1,4 @@
-//! Memory of the device, which is memory of the host: the launches run on the CPU.
+//! The device's memory, which is the host's memory: the launches run on the CPU.
 
 use offload_gpu::DeviceBuffer;
 use std::ops::RangeFull;

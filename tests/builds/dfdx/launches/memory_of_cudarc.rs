@@ -1,4 +1,4 @@
-//! Memory of the device, as cudarc has it. The launches compile with it, and nothing runs them.
+//! The device's memory in cudarc's types. The launches are compiled with it, but never run.
 
 pub use cudarc::driver::{CudaSlice, CudaViewMut};
 

@@ -1,5 +1,5 @@
-//! Structs that dfdx passes by value, as dfdx has them: each takes the place of a kernel's struct.
-//! dfdx implements cudarc's `DeviceRepr` where these types derive `Parameter`.
+//! dfdx's structs that are passed by value, each of which replaces a kernel's struct. These types
+//! derive `Parameter` where dfdx implements cudarc's `DeviceRepr`.
 
 use offload_gpu::Parameter;
 

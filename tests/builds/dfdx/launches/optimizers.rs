@@ -1,4 +1,4 @@
-//! Optimizers, whose settings are structs by value with numbers, truth values and enums.
+//! Optimizers, whose settings are structs by value with numbers, booleans and enums.
 
 use super::cuda::*;
 use crate::launch;

@@ -126,7 +126,7 @@ macro_rules! choose {
     }};
 }
 
-/// Takes four of each row's elements, and one of each row's.
+/// Selects four elements of each row, and one element of each row.
 macro_rules! gather_and_select {
     ($cuda:expr, $E:ty, $gather_fwd:ident, $gather_bwd:ident, $select_fwd:ident, $select_bwd:ident) => {{
         let cuda: &Cuda = $cuda;
@@ -204,7 +204,7 @@ macro_rules! gather_and_select {
     }};
 }
 
-/// Takes the rows from the third to the seventh.
+/// Selects the rows from the third to the seventh.
 macro_rules! slice_fwd {
     ($cuda:expr, $E:ty, $fwd:ident, $of:expr) => {{
         type Src = Rank<2>;
@@ -246,7 +246,7 @@ macro_rules! slice_bwd {
     }};
 }
 
-/// Sums and greatest elements of each row.
+/// The sum and the maximum of each row.
 macro_rules! reduce {
     ($cuda:expr, $E:ty, $sum_fwd:ident, $sum_bwd:ident, $max_fwd:ident, $max_bwd:ident, $fill_with:ident) => {{
         type Src = Rank<2>;

@@ -1,4 +1,4 @@
-//! Compilers that refuse a target or a source, and compilers that are not there.
+//! Compilers that refuse a target or a source, and missing compilers.
 
 cases! {
     CASES:
@@ -27,7 +27,7 @@ cases! {
     // A variable that all images of a program would share.
     "unique-cpu" [.file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])] {CXX: "g++"}
         => "all images of a program would share _ZZ4lastIiEvPT_E4kept", "add -fno-gnu-unique";
-    // Variables that name a compiler which is not there.
+    // Variables that name a missing compiler.
     "no-such-clang" {OFFLOAD_CLANG: "/nowhere/clang"}
         => "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file";
     "no-such-ptxas" {OFFLOAD_PTXAS: "/nowhere/ptxas", OFFLOAD_ARCH: "sm_80"}
@@ -44,7 +44,7 @@ cases! {
     "unknown-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_999"])]
         => "no image for sm_999: {clang} rejects this target",
            "clang: error: unsupported CUDA gpu architecture: sm_999";
-    // clang 22 still knows sm_70; ptxas 13 no longer does.
+    // clang 22 still supports sm_70; ptxas 13 does not.
     "forgotten-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_70"])]
         => "no image for sm_70: {ptxas} rejects this target",
            "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'";

@@ -1,4 +1,4 @@
-//! Languages, and sources that already are images or contain them.
+//! Languages, and sources that already are or contain images.
 
 cases! {
     CASES:

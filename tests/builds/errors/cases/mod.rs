@@ -1,8 +1,8 @@
-//! Tables of builds that fail, with the message of each.
+//! Tables of builds that fail, with the message for each.
 
-/// Makes a table of cases. A case has a name, the calls in build.rs, variables, and the sentences
-/// of the message. Without calls, build.rs lists targets. The word `tool` means that a compiler
-/// refuses something, and that the message shows all that it prints.
+/// Creates a table of cases. A case has a name, the calls in build.rs, variables, and the message's
+/// sentences. Without calls, build.rs lists targets. The word `tool` means that a compiler refuses
+/// something, and that the message shows everything that it prints.
 macro_rules! cases {
     ($(#[$attribute:meta])* $table:ident: $(
         $name:literal $([$($calls:tt)*])? $({$($variable:ident: $value:literal),+})? $($tool:ident)?
@@ -54,15 +54,15 @@ fn containers_that_cannot_be_read() {
 /// A build that fails.
 #[derive(Clone, Copy)]
 struct Case {
-    /// Also the name of the pack.
+    /// The case's name, which is also the pack's.
     name: &'static str,
     /// The calls in build.rs between `Build::new()` and `compile`.
     calls: &'static str,
     env: &'static [(&'static str, &'static str)],
-    /// Each is in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths of this
-    /// machine.
+    /// Each must be in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths on
+    /// this machine.
     sentences: &'static [&'static str],
-    /// Whether the message has the whole text of a tool and ends with the tool's command line.
+    /// Whether the message contains a tool's whole output and ends with its command line.
     is_of_tool: bool,
 }
 
@@ -133,7 +133,7 @@ fn check_case(case: &Case, scenario: &Scenario, printed: &Printed) -> Result<(),
     }
 }
 
-/// A sentence of a message on this machine.
+/// Returns a message's sentence with this machine's paths.
 fn with_paths(sentence: &str, scenario: &Scenario) -> String {
     let sentence = sentence
         .replace("{clang}", &llvm_bin().join("clang").to_string_lossy())
@@ -145,7 +145,7 @@ fn with_paths(sentence: &str, scenario: &Scenario) -> String {
     }
 }
 
-/// Whether a file in `OUT_DIR` would pass for one of a pack that was built, or is half-written.
+/// Whether a file in `OUT_DIR` would look like part of a built pack, or is incomplete.
 fn is_of_pack(path: &Path, pack: &str) -> bool {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     file.ends_with(".part")
@@ -154,8 +154,8 @@ fn is_of_pack(path: &Path, pack: &str) -> bool {
         || file.starts_with(&format!("liboffload_{}_", pack.replace('-', "_")))
 }
 
-/// The message ends with a command. Run again by hand, it prints what the message shows, line by
-/// line.
+/// Checks that the message ends with a command. Run again by hand, it must print what the message
+/// shows, line by line.
 fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
     let (before, command) =
         message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
@@ -163,7 +163,7 @@ fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
         return Err("something follows the command line".to_owned());
     }
     let mut shell = Command::new("sh");
-    // The build script's compilers print English, too.
+    // The build script's compilers also print English.
     let again =
         shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
     let again = again.expect("the shell starts");

@@ -1,4 +1,4 @@
-//! Sources, names of packs, modules and which targets they are for.
+//! Sources, names of packs, modules, and the targets that they are for.
 
 cases! {
     CASES:

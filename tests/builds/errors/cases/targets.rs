@@ -1,5 +1,5 @@
-//! Names of targets, lists of them, and the variables that list them.
-//! Messages in `mistakes.txt` are not here.
+//! Names of targets, lists of them, and the variables that list them. `mistakes.txt` has more
+//! messages.
 
 cases! {
     CASES:

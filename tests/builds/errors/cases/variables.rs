@@ -18,7 +18,7 @@ cases! {
     "prebuilt-only" {OFFLOAD_PREBUILT: "only"}
         => "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only",
            "the package has no prebuilt set in prebuilt/";
-    // A build that may only use the prebuilt set looks for no nvcc.
+    // A build that may use only the prebuilt set does not look for nvcc.
     "prebuilt-only-with-cuda" [.file("kernels/add.cu").compiler(Compiler::ClangCuda).archs(["compute_80"])]
         {OFFLOAD_PREBUILT: "only", NVCC: "/nowhere/nvcc"}
         => "no image for compute_80: OFFLOAD_PREBUILT=only",

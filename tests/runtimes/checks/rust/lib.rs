@@ -1,4 +1,4 @@
-//! Tests that launch the kernels. Each test has the name of its kernel.
+//! Tests that launch the kernels. Each test is named after its kernel.
 #![cfg(test)]
 
 use offload_gpu::DeviceBuffer;
@@ -8,11 +8,11 @@ mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
 
-/// The threads of a block, and the elements of a buffer.
+/// The number of threads in a block, and of elements in a buffer.
 const COUNT: u32 = 64;
 
-/// Makes a test of each kernel of a pair. In the body of the tests, the names in parentheses are
-/// those of the device, of a buffer with the numbers from 0, and of the kernel.
+/// Creates a test for each kernel of a pair. In the test's body, the names in parentheses stand for
+/// the device, a buffer with the numbers from 0, and the kernel.
 macro_rules! tests {
     (@ $is_right:literal $name:ident ($device:ident $x:ident $kernel:ident) $body:block) => {
         #[test]
@@ -24,7 +24,7 @@ macro_rules! tests {
             let numbers: Vec<f32> = (0..COUNT as u16).map(f32::from).collect();
             #[allow(unused_mut)]
             let mut $x = $device.buffer(&numbers).unwrap();
-            // SAFETY: the mistakes of the wrong kernels are what the tests provoke.
+            // SAFETY: the tests provoke the wrong kernels' mistakes on purpose.
             unsafe { $body }
         }
     };
@@ -70,7 +70,7 @@ tests! {
         let row = kernels::Row { start: x.device_address(), len: COUNT as usize };
         let row = device.buffer(&[row]).unwrap();
         let mut y = device.buffer(&vec![0.0; COUNT as usize]).unwrap();
-        // The buffer of the wrong kernel is freed here.
+        // Free the wrong kernel's buffer here.
         let x = IS_RIGHT.then_some(x);
         kernel(&row, &mut y).launch(&device, 1, COUNT).unwrap();
         drop(x);

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload test` on kernels in Rust: each planted mistake is found at its line, and
-//! the right kernels are silent.
+//! Tests of `cargo offload test` on kernels in Rust: each planted mistake must be found at its
+//! line, and the right kernels must cause no finding.
 
 use offload_tests::prelude::*;
 
@@ -63,7 +63,7 @@ fn finds_what_is_planted(name: &str, compiler: &Path) {
         .write("src/lib.rs", include_str!("lib.rs"))
         .write("kernels/Cargo.toml", manifest("kernels", &of_kernels))
         .write("kernels/src/lib.rs", KERNELS)
-        // Checked images have assertions and checks for overflow nevertheless.
+        // Checked images still have assertions and overflow checks.
         .pack("kernels", r#".rust_crate("kernels").arch("cpu").flag("-Cdebug-assertions=off")"#)
         .patched();
     let ends = |check: &str, tests: &[&str], status: i32| {

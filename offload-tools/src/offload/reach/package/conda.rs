@@ -1,14 +1,14 @@
-//! The requirements of a conda package: versions of the virtual packages that stand for a machine's
-//! GPUs and its driver.
+//! The requirements of a conda package: versions of virtual packages that represent a machine's
+//! GPUs and driver.
 
 use super::{Gpu, Package};
 use crate::offload::reach::gets::version_text;
 use crate::offload::{Result, out};
 use std::io::Write;
 
-/// Prints the lines for `requirements: run:` of a recipe, those of each vendor after a comment.
+/// Prints the lines for `requirements: run:` of a recipe, grouped by vendor after a comment.
 ///
-/// A machine is compared by its least compute capability (CEP 46), or by the AMD GPU with the most
+/// A machine is compared by its lowest compute capability (CEP 46), or by the AMD GPU with the most
 /// compute units (a draft).
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let Package { nvidia, amd, .. } = package;
@@ -39,8 +39,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     Ok(())
 }
 
-/// Returns the ranges of versions of those that are served: `>=8.0,<8.7|>=8.8`. The last one has no
-/// end if the newest GPU is served.
+/// Returns the version ranges of the served GPUs: `>=8.0,<8.7|>=8.8`. The last range is open if the
+/// newest GPU is served.
 fn ranges(mut gpus: &[Gpu]) -> String {
     let mut all = Vec::new();
     while let Some(start) = gpus.iter().position(|gpu| gpu.serves.is_some()) {

@@ -1,8 +1,7 @@
-//! `--for`: the metadata of a package that follows from the images of its files.
+//! `--for`: package metadata computed from the images in the package's files.
 //!
 //! A package may be installed for a GPU if each module of each file has an image for it. Files
-//! without images for the GPU's vendor do not count, so a package may have a library for each
-//! vendor.
+//! without images for the GPU's vendor do not count, so a package may have one library per vendor.
 
 mod conda;
 mod wheel;
@@ -16,7 +15,7 @@ use offload_format::target::amdgpu::{self, PROCESSORS};
 use offload_format::target::product::PRODUCTS;
 use std::collections::BTreeMap;
 
-/// The packages whose metadata is printed.
+/// The kinds of packages whose metadata can be printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
     Conda,
@@ -27,24 +26,24 @@ pub(super) enum Kind {
 pub(super) struct Package {
     nvidia: Gpus,
     amd: Gpus,
-    /// The names of images in files that have none for these vendors.
+    /// Names of images in files without images for these vendors.
     others: Vec<String>,
 }
 
-/// The GPUs of a vendor, in the order of their versions.
+/// A vendor's GPUs, in the order of their versions.
 struct Gpus {
     vendor: &'static str,
     all: Vec<Gpu>,
-    /// The files that have images for the vendor.
+    /// The files with images for the vendor.
     files: Vec<String>,
-    /// For each of these files that alone serves no GPU: a sentence with the reason.
+    /// A sentence with the reason for each of these files that, even alone, serves no GPU.
     reasons: Vec<String>,
 }
 
-/// A GPU, and what the files have for it.
+/// A GPU, and what the files contain for it.
 struct Gpu {
     asked: Asked,
-    /// The version that package managers compare: `8.6` of `sm_86`, `9.0.10` of `gfx90a`.
+    /// The version that package managers compare: `8.6` for `sm_86`, `9.0.10` for `gfx90a`.
     version: String,
     /// `None` if some module of some file has no image for it.
     serves: Option<Serves>,
@@ -57,7 +56,7 @@ impl Gpu {
 }
 
 impl Gpus {
-    /// Takes targets with their versions.
+    /// Creates the value from targets with their versions.
     fn new(vendor: &'static str, all: impl Iterator<Item = (String, String)>) -> Self {
         let gpu = |(target, version): (String, String)| Gpu {
             asked: Asked::of_target(&target, &[]),
@@ -73,7 +72,7 @@ impl Gpus {
             return false;
         }
         let (features, mut is_any_served) = (known.features(), false);
-        // The processors that lack an image in some of their modes, by the names of these modes.
+        // The processors without an image in some of their modes, grouped by these modes' names.
         let mut in_modes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for gpu in &mut self.all {
             let modes = gpu.asked.modes(&features);
@@ -127,7 +126,7 @@ impl Gpus {
         all.iter().filter_map(|gpu| Some((gpu, gpu.serves?)))
     }
 
-    /// Returns the reason why no GPU is served although files have images for the vendor.
+    /// Returns why no GPU is served although files have images for the vendor.
     fn problem(&self) -> Option<String> {
         if self.files.is_empty() || self.served().next().is_some() {
             return None;
@@ -143,7 +142,7 @@ impl Gpus {
 
 impl Package {
     pub(super) fn new() -> Self {
-        // Rules decide about numbers that no GPU has yet, too.
+        // The rules also decide about numbers that no GPU has yet.
         let numbers = PRODUCTS.iter().filter_map(|(target, _)| NvidiaArch::parse(target).ok());
         let majors = numbers.map(|arch| arch.major);
         let first = majors.clone().min().unwrap_or(0);
@@ -155,7 +154,7 @@ impl Package {
         Self { nvidia: Gpus::new("NVIDIA", nvidia), amd: Gpus::new("AMD", amd), others: Vec::new() }
     }
 
-    /// Adds a file, whose modules limit the GPUs of the package.
+    /// Adds a file, whose modules limit the package's GPUs.
     pub(super) fn add(&mut self, file: &str, known: &Known<'_>) {
         let (nvidia, amd) = (self.nvidia.add(file, known), self.amd.add(file, known));
         if !nvidia && !amd {
@@ -165,7 +164,7 @@ impl Package {
 
     /// Prints the metadata.
     ///
-    /// Returns an error if all files together serve no GPU.
+    /// Returns an error if the files together serve no GPU.
     pub(super) fn print(&self, kind: Kind, out: &mut out::Out) -> Result<()> {
         let problems = [&self.nvidia, &self.amd].map(Gpus::problem);
         if self.nvidia.served().chain(self.amd.served()).next().is_none() {
@@ -191,13 +190,13 @@ impl Package {
         }
     }
 
-    /// Returns the least CUDA version of the drivers that load the images onto each of the GPUs.
+    /// Returns the oldest CUDA version of the drivers that load the images on every GPU.
     ///
-    /// A machine has a driver that knows its GPUs. So the images of a GPU need a newer one only if
-    /// they are PTX of a newer version, or machine code of a newer toolkit.
+    /// A machine's driver knows its GPUs. So a GPU's images need a newer driver only if they are
+    /// PTX of a newer version, or machine code from a newer toolkit.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
-        // The version is 0 for PTX whose own cannot be read.
+        // The version is 0 for PTX whose version cannot be read.
         let known = || {
             let served = self.nvidia.served();
             served.filter_map(|(gpu, serves)| first(gpu).map(|own| (serves.driver.max(own), own)))
@@ -208,13 +207,13 @@ impl Package {
     }
 }
 
-/// Returns the error for files from which no metadata follows.
+/// Returns the error for files that determine no metadata.
 fn nothing_follows(reason: &str) -> Error {
     Error::text(format!("no metadata for a package: {reason}"))
 }
 
-/// Returns the version of a processor's instruction set, as AMD's tools print it: `9.0.10` for
-/// `gfx90a`. Returns `None` for generic targets.
+/// Returns a processor's ISA version as AMD's tools print it: `9.0.10` for `gfx90a`; `None` for
+/// generic targets.
 fn isa_version(name: &str) -> Option<String> {
     if amdgpu::is_generic(name) {
         return None;

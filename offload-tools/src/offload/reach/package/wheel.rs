@@ -1,8 +1,8 @@
-//! The file `variant.json` of a wheel that is for some GPUs.
+//! The file `variant.json` of a wheel for certain GPUs.
 //!
-//! PEP 825, a draft, has the format, and leaves the names of properties to later ones. NVIDIA's and
-//! AMD's names are those of their provider plugins for installers: nvidia-variant-provider 0.0.2
-//! and amd-variant-provider 0.0.2 of github.com/wheelnext.
+//! PEP 825, a draft, specifies the format, but leaves the names of properties to later PEPs.
+//! NVIDIA's and AMD's names come from their provider plugins for installers:
+//! nvidia-variant-provider 0.0.2 and amd-variant-provider 0.0.2, at github.com/wheelnext.
 
 use super::{Gpu, Package, nothing_follows};
 use crate::offload::reach::gets::{How, Serves, version_text};
@@ -10,14 +10,14 @@ use crate::offload::{Result, ls, out};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The schema that PEP 825 names for its version 0.1.1, as long as it is a draft.
+/// The schema that PEP 825 names for its version 0.1.1 while it is a draft.
 const SCHEMA: &str = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json";
 
-/// The oldest version of CUDA that NVIDIA's plugin lists for a machine, in the numbers of
+/// The oldest version of CUDA that NVIDIA's plugin lists for a machine, in the form of
 /// `cuDriverGetVersion`.
 const OLDEST_DRIVER: u32 = 11000;
 
-/// Names of features, each with its values.
+/// Names of features with their values.
 type Features = BTreeMap<&'static str, BTreeSet<String>>;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ struct Document {
     schema: &'static str,
     #[serde(rename = "default-priorities")]
     priorities: Priorities,
-    /// Labels, each with the features of its namespaces.
+    /// Labels with the features in each namespace.
     variants: BTreeMap<&'static str, BTreeMap<&'static str, Features>>,
 }
 
@@ -35,7 +35,7 @@ struct Priorities {
     namespace: Vec<&'static str>,
 }
 
-/// Prints the document. All features of a variant must hold, so there is a variant for each vendor.
+/// Prints the document. All features of a variant must hold, so there is one variant per vendor.
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let mut namespaces: Vec<(&str, Features)> = Vec::new();
     let architectures = architectures(package);
@@ -72,14 +72,14 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     ls::print_json(out, &Document { schema: SCHEMA, priorities, variants })
 }
 
-/// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only tell
-/// which machines take a wheel. The plugin lists `89_real` down to `80_real`, and `80_virtual`, for
-/// 8.9: no machine takes `86_virtual`. So PTX for 8.6 is `86_real`.
+/// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only
+/// determine which machines accept a wheel. For 8.9, the plugin lists `89_real` down to `80_real`,
+/// and `80_virtual`; no machine accepts `86_virtual`. So PTX for 8.6 is `86_real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Architecture {
     major: u32,
     minor: u32,
-    /// Whether the first of its GPUs gets machine code.
+    /// Whether its first GPU gets machine code.
     is_code: bool,
 }
 
@@ -90,7 +90,7 @@ impl Architecture {
         format!("{major}{minor}_{}", if is_real { "real" } else { "virtual" })
     }
 
-    /// Whether a machine with a GPU takes a wheel that has this value.
+    /// Whether a machine with this GPU accepts a wheel with this value.
     fn is_taken_by(&self, gpu: &Gpu) -> bool {
         let (major, minor) = numbers(gpu);
         self.major == major && self.minor <= minor
@@ -102,14 +102,15 @@ fn numbers(gpu: &Gpu) -> (u32, u32) {
     (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
-/// Returns the values that the GPUs of each major version need. The plugin refuses major versions
-/// that no product has.
+/// Returns the values for the GPUs of each major version. The plugin refuses major versions without
+/// a product.
 fn architectures(package: &Package) -> Vec<Architecture> {
     let mut all: Vec<Architecture> = Vec::new();
     for (gpu, Serves { how, .. }) in package.nvidia.served().filter(|(gpu, _)| gpu.is_product()) {
         let (major, minor) = numbers(gpu);
         let is_code = how < How::Compiled;
-        // The first of a major version serves the later ones. PTX does not replace machine code.
+        // The first value of a major version serves later ones, too. PTX does not replace machine
+        // code.
         if !all.iter().any(|known| known.major == major && (known.is_code || !is_code)) {
             all.push(Architecture { major, minor, is_code });
         }
@@ -117,7 +118,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     all
 }
 
-/// Prints the GPUs without an image for which NVIDIA's plugin takes the wheel.
+/// Prints the GPUs without an image for which NVIDIA's plugin still accepts the wheel.
 fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
     let gpus = package.nvidia.all.iter().filter(|gpu| gpu.is_product() && gpu.serves.is_none());
     let gpus = gpus.filter(|gpu| architectures.iter().any(|value| value.is_taken_by(gpu)));

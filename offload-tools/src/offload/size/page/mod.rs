@@ -1,8 +1,8 @@
-//! The page of `cargo offload size --html`: a treemap in one self-contained file.
+//! The page of `cargo offload size --html`: a treemap in a self-contained file.
 //!
-//! One element of the page contains the file's data, as JSON without any character that could end
-//! the element. The script inserts the data into the document as text. The page's
-//! Content-Security-Policy allows nothing to run or load except its own script and style.
+//! One element contains the file's data, as JSON without any character that could end the element.
+//! The script inserts the data into the document as text. The page's Content-Security-Policy allows
+//! only its own script and style to load or run.
 
 use crate::offload::size::account::Account;
 use crate::offload::size::part::Share;
@@ -19,8 +19,8 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// The data that the page's script shows. Each share in a list consists of three numbers: the
-/// name's index, the bytes in the file, the bytes after decompression.
+/// The data for the page's script. Each share in a list is three numbers: the name's index, the
+/// bytes in the file, the bytes after decompression.
 #[derive(Serialize)]
 struct Data<'a> {
     file: String,
@@ -29,7 +29,7 @@ struct Data<'a> {
     images: Vec<ImageData<'a>>,
     /// The bytes of containers outside their images.
     containers: u64,
-    /// The bytes outside all containers; `host` contains the shares of their sections.
+    /// The bytes outside all containers; `host` has their sections' shares.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
@@ -61,7 +61,7 @@ struct ImageData<'a> {
     target: String,
     vendor: &'static str,
     module: Option<String>,
-    /// The place, which distinguishes the image from others with the same target and module.
+    /// The place, to distinguish the image from others with the same target and module.
     image: String,
     bytes: u64,
     size: u64,
@@ -140,7 +140,7 @@ fn data(file: String, account: &Account) -> Data<'_> {
     }
 }
 
-/// Formats JSON for a script element: the output cannot end the element or begin a comment.
+/// Formats JSON for a script element: the output can neither end the element nor begin a comment.
 struct InScript;
 
 impl Formatter for InScript {
@@ -160,12 +160,12 @@ impl Formatter for InScript {
     }
 }
 
-/// Returns text, escaped for a place between tags.
+/// Returns text, escaped for use between tags.
 fn as_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns the name of a script or style in a Content-Security-Policy: `sha256-` and the hash in
+/// Returns the hash of a script or style for a Content-Security-Policy: `sha256-` and the hash in
 /// base64.
 fn hash(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn hashes_as_browsers_make_them() {
-        // The expected value is the output of `printf '' | openssl dgst -sha256 -binary | base64`.
+        // The output of `printf '' | openssl dgst -sha256 -binary | base64`.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 
