@@ -241,9 +241,9 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
     }
 }
 
-/// Returns the parameter that leads to the memory of the finding's access: `parameter 2, x, of
-/// 4,000 bytes: read at offset 4,000`. If several parameters lead there, in one launch or in several, the
-/// text has all of them.
+/// Returns the parameter that points to the memory of the finding's access: `parameter 2, x, of
+/// 4,000 bytes: read at offset 4,000`. If several parameters point there, in one launch or in
+/// several, returns them all.
 fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
     let access = finding.access?;
     let launches = entries.found.iter().filter(|launch| {
