@@ -124,7 +124,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     let of_parameters: Vec<&str> =
         verified.lines().filter(|line| line.ends_with(" [parameters]")).collect();
     let expected = "compute_80: the kernel k has the parameters (8 bytes, 4 bytes, 4 bytes), \
-                    and (8 bytes, 8 bytes, 4 bytes) in the image for gfx90a [parameters]";
+                    but (8 bytes, 8 bytes, 4 bytes) in the image for gfx90a [parameters]";
     assert!(of_parameters.len() == 1 && of_parameters[0].ends_with(expected), "{verified}");
     let main = |call: &str| {
         format!(
