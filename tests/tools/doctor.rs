@@ -377,7 +377,7 @@ fn what_people_see() {
         &[
             &format!("\nCompilers\n  clang             {}\n    version         ", clang.display()),
             "\n    makes           code objects for AMD, with lld; PTX for NVIDIA; SPIR-V, from clang 22 on\n",
-            "\n    looked for      OFFLOAD_CLANG, else ",
+            "\n    looked for      OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to ",
             "\n    builds for      gfx600 ",
             "\nRuntimes, needed to run programs\n  CUDA driver       ",
             "\nGPUs of this machine (the target 'native')\n",
