@@ -208,8 +208,8 @@ fn wrong_buffers_of_cudarc_do_not_compile() {
         "parameter 2, `x`, of the kernel `halve` is `*const F16` (8 bytes): `&CudaSlice<i16>` cannot be passed",
         "parameter 3, `y`, of the kernel `halve` is `*mut F16` (8 bytes): `&mut CudaViewMut<'_, u32>` cannot be passed",
         "parameter 1, `x`, of the kernel `fours` is `*const float4` (8 bytes): `&CudaSlice<f32>` cannot be passed",
-        "as vectors by `&unsafe { x.transmute::<offload_gpu::types::float4>(x.len() / 4) }.unwrap()`",
-        "as vectors by `&mut unsafe { y.transmute_mut::<offload_gpu::types::float4>(y.len() / 4) }.unwrap()`",
+        "as vectors, write `&unsafe { x.transmute::<offload_gpu::types::float4>(x.len() / 4) }.unwrap()`",
+        "as vectors, write `&mut unsafe { y.transmute_mut::<offload_gpu::types::float4>(y.len() / 4) }.unwrap()`",
     ] {
         wrong.has(part);
     }
