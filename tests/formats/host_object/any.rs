@@ -77,8 +77,9 @@ fn what_is_too_large_is_an_error() {
         assert!(layout.size() < largest + 8192, "{}", layout.size());
         for size in [largest + 1, u64::MAX] {
             let format = machine.format();
-            let expected =
-                format!("{format} objects have room for {largest} bytes; there are {size}");
+            let expected = format!(
+                "{format} objects have room for {largest} bytes, but the content has {size}"
+            );
             assert_eq!(write(size).unwrap_err().to_string(), expected);
         }
     }
