@@ -82,7 +82,7 @@ fn says(mut command: Command, expected: &str) -> Result<(), String> {
 fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet", "--package=offload-elsewhere"]);
-    says(cargo, "packs can be embedded in")
+    says(cargo, "packs can be embedded only in")
 }
 
 /// Tests packs in a static Rust library, which the host's C compiler links into a C program.
