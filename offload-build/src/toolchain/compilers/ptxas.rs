@@ -41,11 +41,9 @@ impl Ptxas {
         }
         let mut log = SearchLog::default();
         log.not_set("OFFLOAD_PTXAS");
-        let mut found = in_roots("ptxas", cargo, &mut log).into_iter().map(|(_, path)| path).next();
-        if found.is_none() {
-            found = in_folders("ptxas", cargo, BY_PIP, &mut log).into_iter().next();
-        }
-        if let Some(path) = found {
+        let root = in_roots("ptxas", cargo, &mut log).into_iter().next();
+        let in_folders = || in_folders("ptxas", cargo, BY_PIP, &mut log).into_iter().next();
+        if let Some(path) = root.map(|(_, path)| path).or_else(in_folders) {
             return Ok(Ok(Self::new(path, probes)));
         }
         cargo.watch_search_path();
