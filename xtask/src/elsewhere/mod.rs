@@ -31,21 +31,20 @@ pub fn command(args: &[&str]) -> Result {
             "`elsewhere` has no host `{other}`{why}; the hosts are {names}"
         )));
     }
-    let wanted = |host: &Host| args.is_empty() || args.contains(&host.name);
-    let setup = setup::prepare(Scope::All)?;
+    run(&setup::prepare(Scope::All)?, args)
+}
+
+/// Runs the checks of these hosts, or of all hosts if there are no names.
+pub fn run(setup: &Setup, names: &[&str]) -> Result {
+    let wanted = |host: &Host| names.is_empty() || names.contains(&host.name);
     let compiler = Compiler::here();
     rust_kernels::fetch()?;
     let mut rows = Vec::new();
     for host in HOSTS.iter().filter(|host| wanted(host)) {
-        rows.push(run_host(&setup, &compiler, host));
+        rows.push(run_host(setup, &compiler, host));
     }
     rows.extend(never_run());
     finish(&rows)
-}
-
-/// Runs the step of `ci`: the fastest host.
-pub fn in_ci() -> Result {
-    command(&["aarch64"])
 }
 
 /// Returns the rows of the hosts that this machine cannot run.

@@ -100,21 +100,17 @@ impl Compiler {
 const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
                      [workspace]\n";
 
-/// Whether the programs that run and link for a host are installed.
-pub fn has_tools(host: &Host) -> Result<bool> {
-    Ok(setup::missing(&[host.need])?.is_empty())
-}
-
 /// Installs the programs that run and link for a host, and makes the parts that no package
 /// provides.
 pub fn make_tools(host: &Host) -> Result {
-    if !has_tools(host)? {
+    let missing = setup::missing(&[host.need])?;
+    if !missing.is_empty() {
         if !apt::is_here() {
             let need = host.need;
             let text = format!("{} is missing on this machine; {}", need.what, need.elsewhere);
             return Err(Failure::Failed(text));
         }
-        apt::install(&apt::missing(host.need.packages)?)?;
+        apt::install(&missing)?;
     }
     match host.runner {
         Runner::Wine => make_wine(host),
