@@ -44,14 +44,14 @@ copy_out() {
   [ -s "$1" ] || stop "$page shows no $1"
 }
 
-# Prints the first block of a page that has this language.
-first_block() {
-  awk -v start="^\`\`\`$1" '$0 ~ start { inside = 1; next } /^```/ { if (inside) exit } inside' "/root/offload/$2"
+# Prints the block of a page that begins with this text.
+block() {
+  awk -v text="$1" '/^```/ { if (found) exit; first = 1; next } first { found = index($0, text) == 1; first = 0 } found' "/root/offload/$2"
 }
 
 # Adds the lines of the README for a checkout in place of the registry.
 use_the_checkout() {
-  first_block text README.md >>Cargo.toml
+  block '[patch.crates-io]' README.md >>Cargo.toml
 }
 
 # Runs the commands of the last message: they are indented below "install …:", in the order of the message.

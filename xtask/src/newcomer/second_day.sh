@@ -11,7 +11,7 @@ grep -q 'x = 0.75, cell 75' /tmp/log || stop "the program prints another result"
 
 echo "== Intel's runtime for CPUs"
 run "apt-get install -y --no-install-recommends python3-venv" 1
-first_block text docs/guide/src/reference/spirv.md >/tmp/lines
+block 'python3 -m venv' docs/guide/src/reference/spirv.md >/tmp/lines
 while read -r line; do works "$line" 1; done </tmp/lines
 sed -i 's|"cpu"|"spirv64", "cpu"|' build.rs
 works "cargo run" 2
@@ -113,7 +113,7 @@ echo "== Kernels in Rust, without a compiler for GPUs"
 mkdir -p ../rust/kernels/src ../rust/src && cd ../rust || exit 1
 page=/root/offload/docs/guide/src/rust.md
 for file in kernels/Cargo.toml kernels/src/lib.rs build.rs src/main.rs; do copy_out "$file"; done
-first_block text docs/guide/src/rust.md >>kernels/Cargo.toml
+block '[patch.crates-io]' docs/guide/src/rust.md >>kernels/Cargo.toml
 page=/root/offload/README.md
 copy_out Cargo.toml
 use_the_checkout
@@ -129,12 +129,12 @@ works "OFFLOAD_CLANG=/usr/bin/clang-16 cargo run" 2
 echo "== Buffers of cudarc for a kernel with float4"
 mkdir -p ../ported/kernels ../ported/src && cd ../ported || exit 1
 copy_out Cargo.toml
-first_block toml docs/guide/src/foreign.md >/tmp/lines
+block 'offload-gpu = {' docs/guide/src/foreign.md >/tmp/lines
 sed -i -e '/^offload-gpu/d' -e '/^\[dependencies\]/r /tmp/lines' Cargo.toml
 use_the_checkout
 copy_out build.rs
 sed -i 's|saxpy|math|g' build.rs
-first_block rust docs/guide/src/foreign.md >src/main.rs
+block 'use cudarc::driver::CudaContext;' docs/guide/src/foreign.md >src/main.rs
 cat >kernels/math.cu <<'END'
 extern "C" __global__ void saxpy(int n, float a, const float4 *x, float4 *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
