@@ -283,7 +283,7 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
 }
 
 fn rocm(tools: &Tools<'_>) -> Tool {
-    let makes = "headers and device libraries for Compiler::ClangRocm, and for sources with headers that only ROCm has";
+    let makes = "headers and device libraries for Compiler::ClangRocm, and for sources that include headers only ROCm provides";
     let tool = Tool::new("ROCm", makes, Rocm::PLACES);
     match tools.rocm() {
         Ok(rocm) => {

@@ -64,12 +64,12 @@ pub(crate) fn check_size(
         let (linker, what) = match linker {
             Linker::Gnu if !request.large_pack_script => (
                 "GNU ld",
-                "It puts a pack between code and data, which then are too far apart: \"relocation truncated to fit\"",
+                "It puts a pack between code and data, which are then too far apart: \"relocation truncated to fit\"",
             ),
             Linker::Mold => (
                 "mold",
-                "It puts a pack between unwinding tables and code, which then are too far apart: the program would link, and \
-                 abort at its first panic with \"failed to initiate panic\"",
+                "It puts a pack between unwinding tables and code, which are then too far apart: the program would link, but it \
+                 would abort at its first panic with \"failed to initiate panic\"",
             ),
             _ => ("", ""),
         };

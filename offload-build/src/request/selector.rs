@@ -99,8 +99,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
             Ok(Meaning::AtLeast(arch.number()))
         }
         _ => Err(
-            "'>=' needs sm_ and a number, with which NVIDIA's machine code and PTX are compared; \
-             other targets have no order"
+            "'>=' must be followed by sm_ and a number, such as >=sm_80: it selects NVIDIA's machine code \
+             and PTX from this number on; other targets cannot be compared"
                 .to_owned(),
         ),
     }

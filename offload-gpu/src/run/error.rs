@@ -97,6 +97,10 @@ impl From<CallError> for RunError {
     }
 }
 
+/// Advice for the errors of kernels, which any later call may return.
+const KERNEL_FAILED: &str = "The cause is probably a kernel that was launched before this call. \
+                             `cargo offload test` checks kernels on the CPU.";
+
 /// A driver's error codes, of which 0 is success.
 pub(super) trait DriverErrors {
     /// Returns the error's name and description; empty if the driver does not know the code.
@@ -117,7 +121,15 @@ pub(super) trait DriverErrors {
     /// once for each driver.
     #[cold]
     fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
-        RunError::new(attempted, Cause::Driver { function, code, text: self.text_of(code) })
+        let error =
+            RunError::new(attempted, Cause::Driver { function, code, text: self.text_of(code) });
+        // `CUDA_ERROR_ILLEGAL_ADDRESS`, `..._LAUNCH_TIMEOUT`, `..._ASSERT`, and from
+        // `..._HARDWARE_STACK_ERROR` to `..._LAUNCH_FAILED`; HIP's have the same numbers.
+        if matches!(code, 700 | 702 | 710 | 714..=719) {
+            error.advice(KERNEL_FAILED)
+        } else {
+            error
+        }
     }
 }
 

@@ -109,28 +109,23 @@ impl Command {
             }
             let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
             let value = value.ok_or_else(|| Wrong(format!("{name} needs a value")))?;
-            let wrong =
-                || Wrong(format!("{name} is '{value}', which is not a valid number for it"));
+            let wrong = |valid| Wrong(format!("{name} is '{value}'; it must be {valid}"));
+            let count = || value.parse().ok().filter(|count| *count > 0);
+            let least_1 = "a whole number of at least 1";
             match name {
                 "--check" => kinds.extend(value.split(',').map(str::to_owned)),
-                "--orders" => {
-                    asked.orders =
-                        value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?
-                }
+                "--orders" => asked.orders = count().ok_or_else(|| wrong(least_1))?,
                 "--lanes" => {
                     for word in value.split(',') {
                         let lanes = word.parse().ok().filter(|lanes| [32, 64].contains(lanes));
-                        let lanes = lanes.ok_or_else(wrong)?;
+                        let lanes = lanes.ok_or_else(|| wrong("32, 64, or 32,64"))?;
                         if !asked.lanes.contains(&lanes) {
                             asked.lanes.push(lanes);
                         }
                     }
                 }
-                "--seed" => asked.seed = value.parse().map_err(|_| wrong())?,
-                _ => {
-                    asked.time_limit =
-                        value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?
-                }
+                "--seed" => asked.seed = value.parse().map_err(|_| wrong("a whole number"))?,
+                _ => asked.time_limit = count().ok_or_else(|| wrong(least_1))?,
             }
         }
         if kinds.is_empty() && asked.orders == 0 {
@@ -203,9 +198,9 @@ mod tests {
         for (line, message) in [
             ("test --check", "--check needs a value"),
             ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
-            ("test --orders 0", "--orders is '0', which is not a valid number for it"),
-            ("test --lanes 64,48", "--lanes is '64,48', which is not a valid number for it"),
-            ("test --seed=x", "--seed is 'x', which is not a valid number for it"),
+            ("test --orders 0", "--orders is '0'; it must be a whole number of at least 1"),
+            ("test --lanes 64,48", "--lanes is '64,48'; it must be 32, 64, or 32,64"),
+            ("test --seed=x", "--seed is 'x'; it must be a whole number"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);
         }

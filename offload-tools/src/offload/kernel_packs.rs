@@ -106,7 +106,8 @@ impl KernelPacks {
             }
             if found.packs.len() == before {
                 let name = escaped_str(reference.kernel_name);
-                found.problems.push(no_pack("there is", &name, &tried));
+                let problem = no_pack("there is", &name, &tried);
+                found.problems.push(format!("{problem}: install the packs there"));
             }
         }
         found
@@ -267,7 +268,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 /// Returns the message for a library without a pack; `there_is` says where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
-        "its code objects are in kernel packs, but {there_is} none for '{name}'; tried {}",
+        "its code objects are in kernel packs, but {there_is} none for '{name}', its name in the packs; looked for {}",
         tried.join(", ")
     )
 }

@@ -116,7 +116,7 @@ impl<'a> Archive<'a> {
     pub fn description(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
-            Form::Deb => "package of Debian",
+            Form::Deb => "Debian package",
             Form::Tar => "tar archive",
             Form::CompressedTar(codec) => codec.names().tar_description,
             Form::Compressed(codec) => codec.names().description,
@@ -226,7 +226,7 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     match Archive::of(bytes) {
         Some(archive) => Some(match archive.form {
             Form::Zip => "a zip archive",
-            Form::Deb => "a package of Debian",
+            Form::Deb => "a Debian package",
             Form::Tar | Form::CompressedTar(_) => "a tar archive",
             Form::Compressed(_) => "a compressed file",
         }),

@@ -119,7 +119,9 @@ pub(super) fn walk<E>(
     };
     let place = start(&in_file);
     if place.is_none() {
-        whole("its end records a wrong size or place of the list of its files".to_owned())?;
+        whole(
+            "the record at its end has a wrong size or offset for the list of its files".to_owned(),
+        )?;
     }
     let archive = match ZipArchive::from_slice(&file[place.unwrap_or(0)..]) {
         Ok(archive) => archive,
@@ -152,7 +154,7 @@ pub(super) fn walk<E>(
     // The end record's number of files has 16 bits unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
-        whole(format!("its end records {recorded} files, but the list has {count}"))?;
+        whole(format!("the record at its end says {recorded} files, but the list has {count}"))?;
     }
     // No program writes members that share bytes. They could unpack to far more than any archive of
     // this size.

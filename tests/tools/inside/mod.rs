@@ -95,10 +95,10 @@ fn each_kind_of_archive() {
         ("pax.tar", "tar", "tar archive", made("pax.tar")),
         ("a.tar.zst", "tar.zst", "zstd-compressed tar archive", zst.clone()),
         ("a-1-0.conda", "zip", "zip archive", zip(&conda)),
-        ("gz.deb", "deb", "package of Debian", deb("data.tar.gz", &gz)),
-        ("xz.deb", "deb", "package of Debian", deb("data.tar.xz", &xz)),
-        ("zst.deb", "deb", "package of Debian", deb("data.tar.zst", &zst)),
-        ("plain.deb", "deb", "package of Debian", deb("data.tar", &tar)),
+        ("gz.deb", "deb", "Debian package", deb("data.tar.gz", &gz)),
+        ("xz.deb", "deb", "Debian package", deb("data.tar.xz", &xz)),
+        ("zst.deb", "deb", "Debian package", deb("data.tar.zst", &zst)),
+        ("plain.deb", "deb", "Debian package", deb("data.tar", &tar)),
     ] {
         scratch::write(folder.join(archive), bytes);
         assert_lists_as_files(&folder, archive, &files);

@@ -54,8 +54,8 @@ fn nothing_follows() {
         ),
         (
             "vendors.bin",
-            "no NVIDIA GPU has an image in vendors.bin: b (gfx90a); \
-             no AMD GPU has an image in vendors.bin: a (sm_80)",
+            "no NVIDIA GPU has an image in each module of vendors.bin; modules without one: b (gfx90a); \
+             no AMD GPU has an image in each module of vendors.bin; modules without one: a (sm_80)",
         ),
         ("intel.bin", "no image is for an AMD or NVIDIA GPU: spirv64"),
         ("text", "there are no images for GPUs"),

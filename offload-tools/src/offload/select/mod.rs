@@ -125,7 +125,7 @@ fn judged<'i, 'a>(
     let modules = modules(inventory, judge_all(inventory, images, device, &mut failed));
     match modules.iter().find_map(Module::open_feature) {
         Some(feature) => Err(Error::text(format!(
-            "--device {device}: {file} has images for one state of {feature}, which the name does not give"
+            "--device {device}: which image of {file} fits depends on {feature}, and the name does not say whether it is on or off"
         ))
         .advice(format!(
             "give the full name that the runtime reports, with {feature}- or {feature}+, such as gfx90a:sramecc+:xnack-"

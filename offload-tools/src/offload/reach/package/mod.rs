@@ -110,7 +110,7 @@ impl Gpus {
                 format!("no {} GPU has an image in each of the {modules} of {file}", self.vendor)
             } else {
                 format!(
-                    "no {} GPU has an image in {file}: {}",
+                    "no {} GPU has an image in each module of {file}; modules without one: {}",
                     self.vendor,
                     text::some(without.into_iter())
                 )
