@@ -228,8 +228,8 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // Before a lambda's parameters, clang accepts the attribute that marks variables only in
-        // CUDA mode.
+        // Only in CUDA mode does clang accept the attribute that marks variables before a lambda's
+        // parameters.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
@@ -245,8 +245,8 @@ impl Compilations<'_> {
         let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
-            // The entries export kernels explicitly. With the second option, g++ can inline kernels
-            // in entries.
+            // Kernels are visible in spite of the first option. With the second option, g++ inlines
+            // kernels in entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
             // These options override those of Cargo's profile, which come earlier.

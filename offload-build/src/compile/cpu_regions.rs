@@ -11,7 +11,7 @@ use std::fs;
 
 /// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs: its
 /// threshold is 11 times that for CPUs. It unrolls loops with few iterations completely, so that a
-/// thread keeps a sum in a register; other loops may be rotated. The build adds the loops over the
+/// thread keeps a sum in a register; other loops may be turned. The build adds the loops over the
 /// threads later, and clang then vectorizes them. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
@@ -49,8 +49,9 @@ impl Compilations<'_> {
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
         // This step needs no options for sources.
         let line = common(cxx)
-            // Small inner loops are up to half slower if they span two cache lines. Comparisons
-            // whose result is the same for all threads are moved out of the loop over the threads.
+            // Small inner loops are up to half slower if they span two cache lines. With the last
+            // option, comparisons whose results the threads share are moved out of the loop over
+            // these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",

@@ -86,8 +86,8 @@ impl Input {
         Some(Self { kind, path, hash })
     }
 
-    /// Makes Cargo run the build script again when the input changes. For environment variables,
-    /// Cargo already does so when they are read.
+    /// Makes Cargo run the build script again when the input changes. Cargo already watches
+    /// environment variables that were read.
     fn watch(&self, cargo: &Cargo) {
         match self.kind {
             InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
@@ -335,7 +335,7 @@ mod tests {
         ] {
             assert_eq!(tree(kind, folder.path()), expected);
         }
-        // Any number of files gives the same result.
+        // The number of files is not limited.
         for number in 0..2100 {
             fs::write(folder.path().join(format!("{number}")), "").unwrap();
         }

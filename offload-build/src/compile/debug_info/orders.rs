@@ -69,7 +69,7 @@ pub fn lost(ir: &str, plain: &str) -> String {
         }
         let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
         let is_access = line.contains(" atomic ") || line.contains(" fence ");
-        // Skip strings: a string contains no order.
+        // Skip lines that are not atomic instructions, such as strings.
         if !(line.starts_with(' ') && (is_loop || is_access)) {
             continue;
         }

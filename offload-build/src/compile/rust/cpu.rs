@@ -1,9 +1,9 @@
-//! Command lines that compile a crate of kernels for the CPU: Cargo, with the program's toolchain,
+//! Command lines that compile a crate of kernels for the CPU. With the program's toolchain, Cargo
 //! makes one object from the crate and its dependencies.
 //!
 //! A stable rustc contains LLVM's sanitizers, but allows their options only with `RUSTC_BOOTSTRAP`.
-//! `core` is not compiled with them, so accesses in its functions are checked only in generic or
-//! inlined functions.
+//! `core` is not compiled with sanitizers, so the accesses of its functions are checked only if the
+//! function is generic or inlined.
 
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
