@@ -138,7 +138,7 @@ impl Compilations<'_> {
             .one(&part.folder);
         let mut compilation =
             self.object(extension, kind, source, before, nvcc, ccbin, is_relocatable);
-        // The record contains the list in place of the header.
+        // The record contains the list instead of the header.
         compilation.tool_folders.push(part.header.clone());
         let folder = part.folder.clone();
         let steps = compilation.steps.drain(..).map(|step| {
@@ -303,7 +303,7 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     (fatbin.size() == bytes.len() as u64).then_some(fatbin)
 }
 
-/// Returns an object's only section with its fat binary.
+/// Returns the section with an object's fat binary; `None` if the object has several such sections.
 #[inline]
 fn section(object: &[u8]) -> Option<ElfSection> {
     let mut sections = ElfSection::all(object)?;
