@@ -64,7 +64,7 @@ pub(super) fn agreed(
     agreed
 }
 
-/// Returns another kernel that has the same name in the CPU image, if this kernel is `static`.
+/// If a kernel is `static`, returns another `static` kernel with the same name in the CPU image.
 fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
     let (name, _) = local_symbol(symbol)?;
     kernels.iter().find(|it| {

@@ -214,7 +214,8 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;
-            // The target's features must not include any that the product lacks.
+            // The table's target may name features that the product lacks (`spirv64:float64-`):
+            // omit them.
             let target = target.split(':').next().unwrap_or(target);
             Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
         };
