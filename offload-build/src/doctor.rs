@@ -151,8 +151,8 @@ pub fn install_opencl() -> String {
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 
-/// How to install Intel's runtime for CPUs, which includes OpenCL's loader. The guide's page on
-/// SPIR-V has the same commands.
+/// How to install Intel's runtime for CPUs. The runtime includes OpenCL's loader. The guide's page
+/// on SPIR-V has the same commands.
 const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
   python3 -m venv ~/ocl
   ~/ocl/bin/pip install intel-opencl-rt intel-cmplr-lib-rt

@@ -206,7 +206,7 @@ impl Build {
     /// only, other vendors' GPUs are ignored. If there is no GPU, the build prints a warning.
     ///
     /// ```no_run
-    /// // The GPU of this machine, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 take precedence.
+    /// // This machine's GPU, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 take precedence.
     /// offload_build::Build::new()
     ///     .file("kernels/saxpy.cu")
     ///     .native_or(["sm_80"])
@@ -261,7 +261,7 @@ impl Build {
     ///
     /// A [static library](Build::compile_static) then leaves out sources that support none of the
     /// targets, and does not define their functions. The program can leave out its calls of these
-    /// functions with a `cfg` flag, which build.rs sets after it has read the targets from
+    /// functions with a `cfg` flag. build.rs gets the targets for this flag from
     /// [`Build::resolve`].
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;

@@ -23,7 +23,7 @@ const KEY: &str = "offload_pack_";
 /// ```
 ///
 /// ```toml
-/// # Cargo.toml of the package with the kernels, which the embedding package lists in [dependencies]
+/// # Cargo.toml of the package with the kernels, one of the embedding package's [dependencies]
 /// [package]
 /// name = "my-kernels"
 /// links = "kernels"

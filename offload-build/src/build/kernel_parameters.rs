@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// How messages refer to types that clang reads from a source for the CPU.
 const AS_CLANG_READS: &str = "as clang reads it";
 
-/// The known signatures of a module's kernels, and the compilations that find the others.
+/// The known signatures of a module's kernels, and the compilations that find the unknown ones.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
     /// One description for each kind of target for which clang can find the signatures.
@@ -49,7 +49,7 @@ pub(super) struct Described {
 struct Description {
     compilation: Compilation,
     /// Whether the images are for GPUs. Such images contain the names of their kernels, so kernels
-    /// without signatures are known, too.
+    /// without signatures are also known.
     is_of_gpus: bool,
     /// The signatures that an earlier run found.
     known: Option<Signatures>,
@@ -166,8 +166,8 @@ impl Description {
         refused.map(|(_, message)| message).collect()
     }
 
-    /// Returns the signatures: the known ones, or those in the LLVM IR from the steps. Stores the
-    /// latter for later runs. Returns `None` if the steps described nothing.
+    /// Returns the signatures: the known ones, or those in the LLVM IR from the steps, which are
+    /// then stored for later runs. Returns `None` if the steps described nothing.
     fn finish(
         self,
         run: &Run<'_>,

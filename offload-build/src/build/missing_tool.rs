@@ -294,8 +294,8 @@ pub(crate) fn missing(
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// Returns the error for a prebuilt set that does not fit the package that Cargo is packaging. Each
-/// reason comes with its targets.
+/// Returns the error for a prebuilt set that does not match the package that Cargo is packaging.
+/// Each reason comes with its targets.
 pub(crate) fn stale_package(
     reasons: &[(String, Vec<&str>)],
     has_images: bool,

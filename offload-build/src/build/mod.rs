@@ -60,7 +60,8 @@ use crate::toolchain::{Cargo, Error};
 /// 4. finish: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
 ///    `<<<...>>>`.
 ///
-/// For more, see the [next questions](crate#next-questions), which the guide answers.
+/// For more, see the [next questions](crate#next-questions), with the pages of the guide that
+/// answer them.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,

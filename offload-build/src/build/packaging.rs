@@ -11,7 +11,7 @@ use offload_pack::signature::Signatures;
 use std::path::Path;
 
 impl Run<'_> {
-    /// Checks that a prebuilt set fits its package while Cargo packages it.
+    /// Checks, while Cargo makes a package, that the prebuilt set matches the package.
     ///
     /// Returns an error that lists each mismatch and how to fix it.
     pub(crate) fn check_packaged_set(

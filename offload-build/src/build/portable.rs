@@ -18,7 +18,7 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// Replaces this machine's paths in the text with names that are the same on every machine.
     pub(super) fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, since a folder may be inside another one.
+        // Replace longer paths first, because a folder may be inside another folder.
         let mut folders: Vec<(String, usize)> = Vec::new();
         for (index, folder) in self.folders.iter().enumerate() {
             let folder = folder.display().to_string();

@@ -107,7 +107,7 @@ impl Build {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
         let is_skipped = self.skips(cargo)?.is_some();
         let found = if is_skipped {
-            // If nothing is built, an invalid list is not an error.
+            // An invalid list is not an error if nothing is built.
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(cargo, "")?;

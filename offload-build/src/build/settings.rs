@@ -21,7 +21,7 @@ impl Build {
     /// [`Module::requires_kernel`](crate::Module::requires_kernel) does the same for a module.
     ///
     /// ```
-    /// offload_build::Build::new().requires_kernel("saxpy"); // the build fails if an #ifdef hides it
+    /// offload_build::Build::new().requires_kernel("saxpy"); // fails if an #ifdef hides it
     /// ```
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.request.unnamed.requires_kernel(name);

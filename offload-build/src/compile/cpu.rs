@@ -150,7 +150,7 @@ impl Compilations<'_> {
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
             compilation.steps.push(add(kind, line, "checks", after, &[]));
         }
-        // The work before the link reads symbols of ELF objects, which other systems do not have.
+        // The work before the link reads symbols of ELF objects, which other systems do not use.
         let is_elf =
             !["-windows-", "-apple-"].iter().any(|system| self.cargo.target.contains(system));
         let names = if is_elf { &["variables.txt", "shared.txt"][..] } else { &[] };
@@ -175,7 +175,7 @@ impl Compilations<'_> {
     }
 
     /// Returns the steps in which the image's C++ compiler describes the kernels and their
-    /// parameters. If such a step fails, the step that compiles the source fails, too, and reports
+    /// parameters. If such a step fails, the step that compiles the source also fails, and reports
     /// the error.
     fn cpu_describe(&self, cxx: &Cxx) -> Vec<Step> {
         let (options, extension) =
@@ -422,8 +422,8 @@ fn arguments_of(file: &Path) -> OsString {
 }
 
 impl Sanitizer {
-    /// Returns the options for kernels. They come after all options of build.rs, which could
-    /// otherwise remove the line information that findings need.
+    /// Returns the options for kernels. They come after all options of build.rs. Otherwise, an
+    /// option of build.rs could remove the line information that findings need.
     fn of_kernels(&self) -> Line {
         let sees_volatile: &[&str] = match (self.check, self.is_clang) {
             (Check::Races, true) => &["-mllvm", "-tsan-distinguish-volatile"],

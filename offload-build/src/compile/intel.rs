@@ -15,7 +15,7 @@ use std::path::Path;
 /// bounds. Each program replaces the number before loading the image.
 const ELEMENTS: usize = 1 << 20;
 
-/// The type of the elements, which only this array has.
+/// The type of the elements. No other array has this type.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
 /// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes make

@@ -127,7 +127,7 @@ impl Compilations<'_> {
             compilation.include_folders.extend(named.include_folders);
         }
         // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so nvcc's
-        // folder is a tool folder, too.
+        // folder is also a tool folder.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());

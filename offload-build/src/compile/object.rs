@@ -53,8 +53,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The dependency file lists only the host part's includes, since clang writes none for the
-        // device parts. For each target, a separate step lists the includes of the device part.
+        // The dependency file lists only the host part's includes: clang writes none for the device
+        // parts. For each target, a separate step lists the includes of the device part.
         for (index, target) in self.targets.iter().enumerate() {
             let scan = common
                 .clone()

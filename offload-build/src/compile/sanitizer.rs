@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,
-    /// The libraries that a program must load before all others.
+    /// The libraries that a program must load before all other libraries.
     pub(crate) libraries: Vec<PathBuf>,
     /// The program with which LLVM's runtimes find source lines. GCC's runtimes need no such
     /// program.

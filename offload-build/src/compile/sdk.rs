@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest code object version that ROCm's device libraries support; `None` for CUDA, or if
-    /// the libraries do not record it.
+    /// the libraries do not show it.
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version, because dependency files omit the SDK's headers.
     pub(crate) stands_for: Vec<PathBuf>,
@@ -75,8 +75,8 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The host part includes the same headers, so it needs the macro for the wavefront
-                // size, too. In host code, any value will do.
+                // The host part includes the same headers, so it also needs the macro for the
+                // wavefront size. In host code, any value will do.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct WithEntries {
     pub(super) source: PathBuf,
     /// The file in which the compiler describes the source. If the compiler refuses the source,
-    /// there is no such file. The compiler then also refuses the copy, and reports the errors.
+    /// this file does not exist. The compiler then also refuses the copy, and reports the errors.
     pub(super) description: PathBuf,
     pub(super) copy: PathBuf,
 }

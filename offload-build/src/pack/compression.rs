@@ -1,5 +1,5 @@
-//! Compressed packs: each module is a separate stream, which can be decompressed without the
-//! others.
+//! Compressed packs: each module is a separate stream, which can be decompressed without the other
+//! modules.
 //!
 //! A pack that is only for AMD contains a compressed bundle for each module (`CCOB`, version 3), a
 //! format that HIP's runtime accepts. Other packs contain an offload binary of version 3 for each

@@ -1,5 +1,5 @@
-//! Detects the linker of the host program, as far as a build script can, and whether a pack is too
-//! large for it.
+//! Detects the linker of the host program, as far as a build script can, and checks whether a pack
+//! is too large for that linker.
 //!
 //! In x86-64 ELF files, code can only reach data within 2 GiB. A flag of the pack's section
 //! (SHF_X86_64_LARGE) allows a larger distance. With a pack of 2.2 GiB, the linkers have these

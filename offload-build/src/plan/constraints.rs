@@ -71,9 +71,9 @@ impl Constraints {
         }
     }
 
-    /// Whether the source cannot be linked with others, although its language allows it. Assembly
-    /// with kernels contains a separate note about them, but runtimes read only the first note of a
-    /// code object.
+    /// Whether the source cannot be linked with other sources, although its language allows
+    /// linking. Assembly with kernels contains a separate note about them, but runtimes read only
+    /// the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }

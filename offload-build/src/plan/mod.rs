@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// A module with its examined sources, and the targets that it is built for.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
-    /// The name by which programs select the module.
+    /// The name with which programs select the module.
     pub(crate) name: String,
     /// The prefix of the module's file names, with a dot at the end; empty for the module of a
     /// build's own files.

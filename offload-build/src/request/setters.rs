@@ -1,6 +1,6 @@
 //! Methods for compiler options that builds, modules and sources share.
 
-/// Implements the methods for options that a source can have, too. `$example` is an expression of
+/// Implements the methods for options that a source can also have. `$example` is an expression of
 /// the type, for the documentation.
 macro_rules! setters_of_sources {
     ($ty:ident, $($options:ident).+, $example:literal) => {
@@ -8,7 +8,7 @@ macro_rules! setters_of_sources {
             /// Adds a file that images depend on but no compiler reports.
             ///
             /// When the file changes, the images are compiled again. A missing file is an error.
-            /// Sources, headers and files named in flags need no such call.
+            /// Sources, headers and files named in flags do not need this call.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-fplugin=tables.so\").input(\"kernels/table.bin\");\n```")]
             pub fn input(&mut self, file: impl AsRef<std::path::Path>) -> &mut Self {

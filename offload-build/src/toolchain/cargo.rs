@@ -185,7 +185,7 @@ impl Cargo {
     }
 
     /// Returns the environment variables that may affect the host compiler and its options, as
-    /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
+    /// sorted lines of text. Only the crate `cc` determines which variables it reads, so the list
     /// contains all that it may read.
     pub fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
@@ -286,7 +286,7 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// Runs the build script again when a file is added to a folder for headers, or changes there.
+    /// Runs the build script again when a file is added to a folder for headers, or changes in it.
     /// Cargo checks all files in the folder, so this method skips folders with many files, and
     /// folders that builds write to. It also skips a missing folder, because Cargo would treat it
     /// as changed at each build.
@@ -319,7 +319,8 @@ impl Cargo {
     }
 
     /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
-    /// scripts write files there: watching them would run this script again after each build.
+    /// scripts write files to OUT_DIR: watching these files would run this script again after each
+    /// build.
     pub fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
@@ -333,7 +334,7 @@ impl Cargo {
             return text.to_owned();
         }
         let package = self.manifest_dir.to_string_lossy();
-        // Replace OUT_DIR first, since it may be in the package.
+        // Replace OUT_DIR first, because it may be in the package.
         let text = text.replace(&*self.out_dir.to_string_lossy(), OUT_DIR);
         let text = text.replace(&format!("{package}/"), "").replace(&*package, PACKAGE);
         text.replace('\\', "/")

@@ -40,7 +40,7 @@ impl<'a> Needed<'a> {
         self.sources.first()?.recipe(self.target)
     }
 
-    /// Returns the only source, if it cannot be linked with others.
+    /// Returns the only source, if it cannot be linked with other sources.
     fn alone(&self) -> Option<&'a PlannedSource> {
         let is_linked = self.recipe()?.is_linked();
         self.sources.first().filter(|_| !is_linked).copied()

@@ -214,7 +214,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     }
 }
 
-/// Prints a warning if a prebuilt set is made, since sets contain no static libraries.
+/// Prints a warning if a prebuilt set is made, because sets contain no static libraries.
 ///
 /// Returns an error if `OFFLOAD_PREBUILT` is `only`, or has an unknown value.
 #[inline]

@@ -1,4 +1,4 @@
-//! Debug information in the assembly from g++ with `-dA`, which adds a comment to each value:
+//! Debug information in the assembly from g++. The option `-dA` adds a comment to each value:
 //!
 //! ```text
 //!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)
@@ -12,7 +12,7 @@
 //!     .byte   0               # end of children of DIE 0x328d
 //! ```
 //!
-//! Types are converted to the form of LLVM IR, so that one reader handles both.
+//! Types are converted to the form of LLVM IR, so that one reader handles both formats.
 //!
 //! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
 

@@ -52,7 +52,7 @@ impl Compilations<'_> {
 }
 
 impl Sanitizer {
-    /// Returns rustc's options for kernels, which match those for C++ in `cpu.rs`.
+    /// Returns rustc's options for kernels. They match the options for C++ in `cpu.rs`.
     fn of_rust(&self) -> impl Iterator<Item = &'static str> {
         let own: &[&str] = match self.check {
             Check::Memory | Check::MemoryAndUndefined => {

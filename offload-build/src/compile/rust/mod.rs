@@ -50,7 +50,7 @@ pub(crate) struct Crate<'a> {
 #[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
-    /// The arguments that come before all others.
+    /// The arguments that come before all other arguments.
     pub(crate) first: &'static [&'static str],
     pub(crate) identity: Identity,
 }

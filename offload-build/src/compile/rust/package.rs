@@ -14,7 +14,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of its library.
     pub(crate) library: String,
-    /// The folder of the package's workspace, otherwise the package's own. rustc starts there.
+    /// The folder of the package's workspace, otherwise the package's own folder. rustc starts in
+    /// this folder.
     pub(crate) root: PathBuf,
     /// The `Cargo.lock` in this folder, if it exists.
     pub(crate) lock: Option<PathBuf>,
@@ -22,7 +23,7 @@ pub(crate) struct Package {
     pub(crate) files: Vec<PathBuf>,
     /// Cargo's configuration files, including those in parent folders of the package.
     pub(crate) configuration: Vec<PathBuf>,
-    /// The folders in which such a file could be added.
+    /// The folders in which a configuration file could be added.
     pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,

@@ -9,7 +9,7 @@ use offload_pack::signature::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Qualifiers and alternative names of a type, which do not change its values.
+/// Qualifiers and alternative names of a type. They do not change its values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 

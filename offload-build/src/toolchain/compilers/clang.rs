@@ -27,7 +27,7 @@ pub struct Clang {
 const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
-    /// The places that [`Clang::find`] searches, in words.
+    /// A description of the places that [`Clang::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to \
                                       clang-15 in PATH and /usr/lib/llvm-*/bin; \
                                       $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin: the first that \
@@ -210,9 +210,9 @@ impl Clang {
         match probe(&step.program, &args, &step.env) {
             Ok(answer) => {
                 let text = answer.stderr;
-                // Besides errors, -### prints the version and the commands, which start with a
-                // space. Until clang 18, -### exits as if there were no errors. A warning can quote
-                // an option that contains the text `error:`.
+                // In addition to errors, -### prints the version and the commands. The commands
+                // start with a space. Until clang 18, -### exits as if there were no errors. A
+                // warning can quote an option that contains the text `error:`.
                 let is_error = |line: &&str| {
                     let message = line.split("warning:").next().unwrap_or_default();
                     !line.starts_with(' ') && message.contains("error:")

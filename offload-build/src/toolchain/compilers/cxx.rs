@@ -23,7 +23,7 @@ pub struct Cxx {
 const WORD_END: &str = "\u{1f}";
 
 impl Cxx {
-    /// The searched places, in words.
+    /// A description of the searched places.
     pub const PLACES: &'static str = if cfg!(target_os = "linux") {
         "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++"
     } else {

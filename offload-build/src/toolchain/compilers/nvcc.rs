@@ -33,7 +33,7 @@ const OFF: &str = "off";
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
 impl Nvcc {
-    /// The places that [`Nvcc::find`] searches, in words.
+    /// A description of the places that [`Nvcc::find`] searches.
     pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
@@ -314,8 +314,8 @@ pub(super) fn note_folders(log: &mut SearchLog) {
 /// The usual folders of toolkits, for messages.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Returns the toolkits from installers: first the current one, to which `/usr/local/cuda` links,
-/// then the others, newest first.
+/// Returns the toolkits from installers: first the current toolkit, to which `/usr/local/cuda`
+/// links, then the other toolkits, newest first.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in

@@ -2,7 +2,7 @@
 //! changed, it need not start any tools.
 //!
 //! The cache is a [record](crate::toolchain::files::record) with a line for each answer: the hash
-//! of the question, which includes the tool's identity, and the answer.
+//! of the question, and the answer. The question includes the tool's identity.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;

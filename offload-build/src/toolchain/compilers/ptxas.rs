@@ -21,7 +21,7 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// The places that [`Ptxas::find`] searches, in words.
+    /// A description of the places that [`Ptxas::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 

@@ -27,7 +27,7 @@ const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// The places that [`Rocm::find`] searches, in words.
+    /// A description of the places that [`Rocm::find`] searches.
     pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 

@@ -1,4 +1,4 @@
-//! The compiler launcher: a program that starts compilers, takes their output from a cache
+//! The compiler launcher: a program that starts compilers, gets their output from a cache
 //! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
 //!
 //! The launcher does not affect the output, so it is not part of the rebuild keys. Only steps that

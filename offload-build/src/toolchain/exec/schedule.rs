@@ -213,7 +213,7 @@ impl State<'_> {
             let colour =
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
-                // Remove an earlier run's output, which could be mistaken for this step's output.
+                // Remove an earlier run's output: it could be mistaken for this step's output.
                 if let Some(output) = &step.output {
                     let _ = fs::remove_file(output);
                     let _ = fs::remove_file(status::crash_report(output));

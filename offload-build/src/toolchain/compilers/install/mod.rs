@@ -83,7 +83,7 @@ const PACKAGES: [Packages; 7] = [
         pip: Some("python3-pip"),
         opencl: "libOpenCL1 intel-opencl",
     },
-    // NVIDIA's programs need glibc, which Alpine lacks, so `pip` is `None`.
+    // NVIDIA's programs need glibc, but Alpine does not have it, so `pip` is `None`.
     Packages {
         installer: Installer::Apk,
         clang: "clang lld",

@@ -1,5 +1,5 @@
 //! The jobserver through the crate `jobserver`, for systems other than Linux: a semaphore on
-//! Windows; on the others, pipes that cannot be opened again.
+//! Windows; on other systems, pipes that cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
