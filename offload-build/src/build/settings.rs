@@ -167,7 +167,7 @@ impl Build {
     /// - For each target, only sources that support it are linked. If a function is missing for one
     ///   target, that is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
-    ///   has to support a PTX target of the library.
+    ///   has to support this PTX target.
     /// - clang needs version 19 or newer, and does not link PTX.
     ///
     /// The sources of a pack's module are always linked. In a pack this call is an error.
