@@ -1,8 +1,8 @@
 //! The tools that a build would find on this machine, for `cargo offload doctor` and other programs
 //! that inspect a machine.
 //!
-//! The search uses the same code as builds: the same variables, places and probes. It does not find
-//! compilers that only a build.rs names.
+//! The search uses the same code as builds, with the same variables, folders and probes. It does
+//! not find compilers that only a build.rs names.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and the programs they need, without duplicates, including the missing ones.
     pub tools: Vec<Tool>,
-    /// The targets of the machine's GPUs, which `native` stands for. If there are none, each
-    /// program that searched for GPUs, with its answer.
+    /// The targets of the machine's GPUs, which replace the word `native`. If there are no such
+    /// targets, the error lists each program that searched for GPUs, with its output.
     pub native: Result<Vec<String>, Vec<String>>,
     /// For each requested target, in the order of the request, whether it can be built.
     pub verdicts: Vec<Verdict>,
@@ -37,7 +37,7 @@ pub struct Verdict {
     pub target: String,
     /// The reason why the target cannot be built; `None` if it can.
     pub refusal: Option<String>,
-    /// The reason why the target cannot be built without optimization, as in Cargo's dev profile,
+    /// The reason why the target cannot be built in Cargo's dev profile, which does not optimize,
     /// although it can be built with optimization.
     pub unoptimized: Option<String>,
 }
@@ -57,8 +57,8 @@ pub struct Tool {
     pub version: Option<String>,
     /// The places to search for the tool, in order; for a missing tool, the places that were tried.
     pub looked: String,
-    /// The reason why a build cannot use the tool, or only partly. Lines that begin with two spaces
-    /// are commands.
+    /// The reason why a build cannot use the tool, or can only use parts of it. Lines that begin
+    /// with two spaces are commands.
     pub problem: Option<String>,
     /// The commands that install the tool on this system, if the tool is missing and builds need
     /// it. Lines that begin with two spaces are commands.
@@ -68,7 +68,7 @@ pub struct Tool {
     pub targets: Vec<String>,
 }
 
-/// Returns the targets in the order of GPUs, machine code before PTX, without duplicates.
+/// Returns the targets without duplicates, in the order of GPUs, with machine code before PTX.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     let arch = |name: &String| Target::parse(name).ok()?.arch().nvidia();
     targets.sort_by_cached_key(|name| match arch(name) {
@@ -84,7 +84,8 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
     let mut tools = Tools::forgetful(&cargo);
-    // As in a build with these targets. The targets of words such as `native` are found later.
+    // Prefer the same clang as a build for these targets. The targets of words such as `native` are
+    // found later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
     let first_clang = targets::first_clang(&named);
     tools.prefer_clang(first_clang);
@@ -112,7 +113,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     Report { tools: found, native, verdicts }
 }
 
-/// NVIDIA's assembler, which compiles PTX as a driver does when a program loads it.
+/// NVIDIA's assembler, which compiles PTX as a driver does when a program loads PTX.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Assembler {
@@ -150,8 +151,8 @@ pub fn install_opencl() -> String {
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 
-/// How to install Intel's runtime for CPUs, which includes OpenCL's loader. The guide's page on
-/// SPIR-V has the same commands.
+/// How to install Intel's runtime for CPUs. The runtime includes OpenCL's loader. The guide's page
+/// on SPIR-V has the same commands.
 const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
   python3 -m venv ~/ocl
   ~/ocl/bin/pip install intel-opencl-rt intel-cmplr-lib-rt
@@ -187,7 +188,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Returns the reason why the first of these targets cannot be built. If there are several targets,
-/// the reason names this one.
+/// the reason begins with the target's name.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
@@ -200,8 +201,8 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that the tool is missing. `log` replaces the list of places, because it describes
-    /// the search in more detail.
+    /// Stores that the tool is missing. `log` replaces the list of places, because it describes the
+    /// search in more detail.
     fn missing(self, log: impl fmt::Display, install: Option<String>) -> Self {
         Self { looked: log.to_string(), install, ..self }
     }
@@ -251,7 +252,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
     match tools.ptxas() {
         Ok(Ok(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
-            // ptxas assembles clang's output, so clang must know the targets, too.
+            // ptxas assembles clang's output, so clang must support the targets, too.
             if let Ok(Ok(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }
@@ -305,7 +306,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Err(error) => return tool.unusable(error),
     };
     let mut targets = Vec::new();
-    // The reason why lld is missing, and the help.
+    // The reason why lld is missing, and what helps.
     let mut lld = None;
     if rust.lld().is_none() {
         let missing = match tools.clang() {

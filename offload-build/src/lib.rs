@@ -24,7 +24,7 @@
 //! | `compute_80` | PTX, which the driver compiles | clang |
 //! | `spirv64` | SPIR-V, which a GPU's OpenCL driver compiles, mainly Intel's | clang 22 |
 //! | `cpu` | shared object for the host | the C++ compiler: `CXX`, otherwise `c++` |
-//! | `native` | one for each kind of GPU in the building machine | |
+//! | `native` | one for each kind of GPU in the build machine | |
 //! | `all-major`, `all` | one for the first NVIDIA architecture of each major number, or for every one | |
 //!
 //! You need no vendor SDK, except `ptxas` for `sm_…` targets: `.cu` sources are compiled with this
@@ -65,7 +65,7 @@
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]
-// Some functions are used only by the feature `doctor`.
+// Only the feature `doctor` uses some of these functions.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;

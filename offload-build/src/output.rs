@@ -223,15 +223,15 @@ impl OutDir {
 /// The name of the file that a running build script locks.
 const LOCK: &str = "lock";
 
-/// The lock file's time, in seconds since 1970: earlier than any build.
+/// The lock file's time stamp, in seconds since 1970. It is older than any build.
 const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
 
 /// Locks the folder until this process ends, after waiting for other processes that work in it. If
-/// a user ends only Cargo, its build script continues, and could write at the same time as the next
-/// build's script.
+/// a user ends only Cargo, the build script continues. Without the lock, it could write at the same
+/// time as the build script of the next build.
 ///
 /// Returns whether Cargo can watch the lock file. Cargo runs a script again if a watched file is
-/// newer than the start of the last run, so the file gets an old time.
+/// newer than the start of the last run, so the lock file gets an old time stamp.
 fn lock(root: &Path) -> bool {
     static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
     let locked = LOCKED.get_or_init(|| {
@@ -254,8 +254,8 @@ pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }
 
-/// Writes a layout; payload numbers are positions in `payloads`. If possible, the operating system
-/// copies bytes from file to file.
+/// Writes a layout, whose payload numbers are positions in `payloads`. If possible, the operating
+/// system copies bytes from file to file.
 pub(crate) fn write_layout(
     path: &Path,
     layout: &Layout,

@@ -1,5 +1,6 @@
 //! The sources and targets of a build: the first methods of [`Build`] that a build script calls.
-//! rustdoc lists them first, because this module comes before the others with methods.
+//! rustdoc lists these methods first, because this module is declared before the other modules with
+//! methods.
 
 use super::Build;
 use crate::plan;
@@ -120,7 +121,8 @@ impl Build {
     ///
     /// The words are `native`, `all-major` and `all`: see the [front page](crate#targets). If
     /// build.rs adds no target, the build uses the variables of other programs, such as
-    /// `CUDAARCHS`, and without these, [`Build::default_archs`]. `OFFLOAD_ARCH` replaces the list.
+    /// `CUDAARCHS`. If none of these is set, it uses [`Build::default_archs`]. `OFFLOAD_ARCH`
+    /// replaces the list.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -152,7 +154,7 @@ impl Build {
 
     /// Adds the NVIDIA targets of this list that the build's nvcc supports.
     ///
-    /// This is the nvcc of [`Build::nvcc`], or the one that
+    /// This nvcc is the one set with [`Build::nvcc`], or else the one that
     /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. Without an nvcc, none of these targets
     /// is built. `cargo build -vv` prints the targets that are left out.
     ///
@@ -198,13 +200,13 @@ impl Build {
     }
 
     /// Sets the targets for builds in which no other list has targets: the machine's own GPUs, or
-    /// the given targets if it has none.
+    /// the given targets if the machine has none.
     ///
     /// The lists named at [`Build::default_archs`] take precedence. If the build is for one vendor
-    /// only, other vendors' GPUs are ignored. A warning reports that there is no GPU.
+    /// only, other vendors' GPUs are ignored. If there is no GPU, the build prints a warning.
     ///
     /// ```no_run
-    /// // The GPU that is here, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 count before both.
+    /// // This machine's GPU, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 take precedence.
     /// offload_build::Build::new()
     ///     .file("kernels/saxpy.cu")
     ///     .native_or(["sm_80"])
@@ -246,7 +248,7 @@ impl Build {
     ///
     /// There is nothing to build if the pack supports none of the targets, or if programs for this
     /// host cannot embed packs: on 32-bit systems, WebAssembly and iOS. Programs that embed an
-    /// empty pack compile, and its `select` reports why there are no images.
+    /// empty pack still compile; the pack's `select` reports why there are no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -258,8 +260,9 @@ impl Build {
     /// ```
     ///
     /// A [static library](Build::compile_static) then leaves out sources that support none of the
-    /// targets, and does not define their functions. build.rs can leave out calls of these
-    /// functions with a `cfg` flag that depends on the targets from [`Build::resolve`].
+    /// targets, and does not define their functions. The program can leave out its calls of these
+    /// functions with a `cfg` flag. build.rs gets the targets for this flag from
+    /// [`Build::resolve`].
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 const KEY: &str = "offload_pack_";
 
 /// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it. `links`
-/// is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the dependency's
-/// argument of [`Build::compile`](crate::Build::compile).
+/// is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the name that the
+/// dependency passes to [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -23,7 +23,7 @@ const KEY: &str = "offload_pack_";
 /// ```
 ///
 /// ```toml
-/// # Cargo.toml of the package that has the kernels, and is one of the other's [dependencies]
+/// # Cargo.toml of the package with the kernels, one of the embedding package's [dependencies]
 /// [package]
 /// name = "my-kernels"
 /// links = "kernels"

@@ -1,4 +1,4 @@
-//! Follows the modules of a build from the decision where each image comes from to the made images.
+//! Tracks the modules of a build: decides where each image comes from, then makes the images.
 
 use super::kernel_parameters::{Described, Descriptions};
 use super::missing_tool::{MissingTool, NotMade};
@@ -80,8 +80,8 @@ impl Source {
 }
 
 impl<'a> ModuleJob<'a> {
-    /// Decides where each image of a module comes from. Adds targets whose image cannot be made to
-    /// `failures`.
+    /// Decides where each image of a module comes from. Adds to `failures` the targets whose image
+    /// cannot be made.
     ///
     /// Returns an error if the build must end.
     pub(super) fn decide(
@@ -234,9 +234,8 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
 }
 
 impl MadeModule<'_> {
-    /// Checks that the images have the kernels that build.rs requires.
-    /// Returns an error that names every image without a required kernel, and the kernels in the
-    /// image.
+    /// Checks that the images have the kernels that build.rs requires. Returns an error that names
+    /// every image without a required kernel, and lists the kernels in the image.
     pub(super) fn check_kernels(&self) -> Result<(), Error> {
         let mut lines = Vec::new();
         let for_gpus = self.images.iter().filter(|it| it.image.target.is_gpu());

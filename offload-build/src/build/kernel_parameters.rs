@@ -1,6 +1,6 @@
 //! Reads the parameters of kernels from their sources.
 //!
-//! If a module is for the CPU alone, clang describes its kernels as C++ for the host, although
+//! If a module is only for the CPU, clang describes its kernels as C++ for the host, even if
 //! another compiler makes the image. If clang refuses the source, the build still succeeds, and the
 //! index contains the reason.
 //!
@@ -21,16 +21,16 @@ use offload_pack::signature::Signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The place of types that clang reads for the CPU, for messages.
+/// How messages refer to types that clang reads from a source for the CPU.
 const AS_CLANG_READS: &str = "as clang reads it";
 
-/// The known signatures of a module's kernels, and the compilations that find the others.
+/// The known signatures of a module's kernels, and the compilations that find the unknown ones.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
     /// One description for each kind of target for which clang can find the signatures.
     by_clang: Vec<Description>,
-    /// The files in which the compiler of the CPU image describes it, and the file that keeps what
-    /// was read from them.
+    /// The files in which the CPU image's compiler describes the image, and the file that stores
+    /// the signatures read from them.
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
@@ -39,17 +39,17 @@ pub(super) struct Described {
     /// The descriptions that clang read from the sources, for each kind of target.
     pub(super) by_clang: Vec<signatures::Description>,
     /// The parameter types in the CPU image, without names; `None` if there is no such image, or if
-    /// its compiler described none.
+    /// its compiler described no types.
     pub(super) of_cpu: Option<Signatures>,
 }
 
-/// A compilation that finds the signatures of a module's kernels, and the signatures if known
-/// already.
+/// A compilation that finds the signatures of a module's kernels, and the signatures if they are
+/// already known.
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
     /// Whether the images are for GPUs. Such images contain the names of their kernels, so kernels
-    /// without signatures are known, too.
+    /// without signatures are also known.
     is_of_gpus: bool,
     /// The signatures that an earlier run found.
     known: Option<Signatures>,
@@ -143,9 +143,9 @@ impl Description {
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
 
-    /// Returns where the described types are, for messages.
+    /// Returns how messages refer to the described types.
     fn place(&self) -> String {
-        // clang may describe what another compiler compiles for the CPU.
+        // For the CPU, clang may describe a source that another compiler compiles.
         let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
         match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
@@ -153,7 +153,7 @@ impl Description {
         }
     }
 
-    /// Takes clang's message for each source that it refused.
+    /// Removes and returns clang's messages about the sources that it refused.
     fn refusals(&self, run: &Run<'_>) -> Vec<String> {
         let mut undescribed = run.undescribed.borrow_mut();
         let missing = |output: &Option<PathBuf>| {
@@ -167,7 +167,7 @@ impl Description {
     }
 
     /// Returns the signatures: the known ones, or those in the LLVM IR from the steps, which are
-    /// recorded for later runs. Returns `None` if the steps described nothing.
+    /// then stored for later runs. Returns `None` if the steps described nothing.
     fn finish(
         self,
         run: &Run<'_>,
@@ -184,7 +184,7 @@ impl Description {
         Ok(Some(found))
     }
 
-    /// Reads the LLVM IR of the described sources, and removes it.
+    /// Reads the LLVM IR of the described sources, and deletes the files.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| source_of(run, path);
         let mut all = Vec::new();
@@ -254,12 +254,12 @@ fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
     fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
 
-/// Whether a step wrote no description of its source, which only happens to steps that may fail.
+/// Whether a step wrote no description of its source. Only steps that may fail leave it out.
 fn has_failed(compilation: &Compilation) -> bool {
     compilation.steps.iter().filter_map(|step| step.output.as_deref()).any(|path| !path.is_file())
 }
 
-/// Records the known signatures of a module, for builds in which nothing is compiled.
+/// Stores the known signatures of a module, for builds in which nothing is compiled.
 pub(super) fn keep(module: &str, signatures: &Signatures, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&kept(module, output), signatures.to_string().as_bytes())
 }
@@ -268,9 +268,9 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(module, "signatures"))
 }
 
-/// Returns the modules of a pack that is not built, with the known parameters of their kernels,
-/// from an earlier build or else from the prebuilt set. A program that is only checked, on a
-/// machine without compilers, then has the same functions for its kernels.
+/// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
+/// parameters come from an earlier build, or else from the prebuilt set. A program that is only
+/// checked on a machine without compilers therefore has the same functions for its kernels.
 pub(super) fn of_absent(
     pack: &str,
     modules: Vec<AbsentModule>,
@@ -308,6 +308,7 @@ pub(super) struct AbsentModule {
     pub(super) name: String,
     /// The prefix of the module's file names.
     pub(super) prefix: String,
-    /// The reason why this build reads no source, if a build with compilers would read signatures.
+    /// The reason why this build reads no sources; `None` if no build would read signatures from
+    /// them.
     pub(super) needs_signatures: Option<&'static str>,
 }

@@ -69,7 +69,7 @@ impl Run<'_> {
     /// images, those of the prebuilt set. Compares them with each other, and with those of the CPU
     /// image.
     ///
-    /// Returns the reason if no signatures are known and images do not name the kernels.
+    /// If no signatures are known and the images do not name the kernels, returns the reason.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
         let mut all = mem::take(&mut module.described.by_clang);
         let has_prebuilt = module.images.iter().any(|it| it.image.origin == Origin::Prebuilt);
@@ -106,8 +106,8 @@ impl Run<'_> {
         }
     }
 
-    /// Makes a module's images, but no pack. Prebuilt images do not replace the output of a missing
-    /// compiler.
+    /// Makes a module's images, but no pack. If a compiler is missing, prebuilt images are not used
+    /// instead.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let (mut failures, folder) = (Vec::new(), Path::new(prebuilt::FOLDER));
         let job = ModuleJob::decide(self, module, PrebuiltUse::Never, folder, &mut failures)?;
@@ -124,7 +124,7 @@ impl Run<'_> {
         };
         let refuse = |why: &str| Err(refused(&variable, &value, why));
         match PrebuiltUse::parse(&variable, &value)? {
-            // The set is for all users, so it must be optimized and for build.rs's targets.
+            // The set is for all users: it must be optimized, and have the targets of build.rs.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
@@ -182,7 +182,7 @@ impl Run<'_> {
                 rusts.push(rust.version);
             }
         }
-        // In crates of kernels, clang is only used for linking.
+        // Crates of kernels use clang only for linking.
         if let Some(clang) = self.tools.used_clang().filter(|_| has_others) {
             made_with.push(("compiler", clang.version.clone()));
         }

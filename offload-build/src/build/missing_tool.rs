@@ -1,4 +1,4 @@
-//! Describes why this machine's compilers cannot make an image, and the help.
+//! Describes why this machine's compilers cannot make an image, and what helps.
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
@@ -9,7 +9,7 @@ use offload_format::target::{NvidiaArch, similar};
 use std::fmt;
 use std::path::Path;
 
-/// The reason why this machine cannot compile for one target, and the help.
+/// The reason why this machine cannot compile for one target, and what helps.
 #[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
     /// The reason in a few words.
@@ -22,19 +22,20 @@ pub(crate) struct MissingTool {
 }
 
 impl MissingTool {
-    /// Returns the reason for a missing clang of at least this version, which the targets need.
+    /// Returns the reason if there is no clang of at least this version, which the targets need.
     pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
         Self::tool("clang", log, Installable::Clang(version))
     }
 
-    /// Returns the reason for a missing ptxas. Without an architecture, the help is for those that
-    /// current versions of ptxas support.
+    /// Returns the reason if ptxas is missing. Without an architecture, the help is for the
+    /// architectures that current versions of ptxas support.
     pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
         Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason for a missing ptxas outside a build, where nothing replaces it.
+    /// Returns the reason if ptxas is missing outside a build, where no prebuilt image can replace
+    /// it.
     pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
         Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
@@ -61,8 +62,8 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason if the package lacks its crate of kernels. Prebuilt sets contain images
-    /// only for GPUs.
+    /// Returns the reason if the package lacks its crate of kernels. (Prebuilt sets contain images
+    /// only for GPUs.)
     pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
         let manifest = manifest.display();
         let short = format!("this package does not contain {manifest}");
@@ -80,7 +81,7 @@ impl MissingTool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
 
-    /// Returns the reason for a missing C++ compiler for the host, which compiles for the CPU.
+    /// Returns the reason if the host's C++ compiler, which compiles for the CPU, is missing.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
@@ -146,7 +147,7 @@ impl MissingTool {
 
     /// Returns the reason if clang refuses a command: a flag, or the target. If clang is too old
     /// for the target, the reason contains both versions, and the help installs a newer clang. For
-    /// a target that is not in the tables, the reason contains the closest one.
+    /// a target that is not in the tables, the reason names the closest target in them.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
@@ -193,7 +194,8 @@ impl MissingTool {
         self.help.clone()
     }
 
-    /// Returns the reason, for messages that have the places and the help elsewhere.
+    /// Returns the reason alone, for messages that print the searched places and the help
+    /// separately.
     pub(crate) fn reason(&self) -> String {
         match self.kind {
             ErrorKind::ToolNotFound => self.short.clone(),
@@ -250,7 +252,7 @@ impl fmt::Display for MissingTool {
     }
 }
 
-/// Returns one message for all targets without an image, each reason only once.
+/// Returns one message for all targets without an image. It contains each reason only once.
 pub(crate) fn missing(
     failures: &[(&Target, MissingTool, String)],
     set: Option<&Prebuilt>,
@@ -268,8 +270,8 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // If a compiler refuses a target, its name may be misspelt. The reason for a missing
-        // prebuilt image then helps only if the package has a set.
+        // If a compiler refuses a target, the target's name may be misspelt. The reason for a
+        // missing prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt image: {no_prebuilt}\n");
         }
@@ -292,7 +294,7 @@ pub(crate) fn missing(
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// Returns the error for a prebuilt set that does not fit its package, while Cargo packages it.
+/// Returns the error for a prebuilt set that does not match the package that Cargo is packaging.
 /// Each reason comes with its targets.
 pub(crate) fn stale_package(
     reasons: &[(String, Vec<&str>)],

@@ -4,14 +4,14 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `decide` | chooses for each image: keep it, compile it, or report a missing tool |
+//! | `decide` | chooses for each image: keep an earlier one, compile it, or report a missing tool |
 //! | `prebuilt` | replaces an image whose tool is missing |
 //! | `jobs` | follows each module from these decisions to its images; `run` runs the steps |
 //! | `kernel_parameters` | describes the parameters of each module's kernels |
 //!
-//! `static_library` does the same for libraries with host code, and `packaging` checks the prebuilt
-//! set while Cargo makes a package. `dependency` offers packs to dependents by the key `links`, and
-//! takes those of a dependency.
+//! `static_library` does the same for libraries with host code. `packaging` checks the prebuilt set
+//! while Cargo makes a package. `dependency` offers packs to dependents through the key `links`,
+//! and finds the packs that a dependency offers.
 
 mod contents;
 mod decide;
@@ -60,7 +60,8 @@ use crate::toolchain::{Cargo, Error};
 /// 4. finish: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
 ///    `<<<...>>>`.
 ///
-/// For more, see the [next questions](crate#next-questions), which the guide answers.
+/// For more, see the [next questions](crate#next-questions), with the pages of the guide that
+/// answer them.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
@@ -235,7 +236,7 @@ impl Build {
         reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
-    /// Makes a pack without images, for the reason `why`. `modules` contains the name of each
+    /// Makes a pack without images; `why` is the reason. `modules` contains the name of each
     /// module, and the prefix of its file names.
     fn make_absent(
         &self,

@@ -11,9 +11,9 @@ use offload_pack::signature::Signatures;
 use std::path::Path;
 
 impl Run<'_> {
-    /// Checks that a prebuilt set fits its package while Cargo packages it.
+    /// Checks, while Cargo makes a package, that the prebuilt set matches the package.
     ///
-    /// Returns an error that names each misfit and its remedy.
+    /// Returns an error that lists each mismatch and how to fix it.
     pub(crate) fn check_packaged_set(
         &self,
         modules: &[PlannedModule],
@@ -59,7 +59,7 @@ impl Run<'_> {
     }
 
     /// Warns during `cargo package` if the package lacks the file with the known kernel parameters.
-    /// Its users, and docs.rs, may lack clang.
+    /// The package's users, and docs.rs, may lack clang.
     pub(crate) fn check_packaged_signatures(
         &self,
         known: &Signatures,
@@ -83,8 +83,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set must contain an image for this target: it is a GPU, and no source
-/// supplies its image.
+/// Whether the prebuilt set must contain an image for this target: it must be for a GPU, and no
+/// source may supply its image.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

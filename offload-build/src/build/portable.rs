@@ -4,8 +4,8 @@ use crate::output::OutDir;
 use crate::toolchain::Cargo;
 use std::path::PathBuf;
 
-/// The values that a set must match: a module's options, and the locations of its inputs on this
-/// machine.
+/// The values that a prebuilt set must match: a module's options, and the locations of its inputs
+/// on this machine.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
@@ -16,9 +16,9 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Returns the text with paths that are the same on every machine.
+    /// Replaces this machine's paths in the text with names that are the same on every machine.
     pub(super) fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, since a folder may be inside another one.
+        // Replace longer paths first, because a folder may be inside another folder.
         let mut folders: Vec<(String, usize)> = Vec::new();
         for (index, folder) in self.folders.iter().enumerate() {
             let folder = folder.display().to_string();
@@ -32,7 +32,7 @@ impl Setting<'_> {
         self.cargo.portable(&text)
     }
 
-    /// Returns the path on this machine for a name from [`Setting::portable`].
+    /// Returns this machine's path for a name from [`Setting::portable`].
     pub(super) fn here(&self, name: &str) -> PathBuf {
         let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
         let folder = numbered.and_then(|(number, _)| {

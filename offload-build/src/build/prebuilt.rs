@@ -1,4 +1,4 @@
-//! The prebuilt set: images in a package, for builds where a compiler is missing.
+//! The prebuilt set: images in a package, for builds that lack a compiler.
 //!
 //! The set is a folder with one file for each image and a manifest for each module:
 //! `<pack>.manifest` for the module of the build's own files, `<pack>.<module>.manifest` for a
@@ -21,28 +21,28 @@
 //! ```
 //!
 //! A manifest lists this crate's own headers by their names in `#include`, because their paths in
-//! `OUT_DIR` differ on each machine. A folder outside the package that build.rs names is listed by
-//! its position, `<folder 1>`; system headers are not inputs of a set. A `.gitattributes` beside
-//! the manifests keeps git from changing the files.
+//! `OUT_DIR` differ on each machine. If build.rs names a folder outside the package, the manifest
+//! lists its position, `<folder 1>`. System headers are not inputs of a set. A `.gitattributes`
+//! beside the manifests keeps git from changing the files.
 //!
-//! The lines after the inputs record what compilers looked for: see `surroundings.rs`.
+//! The lines after the inputs list the files that compilers looked for: see `surroundings.rs`.
 //!
 //! A package does not contain its crates of kernels in Rust, because Cargo leaves out folders with
-//! a `Cargo.toml`. The files of such a crate are inputs of the set, with those of its path
-//! dependencies, which may be beside the package: `../shared/src/lib.rs`. They are compared only in
-//! the package's own builds, where these crates exist.
+//! a `Cargo.toml`. The files of such a crate are inputs of the set, and so are those of its path
+//! dependencies, which may be outside the package: `../shared/src/lib.rs`. These files are compared
+//! only in the package's own builds, where the crates exist.
 //!
-//! A set may contain only the parameters of kernels, without images. Without clang, a build for the
-//! CPU alone uses them under the same conditions as images.
+//! A set may contain only the parameters of kernels, without images. If clang is missing, a build
+//! that is only for the CPU uses these parameters under the same conditions as images.
 //!
 //! The build uses an image if build.rs's options are the same and every input has the same bytes.
-//! The compiler and the optimization are recorded for readers only: the compiler is missing on a
-//! machine that uses the set, so it cannot be compared. The recorded optimization is the level in
-//! the compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
-//! compilers. A level that build.rs sets is one of its options, so it is compared. Cargo's own
-//! level is not compared, so a dev build can use the set of a release build. This crate's headers
-//! are compared only in the package's own builds, since a published package may be built with
-//! another version of this crate.
+//! The manifest lists the compiler and the optimization for readers only: a machine that uses the
+//! set lacks the compiler, so it cannot be compared. The listed optimization is the level in the
+//! compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
+//! compilers. If build.rs sets a level, the level is one of its options, so it is compared. Cargo's
+//! own level is not compared, so a dev build can use the set of a release build. This crate's
+//! headers are compared only in the package's own builds, because a published package may be built
+//! with another version of this crate.
 
 use super::portable::Setting;
 use super::surroundings::{self, Surroundings};
@@ -89,7 +89,7 @@ pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
     Error::config(format!("{variable} is '{value}'; {why}"))
 }
 
-/// The folder of the set, unless build.rs names another.
+/// The folder of the set, unless build.rs names another folder.
 pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
@@ -106,12 +106,12 @@ pub(crate) struct Prebuilt {
     images: Vec<(String, ContentHash, String)>,
     /// The hash and the name of the file with the parameters of the kernels, if the set has one.
     signatures: Option<(ContentHash, String)>,
-    /// The reason why the set does not fit this build, once it is known.
+    /// The reason why the set does not match this build, once the reason is known.
     misfit: OnceCell<Option<String>>,
 }
 
-/// Returns an absolute path in the options of a manifest, if there is one. Macro values (`-D`) are
-/// text and are not searched.
+/// Returns the first absolute path in the options of a manifest, if there is one. Macro values
+/// (`-D`) are text and are not searched.
 fn absolute_path(options: &str) -> Option<&str> {
     for word in options.split(' ') {
         if word.starts_with("-D") {
@@ -213,7 +213,8 @@ impl Prebuilt {
         &self.compilers
     }
 
-    /// Returns the reason why the set does not fit this build, if so: its options or inputs differ.
+    /// Returns the reason if the set does not match this build, because its options or inputs
+    /// differ.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -260,8 +261,8 @@ impl Prebuilt {
     }
 
     /// Whether an input belongs to a crate that is missing here. `cargo package` leaves out folders
-    /// with a separate manifest; so does `cargo vendor`, which does not mark packages from git. The
-    /// package may also have been moved away from the crates beside it.
+    /// with a separate manifest. So does `cargo vendor`, which does not mark packages from git. A
+    /// package may also have been moved away from neighbouring crates.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
             if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
@@ -270,7 +271,7 @@ impl Prebuilt {
             let path = cargo.manifest_dir.join(manifest);
             let is_folder_missing = !path.parent().is_some_and(Path::exists);
             if manifest.starts_with("..") {
-                // Files beside an unpacked package belong to another package.
+                // A file outside an unpacked package belongs to a different package.
                 is_packaged || !path.is_file()
             } else {
                 is_folder_missing || (is_packaged && !path.is_file())
@@ -278,7 +279,7 @@ impl Prebuilt {
         };
         let input = Path::new(input);
         if input.file_stem().is_some_and(|it| it == "rust-toolchain") {
-            // The file may be in a parent folder of the crate, which has no manifest.
+            // The file may be in a parent folder of the crate, and this folder has no manifest.
             let folder = input.parent().unwrap_or(Path::new(""));
             for (name, _) in &self.inputs {
                 let name = Path::new(name);
@@ -292,7 +293,7 @@ impl Prebuilt {
         folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
     }
 
-    /// Returns the kernels' parameters, or the reason why the set lacks them or does not fit this
+    /// Returns the kernels' parameters, or the reason why the set lacks them or does not match this
     /// build.
     pub(crate) fn signatures(&self, setting: &Setting<'_>) -> Result<Signatures, String> {
         match self.misfit.get_or_init(|| self.misfit(setting)) {
@@ -301,8 +302,8 @@ impl Prebuilt {
         }
     }
 
-    /// Returns the kernels' parameters even if the set does not fit this build, or the reason why
-    /// the set lacks them.
+    /// Returns the kernels' parameters, even if the set does not match this build, or the reason
+    /// why the set lacks them.
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
@@ -351,20 +352,20 @@ impl Prebuilt {
     }
 }
 
-/// Returns a file name from a manifest if it contains no folder, so that the file is in the set's
-/// folder.
+/// Returns a file name from a manifest if the name contains no folder: the file must be in the
+/// set's folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether only line endings differ between a file and the one with this hash.
+/// Whether a file differs only in its line endings from the file with this hash.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
 /// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
-/// inputs. `made_with` lists the tools and the levels of optimization, which the manifest records
+/// inputs. `made_with` lists the tools and the optimization levels, which the manifest contains
 /// only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.

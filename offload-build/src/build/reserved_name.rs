@@ -1,4 +1,4 @@
-//! Reserves the names of packs and static libraries: build.rs may use each once.
+//! Reserves the names of packs and static libraries: build.rs may use each name once.
 
 use crate::output;
 use crate::targets::Product;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
 /// Makes a pack or a static library, whose name is also a file name. No other product can use the
-/// name, unless this one cannot be made.
+/// name, unless making this product fails.
 pub(crate) fn reserve<T>(
     product: Product<'_>,
     make: impl FnOnce() -> Result<T, Error>,
@@ -61,7 +61,7 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     Ok(name)
 }
 
-/// Whether two names are equal for a file system, or for Cargo, which passes them on in capitals
+/// Whether a file system or Cargo may treat two names as equal. Cargo passes names on in capitals
 /// and with `_` for `-`.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))

@@ -20,7 +20,7 @@ pub struct ResolvedTargets {
 /// Versions are ordered; an absent toolkit is less than any version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolkitVersion {
-    /// Nothing is compiled, so nvcc was not searched for: see
+    /// Nothing is compiled, so the build did not search for nvcc: see
     /// [`Build::is_skipped`](crate::Build::is_skipped).
     NotAsked,
     /// There is no nvcc.
@@ -32,7 +32,7 @@ pub enum ToolkitVersion {
 impl Build {
     /// Returns whether `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing.
     ///
-    /// This needs neither targets nor compilers. Ends the build script if the value of
+    /// The check needs neither targets nor compilers. Ends the build script if the value of
     /// `OFFLOAD_SKIP` is not valid.
     ///
     /// ```no_run
@@ -48,9 +48,9 @@ impl Build {
 
     /// Returns the version of the CUDA toolkit whose nvcc this build would use.
     ///
-    /// This is the nvcc of [`Build::nvcc`], or the one that
-    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. Ends the build script if the nvcc that
-    /// build.rs or a variable names cannot be used.
+    /// This nvcc is the one set with [`Build::nvcc`], or else the one that
+    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. If build.rs or a variable names an
+    /// nvcc that cannot be used, ends the build script.
     ///
     /// ```no_run
     /// use offload_build::ToolkitVersion;

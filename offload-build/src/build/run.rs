@@ -1,4 +1,4 @@
-//! One build: what its parts share, and how its steps run.
+//! One build: the state that its parts share, and the code that runs its steps.
 
 use super::portable::Setting;
 use super::prebuilt;
@@ -29,8 +29,8 @@ pub(crate) struct Run<'a> {
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
-    /// The compilers' messages about sources that they could not describe, each with the file that
-    /// was not written.
+    /// The compilers' messages about sources that they could not describe, each with the missing
+    /// output file.
     pub(super) undescribed: RefCell<Vec<(Option<PathBuf>, String)>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         for source in &module.sources {
             folders.extend_from_slice(&source.options.includes);
         }
-        // Compilations watch these folders, too. A new header may make the set unfit.
+        // As compilations do, watch these folders: after a new header, the set may not match.
         folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
@@ -121,7 +121,8 @@ impl<'a> Run<'a> {
                     *before += first;
                 }
                 step.module = module;
-                // The errors of one target per module are enough: the others are mostly alike.
+                // The errors for one target per module are enough: those for other targets are
+                // mostly the same.
                 step.goes_on = known.is_none() && step.kind.reads_sources();
                 steps.push(step);
             }
@@ -133,14 +134,14 @@ impl<'a> Run<'a> {
             }
         }
         for step in &mut steps {
-            // A step that may not fail waits until the compilation has reported the source's
-            // errors.
+            // A step that must not fail waits for the compilation, so that the compiler reports the
+            // source's errors first.
             if step.kind == (StepKind::Describe { may_fail: false }) {
                 step.after.extend_from_slice(&compilations);
             }
         }
         if steps.is_empty() {
-            // Without steps, ignore the settings for running compilers and any errors in them.
+            // Without steps, ignore the settings for running compilers, even if they are invalid.
             return Ok(None);
         }
         let start = cache::file_time(self.output)?;
@@ -168,8 +169,9 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows each compiler warning once: most are the same for every target, every source with a
-    /// header, and every template instance. `cargo build -vv` shows the rest of the output.
+    /// Shows each compiler warning once: most are repeated for every target, every source that
+    /// includes a header, and every template instance. `cargo build -vv` shows the rest of the
+    /// output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<String> = Vec::new();
         for Printed { output, text, failed } in printed {

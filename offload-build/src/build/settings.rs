@@ -21,7 +21,7 @@ impl Build {
     /// [`Module::requires_kernel`](crate::Module::requires_kernel) does the same for a module.
     ///
     /// ```
-    /// offload_build::Build::new().requires_kernel("saxpy"); // an error of the build if an #ifdef hides it
+    /// offload_build::Build::new().requires_kernel("saxpy"); // fails if an #ifdef hides it
     /// ```
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.request.unnamed.requires_kernel(name);
@@ -40,8 +40,8 @@ impl Build {
 
     /// Sets the code object version of AMD images. The default is the compiler's (6 in clang 22).
     ///
-    /// ROCm's runtime reads version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic targets
-    /// need version 6.
+    /// ROCm's runtime supports version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic
+    /// targets need version 6.
     ///
     /// ```
     /// offload_build::Build::new().code_object_version(5);
@@ -99,9 +99,9 @@ impl Build {
 
     /// Sets the folder of the prebuilt set. The default is `prebuilt`.
     ///
-    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. If a compiler is missing
-    /// later, its images come from this set, as long as sources and options are the same. In a
-    /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
+    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. If a later build lacks a
+    /// compiler, the compiler's images come from this set, as long as sources and options are the
+    /// same. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
     ///
     /// ```
     /// offload_build::Build::new().prebuilt("kernels/prebuilt");
@@ -111,7 +111,7 @@ impl Build {
         self
     }
 
-    /// Declares that programs with this pack are linked with the script below.
+    /// Declares that programs with this pack are linked with the linker script below.
     ///
     /// Without this call, a pack of more than 1.5 GiB is an error with GNU ld for x86-64. The
     /// script puts packs after everything else:
@@ -164,11 +164,11 @@ impl Build {
     /// - Calls between sources are not inlined.
     /// - Device functions of two libraries in one program need different names, as host functions
     ///   do.
-    /// - For each target, only sources that support it are linked. A function that is missing for
-    ///   one target is an error.
+    /// - For each target, only sources that support it are linked. If a function is missing for one
+    ///   target, that is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
-    ///   has to support that PTX target.
-    /// - clang has to be 19 or newer, and links no PTX.
+    ///   has to support this PTX target.
+    /// - clang needs version 19 or newer, and does not link PTX.
     ///
     /// The sources of a pack's module are always linked. In a pack this call is an error.
     pub fn device_link(&mut self) -> &mut Self {
@@ -184,8 +184,8 @@ impl Build {
     /// | `"shared"` | the program needs `libcudart.so` to start |
     /// | `"none"` | the program links the runtime itself |
     ///
-    /// Any other word is an error, and this call is an error for a pack. For AMD's GPUs this call
-    /// has no effect.
+    /// Any other word is an error. In a pack, this call is an error. For AMD's GPUs, it has no
+    /// effect.
     ///
     /// ```
     /// offload_build::Build::new().cudart("shared");
@@ -201,7 +201,7 @@ impl Build {
     /// The default is true. Build scripts that print these lines themselves can use
     /// [`link_folders`](crate::StaticLibrary::link_folders) and
     /// [`link_libraries`](crate::StaticLibrary::link_libraries). The lines that make Cargo run the
-    /// build script again are printed in any case.
+    /// build script again are always printed.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};

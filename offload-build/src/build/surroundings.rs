@@ -1,15 +1,15 @@
-//! Searches by compilers, and the environment of crates of kernels, at the time when a prebuilt set
-//! was made. If a compiler would find something else now, the set does not fit.
+//! The file searches by compilers, and the environment of crates of kernels, at the time when a
+//! prebuilt set was made. If a compiler would find different files now, the set does not match.
 //!
 //! | line of a manifest | contents |
 //! |---|---|
-//! | `folder`, `name`, `any` | folders of the package in which files were looked up, and the names of these files, or that all names count |
+//! | `folder`, `name`, `any` | folders of the package in which files were looked up, and either the names of these files, or `any` for all names |
 //! | `there` | a file that was found |
 //! | `tree`, `package`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
 //!
-//! A new file may be read in place of another one, or change the result of `__has_include`. If all
-//! names count, only names of headers are compared: Cargo, git and users add other files to a
-//! package.
+//! A compiler may read a new file in place of another one, or the new file may change the result of
+//! `__has_include`. For `any`, only the names of headers are compared: Cargo, git and users add
+//! other files to a package.
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
@@ -49,7 +49,8 @@ impl Surroundings {
         Some(())
     }
 
-    /// Returns what has changed, for a message that continues with the time of the change.
+    /// Returns the start of a message about what has changed; the caller adds the time of the
+    /// change.
     pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
         let seen = Seen::default();
         for lookup in &self.lookups {
@@ -119,8 +120,8 @@ fn is_header(name: &Path) -> bool {
     false
 }
 
-/// Whether a set compares an environment variable. The others are set by Cargo, and depend on the
-/// machine and the build.
+/// Whether a set compares an environment variable. Cargo sets the other variables, which depend on
+/// the machine and the build.
 pub(super) fn is_compared(variable: &str) -> bool {
     !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
         && !variable.starts_with("CARGO")
@@ -129,7 +130,7 @@ pub(super) fn is_compared(variable: &str) -> bool {
 
 /// Writes the lines about where compilers and crates looked for files.
 ///
-/// Returns an absolute path among the names as an error.
+/// If one of the names is an absolute path, returns it as an error.
 pub(super) fn write(
     text: &mut String,
     made: &[&Inputs],
@@ -143,7 +144,7 @@ pub(super) fn write(
             for folder in &lookup.folders {
                 let name = setting.portable(&folder.to_string_lossy());
                 // System folders differ between machines, and other versions of this crate have
-                // other headers.
+                // different headers.
                 if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
                 {
                     let _ = writeln!(lines, "folder {name}");
@@ -167,7 +168,7 @@ pub(super) fn write(
             for file in found(&here, setting, &seen) {
                 let _ = writeln!(lines, "there {file}");
             }
-            // Images for several targets have the same searches.
+            // The searches for several targets are often the same.
             if !written.contains(&lines) {
                 text.push_str(&lines);
                 written.push(lines);

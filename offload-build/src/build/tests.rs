@@ -1,4 +1,4 @@
-//! Tests a whole build without a compiler: its sources are PTX, which already is the image.
+//! Tests a whole build without a compiler: its sources are PTX files, which are used as images.
 
 use crate::Build;
 use crate::Module;
@@ -6,7 +6,7 @@ use crate::toolchain::Cargo;
 use std::fs;
 use std::path::PathBuf;
 
-/// Returns the environment of a build script, with `OUT_DIR` and the package in this folder.
+/// Returns the environment of a build script whose `OUT_DIR` and package are in this folder.
 fn cargo_in(folder: PathBuf) -> Cargo {
     let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu", true);
     cargo.out_dir = folder.join("out");

@@ -1,6 +1,6 @@
 //! Tests whether targets can be built on this machine: builds a small kernel for each target with
-//! the code that builds packs. A compiler's list of targets is no proof: its backend may refuse, or
-//! crash for, targets that its driver accepts.
+//! the code that builds packs. A compiler's list of targets is no proof: the driver accepts some
+//! targets that the backend refuses, or for which it crashes.
 
 use super::missing_tool::NotMade;
 use super::run::Run;

@@ -4,8 +4,8 @@ use offload_format::image::{GlobalSymbol, global_symbols};
 use std::fs;
 use std::path::PathBuf;
 
-/// A source that is compiled during a link, and the file by which the linker's command names it,
-/// because the command must be known before the objects exist.
+/// A source that is compiled during a link. The linker's command must be known before the objects
+/// exist, so it does not name the source, but a file of arguments.
 #[derive(Debug)]
 pub(super) struct LateSource {
     pub(super) source: PathBuf,

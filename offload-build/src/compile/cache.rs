@@ -10,7 +10,7 @@
 //! | `file`, `system` | the hash and the path of a file that was read; `system` is for system headers |
 //! | `tree`, `package`, `variable` | the same for a folder that the build script of a crate of kernels reads, for the files of a package, and for an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
-//! | `folder`, `name`, `any`, `found` | names, the folders in which each was looked up, and a hash of what was found where |
+//! | `folder`, `name`, `any`, `found` | names, the folders in which each name was looked up, and a hash of the search results |
 
 use super::Compilation;
 use super::inputs::{Collected, Input, InputKind, Inputs};
@@ -109,8 +109,9 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// Reads the dependency files after the steps made the image; writes and returns the record. There
-/// is no record if an input changed after the steps began: the compiler may have read the old file.
+/// After the steps have made the image, reads the dependency files; writes and returns the record.
+/// If an input changed after the steps began, writes no record: the compiler may have read the old
+/// file.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -138,8 +139,8 @@ pub(crate) fn record(
             continue;
         }
         for path in files {
-            // The build generates this file from the source and its description, whose inputs are
-            // the same.
+            // The build generates this file from a source and its description, which have the same
+            // inputs.
             if path.starts_with(&output.work) {
                 continue;
             }
@@ -171,8 +172,8 @@ pub(crate) fn record(
         }
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Only this build writes this crate's headers, maybe in the clock tick in which the steps
-    // begin, so their time stamps are not checked.
+    // Do not check the time stamps of this crate's headers: only this build writes them, maybe in
+    // the clock tick in which the steps begin.
     let mut is_changed = false;
     for input in &inputs.files {
         let is_ours = input.path.starts_with(output.include());
@@ -186,7 +187,7 @@ pub(crate) fn record(
 
 /// Whether a file has changed since before the steps ran, as far as can be detected. Compares the
 /// file's bytes if they were also read before the steps. Also checks the time stamps of the file
-/// and its folders: an older file may have been moved to this path.
+/// and its folders, because an older file may have been moved to this path.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -197,8 +198,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Skip OUT_DIR and its parent folders, since builds write there. Skip folders above those that
-    // build.rs names, since any program may write there.
+    // Skip OUT_DIR and its parent folders, because builds write there. Skip parents of the folders
+    // that build.rs names, because any program may write there.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -209,7 +210,7 @@ fn has_changed(
         }
         false
     };
-    // `../shared` also begins with the package's folder.
+    // The path of `../shared` also begins with the package's folder.
     let is_of_package =
         |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
     let path = cargo.manifest_dir.join(&input.path);
@@ -232,7 +233,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
     Some(UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
 }
 
-/// Returns when a file last changed, as far as this system records it.
+/// Returns when a file last changed, if the system stores that time.
 #[cfg(not(unix))]
 fn changed(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
@@ -242,11 +243,11 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Returns the hash of everything except files that the image depends on: this crate's version, the
-/// identities of tools, and the command lines.
+/// Returns the hash of everything that the image depends on, except files: this crate's version,
+/// the identities of tools, and the command lines.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
-    // Another version of this crate may treat an image differently after its last step.
+    // After the last step, another version of this crate may process an image differently.
     key.add(env!("CARGO_PKG_VERSION"));
     for identity in &compilation.identities {
         key.add(identity);

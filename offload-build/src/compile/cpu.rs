@@ -36,8 +36,8 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The language options. `char` is signed on GPUs, but unsigned by default on Arm. nvcc, and clang
-/// for GPUs, accept `int x[] = {0.0}`.
+/// The language options. They make `char` signed as on GPUs (it is unsigned by default on Arm), and
+/// accept `int x[] = {0.0}` as nvcc and clang do for GPUs.
 const DIALECT: [&str; 4] =
     ["-std=c++17", "-Wno-error=register", "-Wno-error=narrowing", "-fsigned-char"];
 
@@ -49,8 +49,8 @@ const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__ass
 
 impl Compilations<'_> {
     /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
-    /// the first one contains the images for the others. The kernels come from a crate in Rust, if
-    /// there is one, otherwise from the sources.
+    /// the first sanitizer contains the images for the others. If there is a crate in Rust, the
+    /// kernels come from it, otherwise from the sources.
     pub(crate) fn cpu(
         &self,
         cxx: &Cxx,
@@ -143,13 +143,14 @@ impl Compilations<'_> {
             }
         }
         if let Some(sanitizer) = sanitizer {
-            // Compiler launchers do not know that the object contains another image.
+            // Do not use a compiler launcher: it cannot detect that the object contains another
+            // image.
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
             compilation.steps.push(add(kind, line, "checks", after, &[]));
         }
-        // The work before the link reads symbols of ELF objects, which other systems do not have.
+        // The work before the link reads symbols of ELF objects, which other systems do not use.
         let is_elf =
             !["-windows-", "-apple-"].iter().any(|system| self.cargo.target.contains(system));
         let names = if is_elf { &["variables.txt", "shared.txt"][..] } else { &[] };
@@ -174,7 +175,7 @@ impl Compilations<'_> {
     }
 
     /// Returns the steps in which the image's C++ compiler describes the kernels and their
-    /// parameters. If such a step fails, the step that compiles the source fails, too, and reports
+    /// parameters. If such a step fails, the step that compiles the source also fails, and reports
     /// the error.
     fn cpu_describe(&self, cxx: &Cxx) -> Vec<Step> {
         let (options, extension) =
@@ -227,7 +228,8 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // clang accepts the mark of variables before a lambda's parameters only in CUDA mode.
+        // Only in CUDA mode does clang accept the attribute that marks variables before a lambda's
+        // parameters.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
@@ -238,15 +240,16 @@ impl Compilations<'_> {
         let asked = [&source.options, &self.module.options];
         let level = asked.iter().find_map(|options| options.opt_level);
         let debug = asked.iter().find_map(|options| options.debug);
-        // Tests on the CPU run kernels for each element, which takes seconds without optimization.
+        // Tests on the CPU run a kernel for each element: without optimization, this takes seconds.
         let is_raised = self.cargo.opt_level == "0" && debug != Some(true);
         let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
-            // Kernels are visible to programs. With the second option, g++ inlines them in entries.
+            // Kernels are visible in spite of the first option. With the second option, g++ inlines
+            // kernels in entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
-            // These options replace those of Cargo's profile, which come first.
+            // These options override those of Cargo's profile, which come earlier.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
             .all(self.kernel_header(source.language))
@@ -263,7 +266,7 @@ impl Compilations<'_> {
         warnings: &[&str],
     ) -> Line {
         // With this option, a thread that overflows its stack hits the guard below the stack, not
-        // another thread's stack. Not every clang for AArch64 knows the option.
+        // another thread's stack. Not every clang for AArch64 supports the option.
         let target = &self.cargo.target;
         let is_known =
             target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
@@ -323,7 +326,7 @@ impl Compilations<'_> {
             .one(self.output.include().join("offload/checks.cpp"))
     }
 
-    /// Returns the options that set the size of the stacks, which the scheduler reserves.
+    /// Returns the options that set the size of the stacks that the scheduler reserves.
     fn stack_size(&self, of: Option<Crate<'_>>) -> Vec<OsString> {
         let mut defines = self.module.options.define_args();
         if of.is_some() {
@@ -345,16 +348,17 @@ impl Compilations<'_> {
         let is_for = |system| self.cargo.target.contains(system);
         common(cxx)
             .words(&["-shared"])
-            // clang warns about the `-x none` after the last late source, which no source follows.
+            // clang warns about the `-x none` after the last late source, because no other source
+            // follows.
             .when(!cxx.is_gcc(), &["-Wno-unused-command-line-argument"])
-            // g++ links its C++ library even if it is not used, and kernels seldom use it. With
-            // this option, the linker drops an unused library.
+            // g++ always links its C++ library, which kernels seldom use. With this option, the
+            // linker drops unused libraries.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
-            // Without this option, entries call the program's functions in place of kernels with
-            // the same names, such as `advance` of the C library.
+            // Without this option, entries call functions of the program instead of kernels with
+            // the same names. For example, the C library has a function `advance`.
             .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
-            // With this option, a function that no source defines is an error of this link, not of
-            // the program that loads the image.
+            // With this option, an undefined function is an error of this link. Otherwise, the
+            // program that loads the image would fail.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
             // Without this option, the image needs libgcc_s_seh-1.dll and similar files, which few
             // machines have.
@@ -418,8 +422,8 @@ fn arguments_of(file: &Path) -> OsString {
 }
 
 impl Sanitizer {
-    /// Returns the options for kernels. They come after all options of build.rs, which could
-    /// otherwise remove the line information that findings need.
+    /// Returns the options for kernels. They come after all options of build.rs. Otherwise, an
+    /// option of build.rs could remove the line information that findings need.
     fn of_kernels(&self) -> Line {
         let sees_volatile: &[&str] = match (self.check, self.is_clang) {
             (Check::Races, true) => &["-mllvm", "-tsan-distinguish-volatile"],
@@ -427,8 +431,8 @@ impl Sanitizer {
             _ => &[],
         };
         self.macros()
-            // `-O1`: more optimization omits accesses that should be checked, and less makes stacks
-            // and tests large.
+            // `-O1`: more optimization removes accesses that should be checked, and less makes
+            // stacks and checks large.
             .words(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"])
             // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a
             // finding; otherwise the first finding ends the program.
@@ -457,8 +461,8 @@ impl Sanitizer {
         for part in self.check.parts() {
             line = line.one(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()));
         }
-        // With this option, the image itself provides the storage for __shared__; for g++, a macro
-        // does this.
+        // With this option, the image itself provides the storage for `__shared__`. For g++, a
+        // macro has this effect.
         line.when(self.is_clang, &["-femulated-tls"])
     }
 

@@ -1,5 +1,5 @@
-//! The steps in which clang compiles a source for the CPU image. Between them, kernels are cut into
-//! regions.
+//! The steps in which clang compiles a source for the CPU image. Between these steps, the build
+//! cuts kernels into regions.
 
 use super::Compilations;
 use super::cpu::common;
@@ -9,10 +9,10 @@ use crate::toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 
-/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs: 11
-/// times more than for CPUs. It unrolls loops of few rounds completely, so that a thread keeps a
-/// sum in a register; other loops may be turned. The loops over the threads are added and
-/// vectorized later. No kernel reads `errno`.
+/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs: its
+/// threshold is 11 times that for CPUs. It unrolls loops with few iterations completely, so that a
+/// thread keeps a sum in a register; other loops may be turned. The build adds the loops over the
+/// threads later, and clang then vectorizes them. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",
@@ -42,15 +42,16 @@ impl Compilations<'_> {
     }
 
     /// Returns the steps that replace the step from a source to an object. `first` is the position
-    /// of the first of them.
+    /// of the first returned step.
     pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
         let object = step.output.clone().unwrap_or_default();
         let (inlined, cut) =
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
-        // Options for sources have no effect in this step.
+        // This step needs no options for sources.
         let line = common(cxx)
-            // Small inner loops are up to half slower if they span two cache lines. The results of
-            // comparisons that threads share leave the loop over these threads.
+            // Small inner loops are up to half slower if they span two cache lines. With the last
+            // option, comparisons whose results the threads share are moved out of the loop over
+            // these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",

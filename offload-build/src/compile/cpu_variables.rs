@@ -1,9 +1,9 @@
 //! The variables of kernels in CPU images.
 //!
-//! All symbols of an image except its kernels are hidden: an exported variable could be confused
-//! with another library's, and code that uses it would be slower. So the image exports a list of
-//! its variables, through which programs find them. Before the link, the build reads the variables'
-//! names from the objects, and writes the list as assembly.
+//! All symbols of an image except its kernels are hidden: the linker could confuse an exported
+//! variable with another library's, and code that uses the variable would be slower. So the image
+//! exports a list of its variables, through which programs find them. Before the link, the build
+//! reads the variables' names from the objects, and writes the list as assembly.
 
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
     (!variables.is_empty()).then(|| list(&variables))
 }
 
-/// Whether a source defined a variable with this name. Excludes names with other letters, which an
+/// Whether a source defined a variable with this name. Excludes names with characters that an
 /// assembler could misread.
 fn is_of_source(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

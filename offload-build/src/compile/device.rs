@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 const WITH_NAMES: &[&str] = &["-fno-discard-value-names", "-Xclang", "-disable-llvm-passes"];
 
 pub(super) struct Device {
-    /// For sources in the CUDA or HIP dialect (`--offload-arch`).
+    /// The options for sources in the CUDA or HIP dialect (`--offload-arch`).
     pub(super) offload: Line,
-    /// For other sources, and for linking (`--target`).
+    /// The options for other sources, and for linking (`--target`).
     pub(super) direct: Line,
     /// The option for the code object version.
     pub(super) version: Option<OsString>,
@@ -49,8 +49,8 @@ impl Compilations<'_> {
                 (source.recipe(self.target()), self.source_args(source));
             let is_by_nvcc = recipe == Some(Recipe::Nvcc);
             if is_by_nvcc {
-                // nvcc makes the image of this source. clang only describes its kernels, with the
-                // toolkit's headers.
+                // nvcc makes the image from this source. clang only describes the kernels; it uses
+                // the toolkit's headers.
                 recipe = Some(Recipe::Offload(Dialect::Cuda, Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
@@ -124,14 +124,14 @@ impl Compilations<'_> {
             }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
-                // Without optimization, functions for any order contain all orders.
+                // Optimize: otherwise, functions with the order as a parameter contain all orders.
                 let line = compile.words(&["-S", "-O2", "-w"]).done();
                 let kind = StepKind::Describe { may_fail: false };
                 compilation.then(Step::new(kind, &clang.path, line).output(&ir));
                 compilation.ordered.push(ir);
             } else if device.is_for_ptxas && is_preprocessed && !is_by_nvcc {
-                // The header's functions for any order use none of the compiler's atomic
-                // operations.
+                // The unoptimized IR suffices: the header's functions with the order as a parameter
+                // use none of the compiler's atomic operations.
                 compilation.ordered.push(self.work(&format!("{index}.ll")));
             }
             parts.push(out);
@@ -183,8 +183,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the optimization option for the step that makes one object from all sources: the
-    /// level of the first source.
+    /// Returns the optimization option for the step that makes one object from all sources. The
+    /// level is that of the first source.
     pub(super) fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
@@ -202,8 +202,8 @@ impl Device {
 }
 
 /// Returns the arguments with which clang makes one object from the outputs of all sources. Bitcode
-/// is linked before code is generated: calls are inlined, and AMD's code objects have a single note
-/// with all kernels. (Runtimes read only the first note.)
+/// is linked before code is generated. As a result, calls are inlined, and AMD's code objects have
+/// a single note with all kernels. (Runtimes read only the first note.)
 pub(super) fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

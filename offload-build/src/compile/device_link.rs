@@ -32,7 +32,7 @@ pub(crate) struct DeviceLink<'a> {
     pub(crate) lists_differ: bool,
     /// The sources' objects, with their hashes.
     pub(crate) objects: &'a [(PathBuf, ContentHash)],
-    /// The part of the file names that lists the targets.
+    /// The part of the file names that contains the targets.
     pub(crate) file_name: &'a str,
     /// The options of the build.
     pub(crate) options: &'a Options,
@@ -74,7 +74,7 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// Returns clang's link; `toolkit` is a CUDA toolkit if the targets are NVIDIA's.
+    /// Returns clang's link. If the targets are NVIDIA's, `toolkit` is a CUDA toolkit.
     #[inline]
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
@@ -87,8 +87,8 @@ impl DeviceLink<'_> {
             .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.program("nvlink")));
-            // Pass the path twice: to the program that makes the fatbin, and to the one that starts
-            // nvlink.
+            // Pass the path twice: the program that makes the fatbin needs it, and so does the
+            // program that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link = link.words(&[&path, "-Xoffload-linker", &path]);
         }
@@ -101,8 +101,8 @@ impl DeviceLink<'_> {
         self.objects.iter().map(|(path, _)| path.into())
     }
 
-    /// Returns the compilation of the link. It reads only the objects, so its key contains their
-    /// hashes.
+    /// Returns the compilation of the link. The link reads only the objects, so the key contains
+    /// their hashes.
     #[inline]
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);

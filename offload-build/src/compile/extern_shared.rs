@@ -1,24 +1,25 @@
 //! Arrays declared with `extern __shared__`, in images for the CPU.
 //!
-//! There, `__shared__` is `thread_local`, so each such array is a variable that no object defines.
-//! On GPUs, all of them are the same memory, whose size the launch sets. Before the link, the build
-//! reads the names of these variables from the objects, and defines all of them at the same place.
+//! On CPUs, `__shared__` is `thread_local`, so each of these arrays is a variable that no object
+//! defines. On GPUs, all these arrays are the same memory, whose size the launch sets. Before the
+//! link, the build reads the names of the variables from the objects, and defines all of them at
+//! the same address.
 //!
-//! | image | the place | known to |
+//! | image | at this address | found by |
 //! |---|---|---|
-//! | plain | a thread-local array | `run` in `offload/schedule.h`, by a function |
+//! | plain | a thread-local array | `run` in `offload/schedule.h`, through a function |
 //! | checked, by g++ | a thread-local byte, which is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
-//! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` there |
+//! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` in the same header |
 
 use super::sanitizer::Sanitizer;
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The size in a plain image. No GPU has more shared memory for a block: NVIDIA's have at most 227
-/// KiB, AMD's 160.
+/// The size in a plain image. No GPU has more shared memory for a block: the maximum is 227 KiB on
+/// NVIDIA's GPUs, and 160 KiB on AMD's.
 const SIZE: usize = 256 * 1024;
 
-/// The symbol of the place.
+/// The symbol at the address of the arrays.
 const PLACE: &str = "offload_cpu_extern_shared_memory";
 
 /// The symbol of a function that does nothing.
@@ -27,16 +28,17 @@ const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 /// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
 const EMULATED: &str = "__emutls_v.";
 
-/// The form of the place in an image.
+/// The form in which an image defines the arrays.
 #[derive(Debug)]
 pub(super) struct ExternShared {
     is_checked: bool,
-    /// Whether thread-local variables are emulated; the objects then contain their descriptions.
+    /// Whether thread-local variables are emulated. If so, the objects contain descriptions of
+    /// these variables.
     is_emulated: bool,
 }
 
 impl ExternShared {
-    /// Returns the form for an image with this sanitizer, or for a plain one.
+    /// Returns the form for an image with this sanitizer, or for a plain image.
     pub(super) fn new(sanitizer: Option<&Sanitizer>) -> Self {
         let is_emulated = sanitizer.is_some_and(|it| it.is_clang);
         Self { is_checked: sanitizer.is_some(), is_emulated }
@@ -112,7 +114,7 @@ fn initializer(variable: &str) -> String {
 }
 
 /// Returns the thread-local variables that the objects use but do not define. Omits names that an
-/// assembler could misread; the linker reports those.
+/// assembler could misread; the linker reports these variables.
 fn undefined(symbols: &[GlobalSymbol<'_>], is_emulated: bool) -> Vec<String> {
     let (mut used, mut defined) = (Vec::new(), Vec::new());
     for symbol in symbols {

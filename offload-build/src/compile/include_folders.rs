@@ -4,8 +4,8 @@ use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::path::Path;
 
-/// Returns an error if a folder that build.rs names for these sources of a module is missing. Call
-/// this function only for sources that a compiler will read: prebuilt images need no headers.
+/// Returns an error if build.rs names a missing folder for these sources of a module. Call this
+/// function only for sources that a compiler will read: prebuilt images need no headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],

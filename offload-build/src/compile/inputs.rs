@@ -19,11 +19,10 @@ pub(crate) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     File,
-    /// A file of the system or a compiler: its folder is named neither by build.rs nor by a
-    /// variable.
+    /// A file of the system or a compiler: neither build.rs nor a variable names its folder.
     OfSystem,
-    /// The names of the files in a folder that a build script reads, or whether a path that it asks
-    /// for exists.
+    /// The names of the files in a folder that a build script reads, or whether a path exists that
+    /// the build script watches.
     Tree,
     /// The names of the files in a package whose build script prints no instructions about
     /// rebuilds.
@@ -35,7 +34,7 @@ pub(crate) enum InputKind {
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<Input>,
-    /// The places where names were looked up.
+    /// The names that were looked up, and the folders searched for them.
     pub(crate) lookups: Vec<Lookup>,
 }
 
@@ -87,8 +86,8 @@ impl Input {
         Some(Self { kind, path, hash })
     }
 
-    /// Makes Cargo run the build script again when the input changes. For variables that were read,
-    /// Cargo already does so.
+    /// Makes Cargo run the build script again when the input changes. Cargo already watches
+    /// environment variables that were read.
     fn watch(&self, cargo: &Cargo) {
         match self.kind {
             InputKind::File | InputKind::OfSystem => cargo.watch_input(&self.path),
@@ -96,7 +95,7 @@ impl Input {
             InputKind::Package => cargo.watch_folder(&self.path),
             InputKind::Tree => {
                 // Watch the folder in which a missing file would appear. If Cargo cannot watch that
-                // folder, it runs the build script each time, as it does for the crate's own build
+                // folder, it runs the build script each time, as it also does for the crate's build
                 // script.
                 let folder = self.path.parent().unwrap_or(&self.path);
                 let is_missing = !self.path.exists() && cargo.can_watch(folder);
@@ -106,8 +105,9 @@ impl Input {
     }
 }
 
-/// Returns the paths of the files in a folder, relative to it. Cargo looks at the same files. For a
-/// build script without instructions, it omits git's files and the package's `target`.
+/// Returns the paths of the files in a folder, relative to the folder. These are the files that
+/// Cargo watches. For a build script without instructions, Cargo omits git's files and the
+/// package's `target`.
 fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     let is_left_out: files::IsLeftOut = match kind {
         InputKind::Package => |name, path| {
@@ -185,8 +185,8 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. The path may also be a missing one that a build
-    /// script asks for. For broken links, pipes and unreadable files, only the names count.
+    /// Adds all files of a folder, and their names. The path may also be a missing path that a
+    /// build script watches. For broken links, pipes and unreadable files, adds only the names.
     pub(super) fn add_tree(
         &mut self,
         kind: InputKind,
@@ -215,8 +215,8 @@ impl<'a> Collected<'a> {
         folders
     }
 
-    /// Whether a file is one of this crate's headers. They find each other first in their own
-    /// folder.
+    /// Whether a file is one of this crate's headers. Such headers include each other, and
+    /// compilers search their own folder first.
     fn is_ours(&self, path: &Path) -> bool {
         self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
     }
@@ -235,7 +235,7 @@ impl<'a> Collected<'a> {
             || self.compilation.include_folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns the inputs, with the places where names were looked up.
+    /// Returns the inputs, with the folders in which names were looked up.
     pub(super) fn finish(self) -> Inputs {
         let mut names = Lookup::default();
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
@@ -289,7 +289,8 @@ impl<'a> Collected<'a> {
             }
         }
         if self.compilation.is_of_crate() {
-            // Cargo looks for manifests, and runs a package's build script without being told.
+            // Cargo searches folders for manifests, and runs a package's build.rs even if no
+            // manifest names it.
             for name in ["build.rs", "Cargo.toml", "Cargo.lock"] {
                 beside.add_name(Path::new(name));
             }
@@ -334,7 +335,7 @@ mod tests {
         ] {
             assert_eq!(tree(kind, folder.path()), expected);
         }
-        // The number of files has no effect.
+        // The number of files is not limited.
         for number in 0..2100 {
             fs::write(folder.path().join(format!("{number}")), "").unwrap();
         }

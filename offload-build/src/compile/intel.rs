@@ -15,12 +15,13 @@ use std::path::Path;
 /// bounds. Each program replaces the number before loading the image.
 const ELEMENTS: usize = 1 << 20;
 
-/// The type of the elements, which only this array has.
+/// The type of the elements. No other array has this type.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
-/// Disables these passes. For `i & 7` and `i & 0x7fff`, the first two make counters of 3 or 15
-/// bits; clang 22 writes these to SPIR-V with 8 or 16 bits, and does not cut off the excess. The
-/// others make an `i4` from four `bool`s, on which clang crashes; drivers vectorize by themselves.
+/// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes make
+/// counters of 3 or 15 bits. clang 22 writes these counters to SPIR-V with 8 or 16 bits, and does
+/// not mask the excess bits. The other passes make an `i4` from four `bool`s, on which clang
+/// crashes. Drivers vectorize by themselves.
 const WITHOUT_PASSES: [&str; 6] = [
     "-mllvm",
     "-opt-disable=indvars",
@@ -33,7 +34,7 @@ const WITHOUT_PASSES: [&str; 6] = [
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
-        // clang 22 has a separate option for `spirv64`. For the vendor's other targets, it refuses
+        // clang 22 has a separate option for `spirv64`. For Intel's other targets, clang refuses
         // kernels and prints the reason.
         let target = match self.target().as_str() {
             "spirv64" => "--offload=spirv64".to_owned(),
@@ -43,7 +44,7 @@ impl Compilations<'_> {
             offload: Line::default().one(target).words(&WITHOUT_PASSES),
             direct: Line::of(&["--target=spirv64-unknown-unknown"]).words(&WITHOUT_PASSES),
             version: None,
-            // clang's driver does not pass debug options on for this target.
+            // For this target, clang's driver does not pass on debug options.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
             without_sdk: &[],
             is_for_ptxas: false,
@@ -71,10 +72,10 @@ impl Compilations<'_> {
     }
 }
 
-/// Makes changes in a module of LLVM IR that clang cannot express for this target. If the file
-/// cannot be written, it is removed, and the next step reports that.
+/// Changes a module of LLVM IR in ways that clang does not support for this target. If writing the
+/// file fails, removes it, and the next step reports the missing file.
 fn amend(path: &Path) {
-    // The next step reports a file that cannot be read.
+    // If the file cannot be read, the next step reports it.
     let Ok(ir) = fs::read(path) else { return };
     // Only comments contain bytes that are not ASCII.
     let ir = String::from_utf8_lossy(&ir);
@@ -86,9 +87,10 @@ fn amend(path: &Path) {
     }
 }
 
-/// Returns the module with host-accessible variables in a form for drivers; `None` if there are
-/// none. clang hides them, so that the image would not contain their names. It also makes each
-/// `__constant__` a `constant`, which a driver could replace by the value in the source.
+/// Returns the module with host-accessible variables in a form that drivers support; `None` if
+/// there are no such variables. clang hides these variables, so the image would not contain their
+/// names. clang also makes each `__constant__` a `constant`, which a driver could replace by the
+/// value in the source.
 fn with_variables(ir: &str) -> Option<String> {
     const MARK: &str = "externally_initialized ";
     if !ir.contains(MARK) {
@@ -114,9 +116,9 @@ fn with_variables(ir: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the module with one array in place of all arrays without a size, which are the same
-/// memory; `None` if there are none. SPIR-V has no such arrays: clang would make variables of one
-/// element.
+/// Returns the module with one array in place of all arrays without a size, which share the same
+/// memory; `None` if there are no such arrays. SPIR-V has no arrays without a size: clang would
+/// make them arrays of one element.
 fn with_size(ir: &str) -> Option<String> {
     let is_open = |line: &str| {
         line.starts_with('@')

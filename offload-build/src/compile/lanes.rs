@@ -1,8 +1,9 @@
-//! Warps of 64 lanes: those of AMD's gfx9, and on request those of the CPU image. There, code for
-//! warps of 32 lanes loses lanes 32 to 63 if it keeps masks in 32 bits.
+//! Warps of 64 lanes: those of AMD's gfx9 and, on request, those of the CPU image. On these
+//! targets, code for warps of 32 lanes loses lanes 32 to 63 if it stores masks in 32 bits.
 //!
-//! `offload/warp.h` warns about masks passed to calls. Conversions of results to 32 bits need a
-//! compiler warning that is not limited to lanes: [`hides`] drops the others.
+//! `offload/warp.h` warns about masks passed to calls. Only a compiler warning can find results
+//! that are converted to 32 bits. This warning is not limited to lanes: [`hides`] drops the
+//! messages about other conversions.
 
 use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::Step;
@@ -13,18 +14,18 @@ use std::ffi::OsString;
 /// The option for 64 lanes in the CPU image.
 const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 
-/// Options of clang and g++ that warn about conversions that lose bits. `-Werror` does not make
-/// these warnings errors, because most of them are hidden from users.
+/// Options of clang and g++ that warn about conversions that lose bits. `-Werror` must not turn
+/// these warnings into errors, because most of them are hidden from users.
 const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 
-/// Calls that return lanes.
+/// Calls that return a mask of lanes.
 const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
-/// Calls that take lanes if their argument has 64 bits.
+/// Calls whose argument is a mask of lanes if it has 64 bits.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
-/// Sets the lanes of the CPU image as `OFFLOAD_CPU_LANES` requests.
+/// Sets the number of lanes in the CPU image to the value of `OFFLOAD_CPU_LANES`.
 pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
     match cargo.user_var(variables::LANES).as_deref() {
         None | Some("32") => {}
@@ -61,7 +62,7 @@ pub(super) fn warnings_of_gpu(
     if is_wide && !requests(of_build_script) { CLANG } else { &[] }
 }
 
-/// Whether a user requests warnings about all conversions.
+/// Whether a user requests warnings about all such conversions.
 fn requests(args: &[OsString]) -> bool {
     for arg in args {
         if arg == "-Wshorten-64-to-32" || arg == "-Wconversion" || arg == "-Weverything" {
@@ -94,8 +95,8 @@ fn hides(message: &str) -> bool {
     !first.is_empty() && (!is_of_lanes || is_by_gcc && is_shifted)
 }
 
-/// Whether a compiler marks lanes in a source line, by a line such as `~~~^~~~`: a whole argument
-/// of [`COUNTS`], or [`VOTES`], alone or with a mask.
+/// Whether a compiler's line of marks, such as `~~~^~~~`, is below lanes in a source line: the
+/// whole argument of one of the [`COUNTS`], or one of the [`VOTES`], alone or combined with a mask.
 fn marks_lanes(source: &str, marks: &str) -> bool {
     let Some(caret) = marks.find('^') else { return false };
     let marked = |mark: char| mark == '~' || mark == '^';

@@ -4,17 +4,17 @@
 //! |---|---|---|
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
-//! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
+//! | `sm_*` | the same; a PTX source is used as it is | the same, then ptxas: cubin |
 //! | AMD and NVIDIA, of a crate in Rust | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
-//! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, and SPIR-V from it |
+//! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, then SPIR-V |
 //! | NVIDIA, by nvcc | nvcc: the image, or relocatable cubins for several sources | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
-//! OpenCL C is compiled to LLVM IR as text before bitcode: in the text, offsets replace the
-//! parameters that point to shared memory.
+//! OpenCL C is first compiled to LLVM IR as text. In this text, the build replaces the parameters
+//! that point to shared memory by offsets; clang then compiles it to bitcode.
 //!
 //! `language.rs` has clang's mode for each language. Sources become bitcode, not objects, because
-//! calls between them can then be inlined, and PTX has no linker.
+//! this allows inlining between sources, and because there is no linker for PTX.
 
 mod amdgpu;
 mod before_link;
@@ -63,8 +63,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps that make one image or object, and what a later run compares. `after` of a step lists
-/// the positions in `steps` of the steps that must end first.
+/// The steps that make one image or object, and the values that a later run compares. The field
+/// `after` of a step lists the steps that must end first, by their positions in `steps`.
 #[derive(Debug, Default)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
@@ -92,11 +92,11 @@ pub(crate) struct Compilation {
     pub(crate) identities: Vec<String>,
     /// Whether the image is PTX whose version is lowered after the last step.
     pub(crate) lowers_ptx: bool,
-    /// The PTX, and LLVM IR with the orders of atomic operations that the PTX must have. Empty if
+    /// The PTX, and LLVM IR with the orders that the PTX's atomic operations must have. Empty if
     /// there is no such IR.
     ordered: Vec<PathBuf>,
     described: Described,
-    /// Files in which the image's own compiler describes the kernels, one for each source.
+    /// The files in which the image's own compiler describes the kernels, one for each source.
     checked: Vec<PathBuf>,
 }
 
@@ -106,7 +106,7 @@ enum Described {
     /// The steps that describe the parameters. Each step writes LLVM IR of one source.
     BySteps(Vec<Step>),
     /// Another compilation of the same sources, which describes the parameters, and an estimate of
-    /// its work. The step with the most work starts first.
+    /// the compilation's work. The step with the most work starts first.
     By(Box<Compilation>, u64),
 }
 
@@ -214,8 +214,8 @@ impl<'a> Compilations<'a> {
                 }
             }
             // With `-ffile-prefix-map`, debug information and `__FILE__` do not depend on the
-            // folders of the package and of OUT_DIR. OUT_DIR's option comes last, since compilers
-            // use the last prefix that fits, and OUT_DIR may be in the package's folder.
+            // folders of the package and of OUT_DIR. OUT_DIR's option comes last, because compilers
+            // use the last matching prefix, and OUT_DIR may be in the package's folder.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -245,7 +245,8 @@ impl Compilation {
     }
 
     /// Returns the files in which the image's compiler has described its kernels, and the file that
-    /// keeps what was read from them. Returns `None` for images whose compiler describes nothing.
+    /// stores the result of reading them. Returns `None` for images whose compiler describes
+    /// nothing.
     pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
         let kept = self.image.with_extension("parameters");
         (!self.checked.is_empty()).then_some((&self.checked, kept))
@@ -259,7 +260,7 @@ impl Compilation {
             steps: steps.to_owned(),
             targets: self.targets.clone(),
             // With 0 as the estimate of the work, this compilation starts after those of all
-            // images, which determine how long the build takes.
+            // images. The images determine how long the build takes.
             source_bytes: 0,
             // Dependency files do not list crates from a registry. `Cargo.lock`, a source of the
             // crate, covers them.
@@ -273,12 +274,13 @@ impl Compilation {
     }
 
     /// Lets another compilation, in which clang compiles the same sources, describe the kernels'
-    /// parameters: before another compiler makes the image, which may take minutes, or afterwards.
+    /// parameters. If `is_first`, clang starts before the image's compiler, which may take minutes;
+    /// otherwise after it.
     pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
         self.described = Described::By(Box::new(other), if is_first { FIRST } else { 0 });
     }
 
-    /// Whether the compilation reads no source, and no file that a dependency file would list.
+    /// Whether the compilation reads neither sources nor files that a dependency file would list.
     pub(crate) fn reads_only_objects(&self) -> bool {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }

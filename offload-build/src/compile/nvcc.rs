@@ -66,8 +66,8 @@ impl Compilations<'_> {
         source: &PlannedSource,
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
-        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. So add only options
-        // that neither build.rs nor nvcc's environment variables set.
+        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. So add an option only
+        // if neither build.rs nor nvcc's environment variables set it.
         let profile = self.profile(source);
         let variables = NvccFlags::set(self.cargo);
         let mut words = Vec::new();
@@ -77,8 +77,8 @@ impl Compilations<'_> {
         let of_variables = FlagSettings::of(&words);
         let sets_level = profile.set_by_flags.level.or(of_variables.level).is_some();
         let sets_debug = profile.set_by_flags.debug.or(of_variables.debug).is_some();
-        // With debug information, nvcc writes the folder's name unquoted into PTX and dependency
-        // files.
+        // With debug information, nvcc writes the folder's name into PTX and dependency files
+        // without escaping quotation marks.
         let debug = match profile.debug {
             _ if self.cargo.manifest_dir.to_string_lossy().contains('"') => DebugInfo::None,
             debug => debug,
@@ -127,7 +127,7 @@ impl Compilations<'_> {
             compilation.include_folders.extend(named.include_folders);
         }
         // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so nvcc's
-        // folder is a tool folder, too.
+        // folder is also a tool folder.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());
@@ -136,8 +136,8 @@ impl Compilations<'_> {
 }
 
 /// Returns the options that make cl.exe preprocess as the standard requires. By default it does
-/// not, and CUDA's headers refuse that since 12.9 (CCCL 3.0). `options` from build.rs and nvcc's
-/// variables may select either mode.
+/// not, and CUDA's headers refuse that mode since 12.9 (CCCL 3.0). The `options` from build.rs and
+/// nvcc's variables may already select either mode.
 fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str] {
     if ccbin.is_msvc() && !options.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]

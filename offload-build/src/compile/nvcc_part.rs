@@ -4,22 +4,22 @@
 //! |---|---|---|
 //! | `-c` for one target | an object: the host's part, and a fat binary of this target | the first target of the list |
 //! | `-fatbin` for one target | a fat binary | each other target |
-//! | `-c` for all targets | an object | hosts without ELF; options that name the files between nvcc's steps |
+//! | `-c` for all targets | an object | hosts without ELF; sources with options about nvcc's intermediate files |
 //!
 //! [`join`] then puts the fat binaries of all targets into the object of the first one. The result
 //! equals the output of the third call, except for the order of the images.
 //!
-//! Calls for one target must agree in two points, so each of them includes a header before the
+//! The calls for single targets must agree on two points, so each call includes a header before the
 //! source:
 //!
 //! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
-//!   computes it from the source's path and the first definition with external linkage. That
+//!   computes the ID from the source's path and the first definition with external linkage. That
 //!   definition may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins
-//!   with one. The IDs of all calls are compared; if they differ, the third call replaces the
-//!   others.
-//! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines it for
-//!   the whole list of targets. A source that reads a file with this word is compiled again when
-//!   the list changes; other sources do not depend on the list.
+//!   with such a definition. The build compares the IDs of all calls; if they differ, it makes the
+//!   third call instead.
+//! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines this
+//!   macro for the whole list of targets. If a source reads a file that contains the macro's name,
+//!   it is compiled again when the list changes; other sources do not depend on the list.
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
@@ -40,7 +40,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The macro by which nvcc passes the list of its targets to a source.
+/// The macro with which nvcc passes the list of its targets to a source.
 const ARCH_LIST: &str = "__CUDA_ARCH_LIST__";
 
 /// The output of one call of nvcc.
@@ -58,20 +58,20 @@ pub(crate) struct NvccPart {
     makes: Makes,
     /// The value of [`ARCH_LIST`].
     pub(super) list: String,
-    /// Whether an option of build.rs or of a variable contains that macro.
+    /// Whether an option from build.rs or a variable contains that macro's name.
     pub(super) names_list: bool,
     /// The header that is included before the source, and the symbol that it defines.
     header: PathBuf,
     symbol: String,
-    /// The folder in which nvcc leaves its intermediate files, with fixed names, because the object
-    /// contains a name. One of the files contains the source's ID.
+    /// The folder in which nvcc leaves its intermediate files. They have fixed names, because the
+    /// object contains one of the names. One of the files contains the source's ID.
     folder: PathBuf,
     /// The file with the source's ID.
     id: PathBuf,
 }
 
 /// Options of nvcc about files that several calls for one source would share: intermediate files,
-/// and precompiled headers. Option files may contain any of these.
+/// and precompiled headers. Option files may contain any of these options.
 const WITH_FILES: [&str; 15] = [
     "-keep",
     "--keep",
@@ -138,7 +138,7 @@ impl Compilations<'_> {
             .one(&part.folder);
         let mut compilation =
             self.object(extension, kind, source, before, nvcc, ccbin, is_relocatable);
-        // The record contains the list in place of the header.
+        // The record contains the list instead of the header.
         compilation.tool_folders.push(part.header.clone());
         let folder = part.folder.clone();
         let steps = compilation.steps.drain(..).map(|step| {
@@ -228,7 +228,7 @@ impl NvccPart {
     #[inline]
     pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
         let folder = &self.folder;
-        // Without such a file, the ID is unknown, and counts as different from any other.
+        // Without such a file, the ID is unknown, and is treated as different from all other IDs.
         let mut id = Vec::new();
         if let Ok(files) = fs::read_dir(folder) {
             for file in files.flatten() {
@@ -258,9 +258,9 @@ impl NvccPart {
     }
 }
 
-/// Joins the outputs of these compilations, the first of which made an object, into one object for
-/// all targets. Returns `None` if the source's ID differs between them, or if nvcc's output has an
-/// unknown form.
+/// Joins the outputs of these compilations into one object for all targets. The first compilation
+/// has made an object. Returns `None` if the source's ID differs between the compilations, or if
+/// nvcc's output has an unknown form.
 #[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut all = Vec::new();
@@ -285,7 +285,7 @@ fn join_files(files: &[Vec<u8>]) -> Option<Vec<u8>> {
 }
 
 /// Names the linked images in an object after their sources. In a link with debug information, nvcc
-/// names them after the paths of all objects.
+/// names the images after the paths of all objects.
 #[inline]
 pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
     let mut bytes = fs::read(object)?;
@@ -303,7 +303,7 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     (fatbin.size() == bytes.len() as u64).then_some(fatbin)
 }
 
-/// Returns an object's only section with its fat binary.
+/// Returns the section with an object's fat binary; `None` if the object has several such sections.
 #[inline]
 fn section(object: &[u8]) -> Option<ElfSection> {
     let mut sections = ElfSection::all(object)?;

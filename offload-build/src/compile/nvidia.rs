@@ -40,8 +40,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the step in which ptxas makes the image. `flags` contains build.rs's flags for PTX
-    /// sources; for other sources it is empty, because clang gets the flags.
+    /// Adds the step in which ptxas makes the image. For PTX sources, `flags` contains build.rs's
+    /// flags. For other sources it is empty, because clang gets these flags.
     pub(super) fn assemble(
         &self,
         to: &mut Compilation,
@@ -86,7 +86,7 @@ impl Compilations<'_> {
     ) {
         let sm = arch.with_code(NvidiaCode::Cubin);
         // Without this option, clang uses the PTX version of a CUDA installation, or a default
-        // version unfit for current GPUs.
+        // version that does not support current GPUs.
         let version = arch.lowest_ptx().map(|version| {
             OsString::from(format!("--cuda-feature=+ptx{}{}", version.major, version.minor))
         });

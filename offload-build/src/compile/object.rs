@@ -4,7 +4,7 @@
 //! | | compilations | repeated when the targets change |
 //! |---|---|---|
 //! | each source alone | one for each target, then one of the host part with the fat binary of all targets | the host part |
-//! | linked on the device | one of the source for all targets | all |
+//! | with a device link | one of the source for all targets | all |
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
@@ -40,8 +40,8 @@ impl<'a> Compilations<'a> {
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &tools(dialect, clang));
         let source = self.source_for_all()?;
-        // Without `--offload-new-driver`, older clangs use another driver, whose objects no linker
-        // can take apart again.
+        // Without `--offload-new-driver`, older clangs use a different driver. No linker can take
+        // apart the objects of that driver.
         let common =
             self.offload_args(dialect, source).words(&["--offload-new-driver", "-fgpu-rdc"]);
         let compile = common
@@ -53,8 +53,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The dependency file lists only the host part's includes, since clang writes none for the
-        // device parts. A separate step lists these for each target.
+        // The dependency file lists only the host part's includes: clang writes none for the device
+        // parts. For each target, a separate step lists the includes of the device part.
         for (index, target) in self.targets.iter().enumerate() {
             let scan = common
                 .clone()
@@ -82,8 +82,8 @@ impl<'a> Compilations<'a> {
         let source = self.source_for_all()?;
         let compile = self
             .offload_args(dialect, source)
-            // `-Qunused-arguments` suppresses warnings about options only for the host, such as
-            // -mavx2.
+            // `-Qunused-arguments` suppresses warnings about options that are only for the host,
+            // such as -mavx2.
             .words(&["-Qunused-arguments", "--cuda-device-only", kind])
             .when(dialect == Dialect::Hip, &["--no-gpu-bundle-output"])
             .all(offload_arch(self.target()))
@@ -95,7 +95,7 @@ impl<'a> Compilations<'a> {
     }
 
     /// Returns the compilation of a source's host part to an object. `images` contains the device
-    /// code for each target, in the order of the targets; the object contains all of it. For CUDA,
+    /// code for each target, in the order of the targets; all of it goes into the object. For CUDA,
     /// the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
     #[inline]
     pub(crate) fn host_object(
@@ -130,7 +130,7 @@ impl<'a> Compilations<'a> {
             .words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"])
             .one(path)
             .one(self.cuid(source))
-            // Without this option, clang warns about options only for devices.
+            // Without this option, clang warns about options that are only for devices.
             .words(&["-Qunused-arguments"])
             .one(&source.path);
         let step = Step::new(StepKind::Generate, &clang.path, compile.done());
@@ -169,7 +169,7 @@ impl<'a> Compilations<'a> {
         format!("-cuid={}", self.source_id(source)).into()
     }
 
-    /// Returns an ID of a source, which differs between all sources of all packages, and does not
+    /// Returns an ID of a source. The ID is unique among the sources of all packages, and does not
     /// depend on their folders.
     #[inline]
     pub(super) fn source_id(&self, source: &PlannedSource) -> ContentHash {
@@ -179,8 +179,8 @@ impl<'a> Compilations<'a> {
 
     /// Returns the only source of an object.
     ///
-    /// Returns an error if build.rs has an option for only some of the targets: one call compiles
-    /// for all targets.
+    /// One call compiles for all targets, so returns an error if build.rs has an option for only
+    /// some of the targets.
     #[inline]
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];

@@ -1,13 +1,14 @@
 //! Atomic operations whose orders are lost in PTX and in SPIR-V.
 //!
-//! LLVM 22 compiles an `atomicrmw` with any order to an instruction without one, for the threads of
-//! one GPU; older versions lose more. Neither rustc nor clang reports that, so the build compares
-//! the PTX with the LLVM IR that it was made from. In the CUDA dialect, `offload/nvptx_atomics.h`
-//! replaces the operations that have the usual names. For others, such as `__hip_atomic_fetch_add`,
-//! the build reads the LLVM IR in which clang describes the parameters.
+//! For PTX, LLVM 22 compiles an `atomicrmw` with any order to an instruction without an order, for
+//! the threads of one GPU; older versions lose more orders. Neither rustc nor clang reports this
+//! loss, so the build compares the PTX with the LLVM IR from which it was made. In the CUDA
+//! dialect, `offload/nvptx_atomics.h` replaces the operations that have the usual names. For other
+//! operations, such as `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang
+//! describes the parameters.
 //!
-//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and its orders apply to no
-//! memory. `offload/spirv_atomics.h` replaces these operations.
+//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and the orders of other
+//! operations apply to no memory. `offload/spirv_atomics.h` replaces these operations.
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
@@ -27,7 +28,7 @@ const FOR_CLANG: &str = "Write the kernel in the CUDA dialect (.cu), where __ato
                          atomicAdd, which has none";
 
 impl Compilation {
-    /// Returns an error if the image lacks the order of an atomic operation.
+    /// Returns an error if an atomic operation has lost its order in the image.
     pub(crate) fn check_orders(&self) -> Result<(), Error> {
         let (mut plain, mut lines) = (String::new(), String::new());
         let is_spirv = self.targets[0].vendor() == Vendor::Intel;
@@ -35,8 +36,8 @@ impl Compilation {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
         for path in &self.ordered {
-            // The parameters were described by an earlier build, or by the build for another
-            // target.
+            // If the file is missing, an earlier build, or the build for another target, described
+            // the parameters.
             if !path.is_file() {
                 continue;
             }

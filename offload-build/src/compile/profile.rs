@@ -6,8 +6,9 @@
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` requests any |
 //!
 //! With full debug information, the compilers of the second row write five times the code and need
-//! gigabytes of memory, so they write it only on request. A call of `opt_level` or `debug` in
-//! build.rs overrides the default in the table; a compiler flag in build.rs overrides both.
+//! gigabytes of memory, so the build requests it only if build.rs does. A call of `opt_level` or
+//! `debug` in build.rs overrides the default in the table; a compiler flag in build.rs overrides
+//! both.
 
 use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
@@ -94,7 +95,7 @@ impl Compilations<'_> {
 }
 
 /// Returns the optimization levels of the sources in a module's image for a target, without
-/// duplicates. The manifest of a prebuilt set records them.
+/// duplicates. The manifest of a prebuilt set lists these levels.
 pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for source in module.sources_for(target) {
@@ -132,8 +133,8 @@ impl Profile {
             // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
-            // Without optimization, clang 22 writes invalid modules, in which indices of fields are
-            // not constants.
+            // Without optimization, clang 22 writes invalid modules: the indices of fields are not
+            // constants.
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
@@ -144,8 +145,8 @@ impl Profile {
             Some(false) => DebugInfo::None,
             None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
-            // ptxas optimizes the machine code even if clang does not; for optimized code it
-            // supports only line information.
+            // ptxas optimizes the machine code even if clang does not optimize. For optimized code,
+            // ptxas supports only line information.
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };

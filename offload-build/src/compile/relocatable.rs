@@ -1,7 +1,7 @@
-//! Flags that request relocatable device code, which is useful only if linked.
+//! Flags that request relocatable device code, which must be linked before use.
 
-/// nvcc's and clang's flags for relocatable device code, in one word: without a value, or with the
-/// value after `=`.
+/// nvcc's and clang's flags for relocatable device code that are one word: without a value, or with
+/// the value after `=`.
 const FLAGS: [&str; 11] = [
     "-rdc=true",
     "--relocatable-device-code=true",
@@ -16,7 +16,7 @@ const FLAGS: [&str; 11] = [
     "--hip-link",
 ];
 
-/// nvcc's flags for relocatable device code, if the next word is `true`.
+/// nvcc's flags that request relocatable device code if the next word is `true`.
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
 /// Returns the first of `flags` that requests relocatable device code, as written.

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,
-    /// The libraries that a program must load before all others.
+    /// The libraries that a program must load before all other libraries.
     pub(crate) libraries: Vec<PathBuf>,
-    /// The program with which LLVM's runtimes find source lines. GCC's runtimes need none.
+    /// The program with which LLVM's runtimes find source lines. GCC's runtimes need no such
+    /// program.
     pub(crate) symbolizer: Option<PathBuf>,
 }
 
@@ -30,7 +31,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns the image's record of the sanitizer.
+    /// Returns the text about the sanitizer that the image contains.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {
@@ -94,8 +95,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // If a library is missing, the compiler prints only its name. The package may have been
-        // installed since the last probe.
+        // If a library is missing, the compiler prints only the library's name. Its package may
+        // have been installed since the last probe.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
@@ -125,8 +126,8 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
     }
 }
 
-/// Returns the library in a file for the linker: the file itself, or, for a GNU ld script, the
-/// library named in it.
+/// Returns the library that a linker's input file refers to. This is the file itself or, for a GNU
+/// ld script, the library named in the script.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let bytes = fs::read(&path).ok()?;

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest code object version that ROCm's device libraries support; `None` for CUDA, or if
-    /// the libraries do not record it.
+    /// the libraries do not show it.
     pub(crate) code_object_version: Option<u32>,
-    /// Files that identify the SDK's version; dependency files omit its headers.
+    /// Files that identify the SDK's version, because dependency files omit the SDK's headers.
     pub(crate) stands_for: Vec<PathBuf>,
-    /// The SDK's folder, if the SDK has its own.
+    /// The SDK's folder, if it contains only the SDK.
     pub(crate) root: Option<PathBuf>,
 }
 
@@ -28,12 +28,12 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
-        // Headers of libraries such as CUB, which nvcc finds without an option since CUDA 13.
+        // The headers of libraries such as CUB. Since CUDA 13, nvcc finds them without an option.
         let cccl = toolkit.root.join("include/cccl");
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
-        // clang ignores the orders of its own atomic functions, whatever the headers are.
+        // With any headers, clang ignores the orders of its own atomic functions.
         args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
@@ -75,8 +75,8 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The host part includes the same headers, so it needs the macro for the wavefront
-                // size, too. In host code, any value will do.
+                // The host part includes the same headers, so it also needs the macro for the
+                // wavefront size. In host code, any value will do.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -92,7 +92,7 @@ impl Sdk {
             format!("--rocm-device-lib-path={}", rocm.device_libraries.display()).into(),
         ];
         // Barriers in ROCm's headers call a function of this library, which clang 22 does not link
-        // automatically. The host part gets the library, too, but does not use it.
+        // automatically. The host part also gets the library, but does not use it.
         let hip = rocm.device_libraries.join("hip.bc");
         if hip.is_file() {
             for word in ["-Xclang", "-mlink-builtin-bitcode", "-Xclang"] {
@@ -113,7 +113,7 @@ impl Sdk {
 }
 
 /// clang's own CUDA header includes this header, which belongs to cuRAND, not to the toolkit's
-/// core. Its contents are not needed, so an empty file replaces it if it is missing.
+/// core. The header's contents are not needed: if the header is missing, an empty file replaces it.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 /// The part of this crate's header that depends on no other header.

@@ -8,12 +8,12 @@ use super::signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source, the description of its kernels, and the copy with their entries.
+/// A source, the description of its kernels, and the copy with the kernels' entries.
 #[derive(Debug, Clone)]
 pub(super) struct WithEntries {
     pub(super) source: PathBuf,
-    /// The file in which the compiler describes the source. It is missing if the compiler refuses
-    /// the source; the compiler then refuses the copy, too, and reports that.
+    /// The file in which the compiler describes the source. If the compiler refuses the source,
+    /// this file does not exist. The compiler then also refuses the copy, and reports the errors.
     pub(super) description: PathBuf,
     pub(super) copy: PathBuf,
 }

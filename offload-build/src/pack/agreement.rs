@@ -6,10 +6,10 @@ use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
 };
 
-/// Returns the signatures of kernels that exist in an image; all of them if images record no
-/// kernels. If an image's arguments differ from the source's, a warning reports it, and programs
-/// that call the kernel do not compile. The same applies to `static` kernels of two sources that
-/// have the same name in the CPU image.
+/// Returns the signatures of kernels that exist in an image, or all signatures if images do not
+/// list their kernels. If an image's arguments differ from the source's, a warning reports the
+/// difference, and programs that call the kernel do not compile. The same applies to `static`
+/// kernels of two sources that have the same name in the CPU image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -64,7 +64,7 @@ pub(super) fn agreed(
     agreed
 }
 
-/// Returns another kernel with the same name as a `static` one in the CPU image.
+/// If a kernel is `static`, returns another `static` kernel with the same name in the CPU image.
 fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
     let (name, _) = local_symbol(symbol)?;
     kernels.iter().find(|it| {
@@ -84,8 +84,8 @@ fn difference<'a>(
         let Some(arguments) = &in_image.arguments else { continue };
         let mut is_same = layout.as_ref().is_some_and(|layout| layout.len() == arguments.len());
         for (at, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
-            // Compare sizes, not offsets: images align some types differently, but a launch by the
-            // addresses of the arguments works with any offsets.
+            // Compare sizes, not offsets: images align some types differently, but a launch passes
+            // the addresses of the arguments, and therefore works with any offsets.
             let size = layout.as_ref().map(|layout| layout[at].1.bytes);
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }
@@ -107,7 +107,7 @@ fn difference<'a>(
     None
 }
 
-/// Whether an argument of the kind in an image's record may have this type. Images record 16-bit
+/// Whether an argument of the kind that an image lists may have this type. Images list 16-bit
 /// numbers as bits.
 fn is_possible(ty: &Type, argument: &IndexArgument) -> bool {
     let is_float =

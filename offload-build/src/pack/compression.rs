@@ -1,8 +1,9 @@
-//! Compressed packs: each module is a separate stream, which can be decompressed without the
-//! others.
+//! Compressed packs: each module is a separate stream, which can be decompressed without the other
+//! modules.
 //!
-//! A pack only for AMD contains a compressed bundle for each module (`CCOB`, version 3), which
-//! HIP's runtime accepts. Other packs contain an offload binary of version 3 for each module.
+//! A pack that is only for AMD contains a compressed bundle for each module (`CCOB`, version 3), a
+//! format that HIP's runtime accepts. Other packs contain an offload binary of version 3 for each
+//! module.
 
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
@@ -43,8 +44,8 @@ pub(crate) fn compress<'a>(
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
         layout.pad_to(align);
         let start = layout.size();
-        // A bundle is compressed as a whole, but an offload binary without its header of `plain`
-        // bytes.
+        // A bundle is compressed as a whole. The header of an offload binary, `plain` bytes, is not
+        // compressed.
         let (bundle, plain) = match section {
             DeviceSection::HipFatbin => (Some(start), 0),
             DeviceSection::LlvmOffloading => (None, stream.start),
@@ -74,7 +75,7 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
     output.work.join(format!("{}.compressed", module.name))
 }
 
-/// Returns the place of the compressed stream in a container; `None` if the container is damaged.
+/// Returns the range of the compressed stream in a container; `None` if the container is damaged.
 /// Zeros may follow the container in `bytes`.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
@@ -90,7 +91,7 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns a module's compressed container, and the place of its stream. Uses an earlier run's
+/// Returns a module's compressed container, and the range of its stream. Uses an earlier run's
 /// container if that run had the same images.
 fn module_bytes(
     module: &ModuleImages,
@@ -116,7 +117,7 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // Otherwise an interruption of the build could leave the new container with the old key.
+    // Otherwise, if the build is interrupted, the new container could remain with the old key.
     remove(&key_path)?;
     let read = |image: &Image| files::read(&image.path);
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -162,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Returns the bytes that a pack of this module decompresses to.
+    /// Returns the decompressed bytes of this module's pack.
     fn packed(
         module: &ModuleImages,
         section: DeviceSection,

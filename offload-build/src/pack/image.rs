@@ -1,5 +1,5 @@
-//! Examines a compiled or supplied image: whether it is for the requested target, and which of its
-//! records programs need.
+//! Examines a compiled or supplied image: checks that it is for the requested target, and reads the
+//! facts that programs need.
 
 use crate::targets::Target;
 use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
@@ -42,7 +42,7 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
-/// Variables with flags that compilers read directly and that may name GPUs.
+/// Variables that compilers read directly, and whose flags may name GPUs.
 const FLAG_VARIABLES: [&str; 4] = [
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
@@ -50,8 +50,8 @@ const FLAG_VARIABLES: [&str; 4] = [
     "HIPCC_COMPILE_FLAGS_APPEND",
 ];
 
-/// Returns the error about images for targets that were not requested, with what may have named
-/// these targets.
+/// Returns the error about images for targets that were not requested. It names the possible
+/// sources of these targets.
 pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
@@ -136,8 +136,7 @@ impl Image {
     }
 
     /// Lowers the version of the PTX file at `path` to the oldest one that supports all of its
-    /// instructions. Returns the reason if the oldest version is unknown, so that the version
-    /// stays.
+    /// instructions. If the oldest version is unknown, changes nothing and returns the reason.
     pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
         let mut text = files::read(path)?;
         // `open` reports an error in the header.
@@ -196,7 +195,7 @@ fn undefined(ptx: &str) -> Vec<&str> {
     const FUNCTION: &str = ".extern .func";
     let (mut names, mut last) = (Vec::new(), 0);
     for (at, _) in ptx.match_indices(FUNCTION) {
-        // If no line ended since the last match, that match is earlier in the same line.
+        // If no line has ended since the last match, that match is in the same line.
         let start = last + ptx[last..at].rfind('\n').map_or(0, |end| end + 1);
         last = at;
         if !ptx[start..at].trim_start().is_empty() {
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_left_to_a_linker() {
-        // The declarations are written as clang does, in several lines, and also in one line.
+        // Declarations as clang writes them, in several lines, and also in one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
                         .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n// .extern .func comment;\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";

@@ -1,8 +1,8 @@
-//! The kernels of an image. They are read once and stored in a record, which is valid until the
-//! image changes.
+//! The kernels of an image. The build reads them once and stores them in a record, which is valid
+//! until the image changes.
 //!
-//! When the program is compiled, `PACK.kernel("x")` is checked against the names recorded in any
-//! image of the pack. CPU images record none. If no image of a module records names, any name is
+//! When the program is compiled, `PACK.kernel("x")` is checked: an image of the pack must contain
+//! this name. CPU images contain no names. If no image of a module contains names, any name is
 //! accepted. If a module's compiled images have no kernels, the build warns: usually, the kernel is
 //! a template that no source instantiates.
 
@@ -15,8 +15,8 @@ use std::fs;
 
 const IMAGE: &str = "image";
 
-/// Returns the kernels in alphabetical order; `None` if they are unknown. This is no error:
-/// programs can then use any kernel name.
+/// Returns the kernels in alphabetical order; `None` if they are unknown. Unknown kernels are not
+/// an error: programs can then use any kernel name.
 pub(crate) fn of(
     module: &str,
     image: &Image,
@@ -86,7 +86,7 @@ pub(crate) fn warn_of_none(
              template __global__ void {name}<float>(/* its parameters */);"
         )
     } else if texts.iter().any(|text| text.contains("__global__")) {
-        // A kernel may be for only some targets.
+        // A kernel may exist for only some targets.
         return;
     } else {
         "no source has a kernel (__global__); if the kernels are templates in a header, \

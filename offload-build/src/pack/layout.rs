@@ -15,8 +15,8 @@ use std::path::PathBuf;
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
-    /// The signatures of its kernels, as far as sources contain them, or the reason why they are
-    /// unknown.
+    /// The signatures of the module's kernels, as far as sources contain them, or the reason why
+    /// they are unknown.
     pub(crate) signatures: Result<Signatures, String>,
     /// The sources in CUDA's dialect or HIP, which may contain kernel templates.
     pub(crate) sources: Vec<PathBuf>,
@@ -24,13 +24,13 @@ pub(crate) struct ModuleImages {
 
 #[derive(Debug)]
 pub(crate) struct PackLayout<'a> {
-    /// The layout of the pack; payload numbers are positions in `files`.
+    /// The layout of the pack, whose payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) modules: Vec<PlacedModule<'a>>,
 }
 
-/// A module, and its place in a pack.
+/// A module, and its location in a pack.
 #[derive(Debug)]
 pub(crate) struct PlacedModule<'a> {
     pub(crate) module: &'a ModuleImages,
@@ -97,7 +97,7 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
             images.len()
         )));
     }
-    // Entry 0 is the host's, and is empty.
+    // Entry 0 is for the host, and is empty.
     Ok(layout.nest(|entry| match entry.checked_sub(1) {
         Some(image) => Layout::payload(first + image, images[image].size),
         None => Layout::new(),

@@ -1,10 +1,11 @@
-//! Detects the linker of the host program, as far as a build script can, and whether a pack is too
-//! large for it.
+//! Detects the linker of the host program, as far as a build script can, and checks whether a pack
+//! is too large for that linker.
 //!
-//! On x86-64 ELF, code reaches data within 2 GiB. A flag of the pack's section (SHF_X86_64_LARGE)
-//! allows a larger distance. Results of linkers with a pack of 2.2 GiB:
+//! In x86-64 ELF files, code can only reach data within 2 GiB. A flag of the pack's section
+//! (SHF_X86_64_LARGE) allows a larger distance. With a pack of 2.2 GiB, the linkers have these
+//! results:
 //!
-//! | linker | place of the pack, and result |
+//! | linker | location of the pack, and result |
 //! |---|---|
 //! | rust-lld of rustc 1.95 | before all other read-only data: links, runs, unwinds |
 //! | GNU ld 2.40 | between code and data: "relocation overflows"; at the end, with a linker script |
@@ -23,7 +24,7 @@ const GIB: u64 = 1 << 30;
 /// The size in bytes above which a pack causes a warning.
 const PLENTY: u64 = GIB;
 
-/// The size in bytes up to which every linker can link a pack into a program of usual size.
+/// The largest size in bytes that every linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
 /// The kinds of linkers that differ in their treatment of large packs.
@@ -133,7 +134,8 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // If the program is a compiler, its option for the linker (`-fuse-ld`) overrides its name.
+    // If the program is a compiler, its option for the linker (`-fuse-ld`) takes precedence over
+    // its name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }

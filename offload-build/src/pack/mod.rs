@@ -63,14 +63,14 @@ pub struct PackedImage {
 impl Pack {
     /// Returns the file with the embedded bytes: an offload bundle for each module if all targets
     /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled, because of
-    /// `OFFLOAD_SKIP`, docs.rs, a host without packs, or
+    /// `OFFLOAD_SKIP`, docs.rs, a host that does not support packs, or
     /// [`Build::allow_empty`](crate::Build::allow_empty) without a remaining target.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns the modules, first the module of the files added to the build itself. The modules of
-    /// a pack that was not built have no images.
+    /// Returns the modules; the module of the files added to the build itself comes first. If the
+    /// pack was not built, its modules have no images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -100,8 +100,8 @@ impl PackedImage {
         self.target.as_str()
     }
 
-    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`; if the
-    /// source already is a code object or cubin, the source is the file.
+    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`. If the
+    /// source already is a code object or cubin, the path is that of the source.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -115,7 +115,7 @@ impl PackedImage {
     }
 }
 
-/// Writes the index of a pack that is not built, with the modules it would have.
+/// Writes the index of a pack that is not built, with the modules that the pack would have.
 pub(crate) fn write_absent(
     name: &str,
     why: &str,
@@ -134,7 +134,7 @@ pub(crate) fn write_absent(
 }
 
 /// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
-/// macro: the version, and facts for checking the library.
+/// macro: it contains the version, and values for checking the library.
 fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
@@ -176,8 +176,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes the files of a pack: the pack, the library that contains it, and its index.
 ///
-/// Returns an error if the pack (its compressed size, if compressed) is too large for the linker,
-/// or if a file cannot be written.
+/// Returns an error if the pack is too large for the linker, or if a file cannot be written. For a
+/// compressed pack, the compressed size is checked.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
@@ -190,7 +190,8 @@ pub(crate) fn write(
     for module in modules {
         images.extend(&module.images);
     }
-    // HIP's runtime reads bundles, which cannot contain images of other vendors.
+    // Use bundles only for AMD: HIP's runtime reads them, but they cannot contain images of other
+    // vendors.
     let only_amd = images.iter().all(|image| image.target.vendor() == Vendor::Amd);
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let PackLayout { layout, files, modules: placed } = if request.compressed {
@@ -268,7 +269,7 @@ pub(crate) fn write(
     Ok(Pack { path: Some(output.pack()), modules: packed })
 }
 
-/// Returns the hash of section, structure and images: packs with the same hash are equal.
+/// Returns the hash of a pack's section, structure and images. Packs with the same hash are equal.
 fn content_hash(
     section: DeviceSection,
     compressed: bool,

@@ -1,6 +1,6 @@
-//! Constraints on a source's targets from its bytes: a triple, `.amdgcn_target`, or the headers of
-//! supplied images. As with `.supports`, a list of targets cannot request an image of the source
-//! for another target.
+//! Constraints that a source's bytes put on its targets: a triple, `.amdgcn_target`, or the headers
+//! of supplied images. As with `.supports`, a list of targets cannot request an image of the source
+//! for other targets.
 
 use super::supplied;
 use crate::request::Language;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// The source includes these HIP headers, whose host part only ROCm has.
+    /// The source includes these HIP headers. Only ROCm has the host part of the headers.
     HipHeaders(Vec<String>),
     /// The source contains a target triple, for this vendor's GPUs.
     Triple(Vendor, String),
@@ -71,14 +71,14 @@ impl Constraints {
         }
     }
 
-    /// Whether the source cannot be linked with others, although its language allows it. Assembly
-    /// with kernels has its own note about them, and runtimes read only the first note of a code
-    /// object.
+    /// Whether the source cannot be linked with other sources, although its language allows
+    /// linking. Assembly with kernels contains a separate note about them, but runtimes read only
+    /// the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// Returns the limit on the source's targets, for messages after the file's name.
+    /// Returns the limit on the source's targets, for messages that begin with the file's name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -109,8 +109,8 @@ impl Constraints {
     }
 }
 
-/// Whether PTX for `text` can be used for the target `wanted`: as the image itself, or assembled to
-/// machine code.
+/// Whether PTX for `text` can be used for the target `wanted`, either as the image or after
+/// assembly to machine code.
 fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     match (wanted.code, text.suffix) {
         (NvidiaCode::Ptx, _) => text == wanted,
@@ -118,7 +118,8 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
-        // The letter is `a`, or an unknown one, which is assumed to limit the targets as much.
+        // The letter is `a`, or an unknown letter. Assume that an unknown letter limits the targets
+        // as much as `a`.
         (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }

@@ -1,5 +1,5 @@
-//! The plan of a build: the modules of a pack, the targets of each module, and the sources for each
-//! target.
+//! The plan of a build: the modules of a pack, the targets of each module, and each target's
+//! sources.
 
 pub(crate) mod constraints;
 mod scope;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// A module with its examined sources, and the targets that it is built for.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
-    /// The name by which programs select the module.
+    /// The name with which programs select the module.
     pub(crate) name: String,
     /// The prefix of the module's file names, with a dot at the end; empty for the module of a
     /// build's own files.
@@ -39,11 +39,11 @@ pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// The selectors by which build.rs limits the source's targets; empty for all targets.
+    /// The selectors with which build.rs limits the source's targets; empty for all targets.
     declared: Vec<Selector>,
     /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
-    /// The constraints of the source's bytes on its targets.
+    /// The constraints that the source's bytes put on its targets.
     pub(crate) constraints: Constraints,
 }
 
@@ -74,7 +74,7 @@ impl PlannedModule {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// Returns the flags for a source and a target, those of the module first.
+    /// Returns the flags for a source and a target. The module's flags come first.
     pub(crate) fn flags_for<'a>(
         &'a self,
         source: &'a PlannedSource,
@@ -128,8 +128,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Try every pattern, even after a match: a source may match several patterns, and each
-        // counts as used.
+        // Try every pattern, even after a match: a source may match several patterns, and each of
+        // these patterns counts as used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -150,7 +150,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // Refuse names that differ only in case: image files are named after their modules, and
+        // Refuse names that differ only in case. Image files are named after their modules, and
         // file systems may treat such names as equal.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
@@ -178,10 +178,10 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 }
 
 /// Returns the modules, each with the listed targets that it is built for. Prints which modules are
-/// built for fewer targets than are listed.
+/// not built for all listed targets.
 ///
 /// Returns an error if a source is missing, has an unknown language, or is for targets other than
-/// build.rs lists. Sources that cannot be linked are an error, and so is a module without remaining
+/// build.rs lists. If sources cannot be linked, that is an error; so is a module without remaining
 /// targets.
 pub(crate) fn plan(
     request: &Request,
@@ -253,7 +253,7 @@ fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     }
 }
 
-/// Returns the error for a module without targets; `limits` has the reasons.
+/// Returns the error for a module without targets; `limits` contains the reasons.
 fn no_target_is_left(
     product: Product<'_>,
     module: &PlannedModule,
@@ -280,8 +280,8 @@ fn no_target_is_left(
     ))
 }
 
-/// Prints which modules are built for fewer targets than are listed: as a warning if `OFFLOAD_ARCH`
-/// lists the targets, otherwise as a note.
+/// Prints which modules are not built for all listed targets: as a warning if `OFFLOAD_ARCH` lists
+/// the targets, otherwise as a note.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,
@@ -356,8 +356,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// Checks that the sources for nvcc can become one image. nvcc compiles each source separately, and
-/// links their machine code. Output of other compilers cannot be linked with it.
+/// Checks that the sources for nvcc can become one image. nvcc compiles each source separately,
+/// then links the machine code. This code cannot be linked with the output of other compilers.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,
@@ -427,7 +427,8 @@ fn look_into(
             needs_rocm |= !is_there;
         }
         if needs_rocm {
-            // A compiler that build.rs requests for AMD's GPUs comes later in the list, so it wins.
+            // If build.rs requests a compiler for AMD's GPUs, that compiler comes later in the
+            // list, so it wins.
             compilers.insert(0, Compiler::ClangRocm);
         }
         constraints = Constraints::Any;

@@ -1,5 +1,5 @@
-//! The vendor to which build.rs limits a build, determined before sources are read and targets are
-//! known.
+//! The vendor to which build.rs limits a build. It is determined before sources are read and
+//! targets are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{OnlyVendor, Product, RequestedTargets, Scope};
@@ -24,12 +24,12 @@ pub(crate) fn scope<'a>(
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
         .or_else(|| of_compilers(&modules, &compilers, requested, product));
-    // Other vendors' targets are an error only if a product is made and must have images.
+    // Targets of other vendors are an error only if a product is made and must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc }
 }
 
-/// Returns the only vendor that the build's call of `supports` allows.
+/// Returns the only vendor that the build's call of `supports` allows, if it allows only one.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let mut list = Vec::new();
     for selector in &request.supports {
@@ -67,14 +67,14 @@ fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
 
 /// Returns the only vendor of the compilers that build.rs requests. For a pack, clang may compile
 /// the sources for other vendors, so the result forbids no vendor. It only determines which
-/// vendor's environment variables are used.
+/// vendor's environment variables the build uses.
 fn of_compilers(
     modules: &[&Module],
     compilers: &[Compiler],
     requested: &RequestedTargets,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
-    // CUDA's dialect is for every vendor, unless build.rs requests NVIDIA's compiler.
+    // CUDA's dialect works for every vendor, unless build.rs requests NVIDIA's compiler.
     let vendor = Vendor::Nvidia;
     let is_of_vendor = |compiler: &&Compiler| compiler.vendor() == Some(vendor);
     let (first, has_others) =
@@ -99,7 +99,8 @@ fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     vendors
 }
 
-/// Returns the vendor shared by all entries of the list if it makes GPUs; otherwise `None`.
+/// Returns the vendor that all entries of the list share, if that vendor makes GPUs; otherwise
+/// `None`.
 fn sole(vendors: &[Vendor]) -> Option<Vendor> {
     let first = *vendors.first()?;
     (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)

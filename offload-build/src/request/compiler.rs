@@ -17,7 +17,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compiler {
-    /// clang with this crate's header, for all GPUs; needs no SDK. The default.
+    /// clang with this crate's header, for all GPUs. This is the default; it needs no SDK.
     Clang,
     /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not
     /// included.

@@ -45,27 +45,27 @@ pub enum Language {
 pub(crate) enum Recipe {
     /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
     Offload(Dialect, Headers),
-    /// nvcc compiles with its own headers: one source to the image, several sources to relocatable
-    /// cubins.
+    /// nvcc compiles with its own headers: a single source to the image, several sources to
+    /// relocatable cubins.
     Nvcc,
-    /// clang compiles the source to LLVM bitcode for this one target, in this mode and with these
+    /// clang compiles the source to LLVM bitcode for a single target, in this mode and with these
     /// options.
     Direct(&'static str, &'static [&'static str]),
-    /// clang assembles the source to an object for this one target.
+    /// clang assembles the source to an object for a single target.
     Assemble,
     /// The host's C++ compiler compiles the source, after the kernel header, to an object.
     Host,
-    /// The source is PTX, which becomes the image, or which ptxas compiles to an image. PTX cannot
-    /// be linked with other sources.
+    /// The source is PTX. It is the image, or ptxas compiles it to the image. PTX cannot be linked
+    /// with other sources.
     Ptx,
-    /// The source is a crate's manifest: Cargo compiles the crate for this one target. The crate
+    /// The source is a crate's manifest: Cargo compiles the crate for a single target. The crate
     /// has its own dependencies, and cannot be linked with other sources.
     Cargo,
     /// The file is or contains a supplied image, which cannot be linked with other sources.
     Supplied,
 }
 
-/// The offloading language that clang compiles a source as.
+/// The offloading language of a source for clang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// For NVIDIA's GPUs.
@@ -96,7 +96,7 @@ pub(crate) enum Headers {
 }
 
 impl Recipe {
-    /// Whether this recipe's output can be linked with the output for other sources.
+    /// Whether this recipe's output can be linked with the outputs for other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Cargo | Recipe::Supplied)
     }
@@ -123,10 +123,10 @@ const DIALECT: [Option<Recipe>; 4] = [
     Some(Recipe::Host),
 ];
 
-// `-nostdlibinc` leaves out the headers of the host's C library, which are not for devices.
+// `-nostdlibinc` excludes the headers of the host's C library, which are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// `-Wno-override-module` suppresses a warning about the triple. The plan has compared the triple
-// with the target; a file without a triple gets the target's triple.
+// `-Wno-override-module` suppresses a warning about the triple. The plan has already compared the
+// triple with the target; a file without a triple gets that of the target.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -149,7 +149,7 @@ const TABLE: &[Row] = &[
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        // On Intel GPUs, only the kernel header knows how a launch passes the size of its blocks.
+        // On Intel GPUs, only code with the kernel header can read the size of a launch's blocks.
         recipes: [
             Some(Recipe::Direct("cl", &["-nogpulib"])),
             Some(Recipe::Direct("cl", &["-nogpulib"])),
@@ -270,8 +270,8 @@ impl Language {
         }
     }
 
-    /// Returns the reason why there is no recipe for a kind of target, and the remedy; empty if
-    /// only this crate has no recipe.
+    /// Returns the reason why there is no recipe for a kind of target, and what helps. Empty if the
+    /// only reason is that this crate has no recipe.
     pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
         match (self, vendor) {
             (Language::Rust, Vendor::Intel) => {

@@ -50,7 +50,7 @@ impl Module {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
 
-    /// Whether a compiler can read kernel parameters from one of the sources.
+    /// Whether a compiler can read kernel parameters from at least one of the sources.
     pub(crate) fn is_described(&self) -> bool {
         let is_described =
             |language: Language| language.is_preprocessed() || language == Language::Rust;
@@ -117,8 +117,8 @@ impl Module {
 
     /// Allows the module to have no images if it supports none of the pack's targets.
     ///
-    /// Programs that use such a module still compile; its `select` reports that there are no
-    /// images.
+    /// Programs that use such a module still compile; the module's `select` reports that there are
+    /// no images.
     ///
     /// ```
     /// use offload_build::Module;
@@ -132,7 +132,7 @@ impl Module {
 
     /// Requires this kernel in every GPU image of this module.
     ///
-    /// The name must be the one in the image: C++ kernels that are not `extern "C"` have mangled
+    /// The name must be that in the image: C++ kernels that are not `extern "C"` have mangled
     /// names. The image for the CPU is not checked.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! The settings in build.rs: compiler options, and the request for a whole build.
+//! The settings in build.rs: compiler options, and all other settings of a build.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
@@ -12,7 +12,7 @@ pub(crate) struct Options {
     /// Input files that no compiler reports.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    /// Flags, for all targets or for a selector's.
+    /// Flags, each for all targets or for those of a selector.
     flags: Vec<(Option<Selector>, String)>,
     /// The requested compilers; the last one that compiles for a target is used.
     pub(crate) compilers: Vec<Compiler>,
@@ -48,7 +48,7 @@ impl Options {
         self.lower_ptx = other.lower_ptx.or(self.lower_ptx);
     }
 
-    /// Adds to `all` the selectors that limit flags to some targets.
+    /// Adds to `all` the selectors that limit a flag to some targets.
     pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
@@ -143,7 +143,7 @@ pub(crate) struct Request {
     pub(crate) large_pack_script: bool,
     /// Whether the device code of a static library's sources is linked together.
     pub(crate) device_link: bool,
-    /// The word in build.rs for how a static library is linked with CUDA's runtime.
+    /// The word in build.rs that determines how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,
     /// Whether the build prints the instructions that make Cargo link a static library.
     pub(crate) cargo_metadata: Option<bool>,

@@ -1,6 +1,6 @@
 //! Methods for compiler options that builds, modules and sources share.
 
-/// Implements the methods for options that a source can have, too. `$example` is an expression of
+/// Implements the methods for options that a source can also have. `$example` is an expression of
 /// the type, for the documentation.
 macro_rules! setters_of_sources {
     ($ty:ident, $($options:ident).+, $example:literal) => {
@@ -8,7 +8,7 @@ macro_rules! setters_of_sources {
             /// Adds a file that images depend on but no compiler reports.
             ///
             /// When the file changes, the images are compiled again. A missing file is an error.
-            /// Sources, headers and files named in flags need no such call.
+            /// Sources, headers and files named in flags do not need this call.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-fplugin=tables.so\").input(\"kernels/table.bin\");\n```")]
             pub fn input(&mut self, file: impl AsRef<std::path::Path>) -> &mut Self {
@@ -45,9 +45,9 @@ macro_rules! setters_of_sources {
 
             /// Sets whether images have full debug information.
             ///
-            /// For NVIDIA's GPUs, the option is `-G`, without optimization unless `opt_level` was
-            /// called; for others, it is `-g`. Without this call, clang follows Cargo's profile,
-            /// and vendors' compilers write line tables.
+            /// For NVIDIA's GPUs, the option is `-G`, and code is not optimized unless `opt_level`
+            /// was called. For other targets, the option is `-g`. Without this call, clang follows
+            /// Cargo's profile, and vendors' compilers write line tables.
             ///
             #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]
             pub fn debug(&mut self, debug: bool) -> &mut Self {
@@ -55,7 +55,7 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Sets the level of optimization, from 0 to 3. A higher number counts as 3.
+            /// Sets the level of optimization, from 0 to 3. A higher number means 3.
             ///
             /// Without this call, clang follows Cargo's profile, and vendors' compilers use 3.
             ///
@@ -99,7 +99,7 @@ macro_rules! setters_of_modules {
             /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
             /// and the program need not declare them. Clang gets the macros and the header folders
             /// from build.rs, and the headers that nvcc itself includes. If clang refuses a source,
-            /// the build warns, and the kernels of that source are constants, as without this call.
+            /// the build warns, and that source's kernels are constants, as without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
             pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
@@ -111,8 +111,8 @@ macro_rules! setters_of_modules {
             /// all of its instructions.
             ///
             /// The default is `true`: nvcc writes its newest version, but a driver refuses PTX
-            /// versions newer than itself. Version 7.8 (CUDA 11.8) is the lowest. PTX with anything
-            /// unknown to this crate keeps nvcc's version.
+            /// versions newer than itself. Version 7.8 (CUDA 11.8) is the lowest. If the PTX
+            /// contains anything that this crate does not recognize, it keeps nvcc's version.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
             pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {

@@ -3,7 +3,7 @@
 use crate::request::{Language, Options, Selector, setters_of_sources};
 use std::path::{Path, PathBuf};
 
-/// A source file with its own settings. Without settings, a plain path suffices.
+/// A source file with its own settings. If a source needs no settings, a plain path suffices.
 ///
 /// ```
 /// use offload_build::{Language, Source};

@@ -1,5 +1,5 @@
-//! Environment variables in which users of other programs name their GPUs, each in its program's
-//! syntax.
+//! Environment variables in which users of other programs name their GPUs. Each variable has its
+//! program's syntax.
 //!
 //! | variable | program | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -71,8 +71,8 @@ pub(super) fn example(vendor: Vendor) -> Option<&'static str> {
 
 /// Returns the targets that the variables list, or the reason why there are none.
 ///
-/// Prints which variables are used, and whether they replace a default. Variables of vendors that
-/// the build is not for are ignored silently.
+/// Prints which variables are used, and whether they replace a default. Silently ignores the
+/// variables of vendors that the build is not for.
 ///
 /// Returns an error if the text of a used variable is invalid.
 pub(super) fn items(
@@ -86,7 +86,7 @@ pub(super) fn items(
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
-        // Read all variables, so that Cargo runs the script again when any of them is set.
+        // Read all variables: then Cargo runs the script again when any of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };
@@ -208,7 +208,8 @@ fn is_false(piece: &str) -> bool {
 /// Parses a compute capability: `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // The minor version has one digit and perhaps a suffix, because 9.10 is a different number.
+        // The minor version has one digit and perhaps a suffix: 9.10 is not a compute capability,
+        // but another number.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }
@@ -218,7 +219,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// Returns a hint for a name in another program's syntax: the names to use instead.
+/// Returns a hint for a name in another program's syntax: it lists the names to use instead.
 pub(super) fn hint(name: &str) -> Option<String> {
     for words in [Words::Torch, Words::CMakeCuda] {
         let items = words.items(name).unwrap_or_default();

@@ -9,14 +9,14 @@ pub(super) enum Item {
     Arch(String),
     /// A target that is used only if nvcc supports it.
     IfKnown(String),
-    /// The GPUs of the building machine, from this vendor or from any.
+    /// The GPUs of the build machine, from this vendor or from any vendor.
     Native(Option<Vendor>),
-    /// The GPUs of the building machine; without a GPU, these targets.
+    /// The GPUs of the build machine, or these targets if it has no GPU.
     NativeOr(Vec<String>),
-    /// The first of each major number of the NVIDIA architectures that the compilers support, and
-    /// PTX for the last.
+    /// The first NVIDIA architecture of each major number that the compilers support, and PTX for
+    /// the last architecture.
     AllMajor,
-    /// All NVIDIA architectures that the compilers support, and PTX for the last.
+    /// All NVIDIA architectures that the compilers support, and PTX for the last architecture.
     All,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct RequestedTargets {
     pub(crate) if_known: Vec<String>,
     /// Targets to use if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
-    /// Targets to use in place of missing GPUs of the machine, wherever `default` would be used.
+    /// Targets to use if the machine has no GPUs, wherever `default` would be used.
     pub(crate) native_or: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list, for the reason `why`. The message explains where to list
+/// Returns the error for an empty list; `why` is the reason. The message explains where to list
 /// targets, and which targets exist.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let only = scope.vendor();

@@ -30,8 +30,8 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, 
 pub(crate) struct Resolved {
     /// The targets in the order given, without duplicates.
     pub(crate) targets: Vec<Target>,
-    /// Whether the list may differ on another machine, because it contains the machine's own GPUs
-    /// or comes from a foreign variable.
+    /// Whether another machine may have a different list, because the list contains the machine's
+    /// own GPUs or comes from a foreign variable.
     pub(crate) is_of_this_machine: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Resolved {
 /// such as `native` and `all`, add no targets.
 ///
 /// Returns an error if there is no target, or if a word cannot be resolved. A target is an error if
-/// it is malformed, impossible in this code object version, or in conflict with another one.
+/// it is malformed, impossible in this code object version, or in conflict with another target.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -132,7 +132,7 @@ pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
 }
 
 /// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. `by` is the
-/// place of the list, for error messages.
+/// origin of the list, for error messages.
 pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
     let names = names(&list::ours(name), &by, false, None, Some(tools))?;
@@ -158,7 +158,7 @@ fn names(
         }
         (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
-            // A wrong name is an error on a machine with a GPU, too.
+            // An invalid name is an error even on a machine with a GPU.
             for name in others {
                 check(name, by, None)?;
             }
@@ -214,7 +214,8 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;
-            // A target does not include features that the product lacks.
+            // The table's target may name features that the product lacks (`spirv64:float64-`):
+            // omit them.
             let target = target.split(':').next().unwrap_or(target);
             Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
         };

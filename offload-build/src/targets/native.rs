@@ -1,4 +1,4 @@
-//! `native`: the GPUs of the building machine, one target for each kind.
+//! `native`: the GPUs of the build machine, one target for each kind of GPU.
 //!
 //! | vendor | searched until one reports a GPU |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` in `PATH` or ROCm; Linux' list of devices in `/sys` |
 //! | Intel | Linux' list of devices in `/sys`, which only shows that a GPU exists |
 //!
-//! `native` adds no target for an Intel GPU: SPIR-V is the same for each, and build.rs lists it by
-//! name. So OpenCL drivers, which may be for a CPU, have no effect on a build.
+//! `native` adds no target for an Intel GPU: SPIR-V is the same for every such GPU, and build.rs
+//! lists it by name. So OpenCL drivers, which may be for a CPU, have no effect on a build.
 //!
 //! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
 
@@ -51,8 +51,9 @@ pub(super) fn targets(
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// Returns a line for each of nvcc's variables that names GPUs, since users of other programs
-/// choose targets there. In a dependency, Cargo hides the warning about it.
+/// Returns a line for each of nvcc's variables that names GPUs, because users of other programs
+/// choose their targets in these variables. If the package is a dependency, Cargo hides the warning
+/// about such a variable.
 fn flags_with_gpus(cargo: &Cargo) -> String {
     let mut lines = String::new();
     for flags in NvccFlags::set(cargo) {
@@ -105,7 +106,7 @@ pub(super) fn targets_or(
     }
 }
 
-/// Returns the end of a warning that no GPU was found: it names a GPU that `native` ignores.
+/// Returns the end of a warning that no GPU was found. It names a GPU that `native` ignores.
 fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| {
         format!(" ('native' never includes Intel's GPUs: {other})")
@@ -116,16 +117,16 @@ fn beside(other: Option<String>) -> String {
 pub(crate) enum Gpus {
     /// The targets of the GPUs, without duplicates.
     Found(Vec<String>),
-    /// No GPU has a target of its own.
+    /// No GPU has its own target.
     None {
-        /// Each line names a program or a folder and its answer, for messages.
+        /// Lines for messages. Each line names a program or a folder, and what was found there.
         log: Vec<String>,
-        /// A GPU without a target of its own, and the target for it, in words.
+        /// A GPU without its own target, and a description of the target to use for it.
         other: Option<String>,
     },
 }
 
-/// For each vendor: its name and an example target for the error if there is no GPU, and the
+/// For each vendor: its name and an example target, both for the error if there is no GPU, and the
 /// search.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
@@ -146,7 +147,7 @@ pub(super) fn find(tools: &Tools<'_>, vendor: Option<Vendor>) -> Result<Gpus, Er
         }
     }
     if targets.is_empty() {
-        // A driver may be installed before the next build, so Cargo watches the search path.
+        // A user may install a driver before the next build, so Cargo watches the search path.
         tools.cargo.watch_search_path();
         return Ok(Gpus::None { log: search.log, other: search.other });
     }
@@ -172,8 +173,8 @@ impl Search<'_> {
             return found;
         }
         let arch = self.program("nvptx-arch", &[]);
-        // `nvptx-arch` prints names such as `sm_90`. Remove a letter after the number: it would
-        // limit where the code runs.
+        // `nvptx-arch` prints names such as `sm_90`. Remove a letter after the number, because it
+        // would limit the GPUs that run the code.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -205,7 +206,7 @@ impl Search<'_> {
         found
     }
 
-    /// Adds to the log whether Linux' list has an Intel GPU, which has no target of its own.
+    /// Adds to the log whether Linux' list contains an Intel GPU, which has no target of its own.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
@@ -221,8 +222,8 @@ impl Search<'_> {
         Vec::new()
     }
 
-    /// Returns the program with this name in clang's folder, in `PATH`, or in one of these folders;
-    /// otherwise a line for the log.
+    /// Returns the program with this name in clang's folder, in `PATH`, or in one of these folders.
+    /// If there is none, returns a line for the log.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());
@@ -282,8 +283,8 @@ fn devices(topology: &Path) -> Vec<String> {
     for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
-        // The version is three numbers with two decimal digits each: `90010` is 9, 0 and 10, which
-        // means `gfx90a`. For a CPU, it is 0.
+        // The version consists of three numbers with two decimal digits each: `90010` is 9, 0 and
+        // 10, which means `gfx90a`. For a CPU, the version is 0.
         let Some(version) =
             version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
         else {
@@ -299,7 +300,7 @@ fn devices(topology: &Path) -> Vec<String> {
 
 /// Returns the first Intel GPU in Linux' list `cards`.
 fn intel_card(cards: &Path) -> Option<PathBuf> {
-    /// Intel's number in PCI's list of vendors.
+    /// Intel's PCI vendor ID.
     const INTEL: &str = "0x8086";
     numbered(cards, "card").into_iter().find(|card| {
         fs::read_to_string(card.join("device/vendor")).is_ok_and(|vendor| vendor.trim() == INTEL)

@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) enum Product<'a> {
     Pack(&'a str),
     StaticLibrary(&'a str),
-    /// No product: build.rs queries the targets, and may still add some.
+    /// No product: build.rs queries the targets, and may add more targets later.
     Unnamed,
 }
 

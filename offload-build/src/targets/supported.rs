@@ -1,9 +1,10 @@
 //! `all-major` and `all`: the NVIDIA architectures that this machine's compilers support.
 //!
 //! As in nvcc, `all` is machine code for each architecture, and `all-major` is machine code for the
-//! first of each major number. Both add PTX for the last architecture, which drivers compile for
-//! newer GPUs. ptxas and clang list the architectures, so no table needs updates. There is no such
-//! word for AMD: each of its GPUs needs separate code, and generic targets cover several.
+//! first architecture of each major number. Both words add PTX for the last architecture, which
+//! drivers compile for newer GPUs. ptxas and clang list the architectures, so no table needs
+//! updates. There are no such words for AMD: each AMD GPU needs separate code, and a generic target
+//! covers several GPUs.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -11,7 +12,7 @@ use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Error, ErrorKind};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
-/// Returns the first architecture of each major number, and PTX for the last.
+/// Returns the first architecture of each major number, and PTX for the last architecture.
 pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
@@ -20,8 +21,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// Returns the architectures that both ptxas and clang support, in numerical order. Omits those
-/// with `a` and `f`, whose code runs on few GPUs.
+/// Returns the architectures that both ptxas and clang support, in numerical order. Omits
+/// architectures with `a` and `f`, because their code runs on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(

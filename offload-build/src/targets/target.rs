@@ -1,4 +1,4 @@
-//! The oldest clang for a list of targets, the list as text, and targets named by tools.
+//! The oldest clang for a list of targets, the list as text, and the targets that tools print.
 
 use offload_format::target::{NvidiaArch, OLDEST_CLANG, OffloadArch, Target, TargetId};
 

@@ -13,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 /// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// The replacement for the package's folder in [`Cargo::portable`], where the text names the folder
-/// itself, not a path inside it.
+/// The replacement for the package's folder in [`Cargo::portable`], if the text contains the folder
+/// itself and not a path inside it.
 const PACKAGE: &str = "<PACKAGE>";
 
-/// The most files and folders that a watched folder may contain.
+/// The maximum number of files and folders in a watched folder.
 const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
@@ -35,7 +35,7 @@ pub struct Cargo {
     pub target_os: String,
     pub target_pointer_width: String,
     pub target_endian: String,
-    /// The building machine's target triple.
+    /// The build machine's target triple.
     pub host: String,
     pub opt_level: String,
     pub debug: bool,
@@ -47,11 +47,11 @@ pub struct Cargo {
     /// Whether nothing is printed, because the program is not a build script.
     is_silent: bool,
     told: RefCell<Told>,
-    /// The folders that [`Cargo::watch_folder`] has looked into.
+    /// The folders that [`Cargo::watch_folder`] has already checked.
     considered: RefCell<Vec<PathBuf>>,
 }
 
-/// The instructions for Cargo, without duplicates: the printed ones, and those still to be printed.
+/// The instructions for Cargo, without duplicates, both printed and not yet printed.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -112,7 +112,7 @@ impl Cargo {
     }
 
     /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
-    /// instructions: Cargo runs the script again anyway, and would show these lines before the
+    /// instructions: Cargo runs the script again anyway, and would show the instructions before the
     /// reason.
     pub fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
@@ -123,9 +123,9 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Returns the interface for a program that is not a build script. Its host programs are for
-    /// this triple, with the settings of Cargo's release or dev profile. It prints no lines for
-    /// Cargo. `OUT_DIR` is a folder for temporary files, which this function does not create.
+    /// Returns the interface for a program that is not a build script. The program builds for this
+    /// triple, with the settings of Cargo's release or dev profile. It prints no lines for Cargo.
+    /// `OUT_DIR` is a folder for temporary files, but this function does not create it.
     #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
         let profile = if is_release { "release" } else { "dev" };
@@ -142,8 +142,8 @@ impl Cargo {
         }
     }
 
-    /// Returns an environment variable that users set; the build script runs again when the
-    /// variable changes. An empty value counts as not set.
+    /// Returns an environment variable that users set. The build script runs again when the
+    /// variable changes. An empty variable is treated as unset.
     pub fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         self.untracked_var(name)
@@ -157,7 +157,7 @@ impl Cargo {
         ContentHash::of_parts(value.as_deref().as_slice())
     }
 
-    /// Whether `OFFLOAD_REBUILD` is set: then everything is built again.
+    /// Whether `OFFLOAD_REBUILD` is set. If so, everything is built again.
     pub fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
@@ -167,8 +167,8 @@ impl Cargo {
         rebuilds
     }
 
-    /// Returns an environment variable that does not affect the output, so a change needs no new
-    /// run.
+    /// Returns an environment variable that does not affect the output: if it changes, the build
+    /// script need not run again.
     pub fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -185,7 +185,7 @@ impl Cargo {
     }
 
     /// Returns the environment variables that may affect the host compiler and its options, as
-    /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
+    /// sorted lines of text. Only the crate `cc` determines which variables it reads, so the list
     /// contains all that it may read.
     pub fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
@@ -251,19 +251,19 @@ impl Cargo {
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// Returns the folders of `PATH`. The build script runs again when `PATH` changes, since it may
-    /// then find other tools.
+    /// Returns the folders of `PATH`. The build script runs again when `PATH` changes, because it
+    /// may then find different tools.
     pub fn search_path(&self) -> Vec<PathBuf> {
         self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Makes Cargo run the build script again when a program is added to a folder of `PATH`, for
-    /// builds in which a tool was missing.
+    /// Makes Cargo run the build script again when a program is added to a folder of `PATH`. Builds
+    /// in which a tool was missing need this.
     pub fn watch_search_path(&self) {
         for folder in self.search_path() {
-            // Cargo looks at all files in a folder, so a folder that contains the build itself
-            // would change with each run.
+            // Cargo checks all files in a folder, so a folder that contains the build itself would
+            // change with each run.
             let is_of_builds = folder.starts_with(self.target_folder());
             if folder.is_absolute()
                 && folder.is_dir()
@@ -286,10 +286,10 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// Runs the build script again when a file is added to a folder for headers, or changes there.
-    /// Cargo looks at all files in the folder, so a folder with many files, or one that builds
-    /// write to, is not watched. Neither is a missing folder: Cargo would treat it as changed at
-    /// each build.
+    /// Runs the build script again when a file is added to a folder for headers, or changes in it.
+    /// Cargo checks all files in the folder, so this method skips folders with many files, and
+    /// folders that builds write to. It also skips a missing folder, because Cargo would treat it
+    /// as changed at each build.
     pub fn watch_folder(&self, folder: &Path) {
         let mut considered = self.considered.borrow_mut();
         if considered.iter().any(|known| known == folder) {
@@ -319,21 +319,22 @@ impl Cargo {
     }
 
     /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
-    /// scripts write files there: watching them would run this script again after each build.
+    /// scripts write files to OUT_DIR: watching these files would run this script again after each
+    /// build.
     pub fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
         }
     }
 
-    /// Returns the text with paths that are the same on every machine: relative to the package, or
-    /// to `<OUT_DIR>`. So images are not compiled again after the package is moved.
+    /// Makes the paths in a text the same on every machine: relative to the package, or to
+    /// `<OUT_DIR>`. As a result, images are not compiled again after the package is moved.
     pub fn portable(&self, text: &str) -> String {
         if !text.contains(['/', '\\']) {
             return text.to_owned();
         }
         let package = self.manifest_dir.to_string_lossy();
-        // Replace OUT_DIR first, since it may be in the package.
+        // Replace OUT_DIR first, because it may be in the package.
         let text = text.replace(&*self.out_dir.to_string_lossy(), OUT_DIR);
         let text = text.replace(&format!("{package}/"), "").replace(&*package, PACKAGE);
         text.replace('\\', "/")
@@ -360,9 +361,9 @@ impl Cargo {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
-    /// Whether `cargo package` or `cargo publish` runs this build to check the package it wrote.
-    /// The package is then in `<target>/package/<name>-<version>`. Packages from registries are in
-    /// folders with other names.
+    /// Whether `cargo package` or `cargo publish` runs this build to check the package that it
+    /// wrote. The package is then in `<target>/package/<name>-<version>`. Packages from registries
+    /// are in folders with other names.
     pub fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();
@@ -413,7 +414,7 @@ impl Cargo {
         }
     }
 
-    /// Prints a line that `cargo build -vv` shows, and that is in the build script's output file.
+    /// Prints a line. `cargo build -vv` shows it, and the build script's output file contains it.
     pub fn note(&self, line: &str) {
         if !self.is_silent {
             println!("{line}");
@@ -445,8 +446,8 @@ fn dependency_variable(links: &str, key: &str) -> String {
     format!("DEP_{}_{}", capitals(links), capitals(key))
 }
 
-/// Whether a variable may affect the host compiler. Names on Windows are case-insensitive: the
-/// system's own list has `Path`.
+/// Whether a variable may affect the host compiler. Names on Windows are case-insensitive: Windows
+/// itself uses `Path`.
 fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     const PARTS: [&str; 12] = [
         "CC",

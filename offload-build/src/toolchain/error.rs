@@ -47,7 +47,7 @@ impl Error {
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
-    /// Adds the help on a separate line after the message.
+    /// Adds the help after the message, on a separate line.
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         self.message.push('\n');
         self.message.push_str(help);
@@ -82,7 +82,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the same text as `Display`, since a build script whose `main` returns this error prints
+/// Prints the same text as `Display`: if `main` of a build script returns this error, Rust prints
 /// its `Debug` form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

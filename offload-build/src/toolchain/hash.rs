@@ -13,8 +13,8 @@ use std::path::Path;
 const BLOCK: usize = 4096;
 
 /// The number of blocks read at once. Most files are small, and the buffer is cleared for each
-/// file: with 64 blocks, that took a quarter of the instructions of a build script with nothing to
-/// do.
+/// file. With 64 blocks, clearing took a quarter of the instructions of a build script with nothing
+/// to do.
 const BLOCKS: usize = 8;
 
 /// A hash, printed as 32 hexadecimal digits.
@@ -89,8 +89,8 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Returns the current value of a hasher. Its method `as_u128` swaps bytes on big-endian hosts
-/// (siphasher 1.0.4).
+/// Returns the current value of a hasher. Do not use the hasher's method `as_u128`: it swaps bytes
+/// on big-endian hosts (siphasher 1.0.4).
 fn value(hasher: &SipHasher13) -> u128 {
     hasher.finish128().into()
 }
@@ -98,13 +98,13 @@ fn value(hasher: &SipHasher13) -> u128 {
 /// Shrinks a block to 16 bytes: adds a key to each word, multiplies the words in pairs, and sums
 /// the products. This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64
 /// bits. Any two blocks have the same digest for at most one in 2^64 choices of the keys. Cargo
-/// compiles build scripts without optimization, where this function reads ten times as many bytes
-/// per second as SipHash.
+/// compiles build scripts without optimization. In such a build, this function reads ten times as
+/// many bytes per second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
     let mut at = 0;
-    // Use an index: without optimization, each step of an iterator would be a call.
+    // Use an index: without optimization, each step of an iterator is a function call.
     while at < KEYS.len() {
         let (word, key) = (u128::from_le_bytes(words[at]), KEYS[at]);
         let low = (word as u64).wrapping_add(key as u64);

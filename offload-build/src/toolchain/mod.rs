@@ -1,4 +1,4 @@
-//! Finds and starts compilers, knows which files they read, hashes and writes files, and
+//! Finds and starts compilers, determines which files they read, hashes and writes files, and
 //! communicates with Cargo. This module does not depend on packs.
 
 pub mod cargo;

@@ -18,7 +18,7 @@ impl Run<'_> {
             None => (Sdk::default(), self.clang()?),
             Some(_) => {
                 let rocm = self.tools.rocm().map_err(MissingTool::rocm)?;
-                // Prefer ROCm's own clang, since ROCm's headers were written for it.
+                // Prefer ROCm's own clang: ROCm's headers were written for it.
                 let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
                 (Sdk::rocm(rocm, clang, id, self.tools), clang)
             }

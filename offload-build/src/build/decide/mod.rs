@@ -40,7 +40,7 @@ impl<'a> Needed<'a> {
         self.sources.first()?.recipe(self.target)
     }
 
-    /// Returns the only source, if it cannot be linked with others.
+    /// Returns the only source, if it cannot be linked with other sources.
     fn alone(&self) -> Option<&'a PlannedSource> {
         let is_linked = self.recipe()?.is_linked();
         self.sources.first().filter(|_| !is_linked).copied()
@@ -56,7 +56,7 @@ impl<'a> Needed<'a> {
 impl Run<'_> {
     /// Decides how this machine gets a module's image for a target.
     ///
-    /// Returns an error if it cannot get the image: its tools are missing, or the build must end.
+    /// Returns an error if tools for the image are missing, or if the build must end.
     pub(super) fn decide(
         &self,
         module: &PlannedModule,
@@ -72,7 +72,7 @@ impl Run<'_> {
         if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
-        // Each vendor's images need different tools, which these functions request.
+        // Each vendor's images need different tools; these functions look for them.
         match target.arch() {
             _ if needed.recipe() == Some(Recipe::Cargo) => self.by_cargo(&needed),
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
@@ -146,8 +146,8 @@ impl Run<'_> {
         Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, version))?)
     }
 
-    /// Returns an earlier run's image, or how to compile it now. First checks that clang's driver
-    /// accepts the command for these sources, before any step runs.
+    /// Returns an earlier run's image, or how to compile it now. Before any step runs, checks that
+    /// clang's driver accepts the command for these sources.
     fn by_clang(
         &self,
         needed: &Needed<'_>,

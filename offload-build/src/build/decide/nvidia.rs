@@ -10,8 +10,8 @@ use crate::toolchain::compilers::Ptxas;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
 impl Run<'_> {
-    /// Decides how to make PTX with clang, or machine code with clang and ptxas, or with ptxas
-    /// alone from a PTX source.
+    /// Decides how to make PTX with clang, or machine code with clang and ptxas. A PTX source needs
+    /// only ptxas.
     pub(super) fn by_clang_for_nvidia(
         &self,
         needed: &Needed<'_>,
@@ -47,7 +47,7 @@ impl Run<'_> {
     pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         // nvcc needs a host compiler to read the source. The output contains no host code, so the
-        // building machine's compiler suffices.
+        // compiler of the build machine suffices.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();

@@ -17,7 +17,7 @@ impl Run<'_> {
     /// Decides how to make an image from a crate of kernels.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        // Files beside an unpacked package belong to another package.
+        // A file outside an unpacked package belongs to a different package.
         let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
         if is_elsewhere || !manifest.is_file() {
             return Err(MissingTool::left_out(manifest, needed.target).into());
@@ -48,7 +48,7 @@ impl Run<'_> {
             Rust::of_program(self.cargo, self.tools.probes())?
         };
         if package.lock.is_none() {
-            // All targets need the file, which is an input of each image.
+            // Make `Cargo.lock` first: it is an input of each image, for all targets.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
             exec::run(&[lock], &[0], &self.how()?)?;
             package = self.crate_of(manifest)?;
@@ -80,7 +80,8 @@ impl Run<'_> {
         if source.is_stale() {
             let triple = triple(needed.target.vendor());
             let ask = || rust.refusal(triple, &processor);
-            // rustup's rustc is the same file for all toolchains.
+            // The sysroot identifies the toolchain: rustup's rustc is the same file for all
+            // toolchains.
             let question = format!("rust {} {triple} {processor}", rust.sysroot.display());
             if let Some(text) = self.ask(question, ask) {
                 return Err(MissingTool::refusal(&rust.rustc, &text).into());

@@ -1,8 +1,8 @@
 //! Compares an object's device images with the requested targets.
 //!
-//! Options of build.rs and of nvcc's variables that name GPUs are refused or removed before a
-//! compiler starts. This check finds other such options: from a compiler wrapper, a compiler's
-//! configuration file, or a variable that only the compiler knows.
+//! If options of build.rs or of nvcc's variables name GPUs, they are refused or removed before a
+//! compiler starts. This check finds such options elsewhere: in a compiler wrapper, a compiler's
+//! configuration file, or a variable that only the compiler reads.
 
 use crate::build::run::Run;
 use crate::compile::Compilation;

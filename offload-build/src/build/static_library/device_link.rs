@@ -1,4 +1,5 @@
-//! Links the device code of all sources of a static library, after checking that the compiler can.
+//! Checks that the compiler can link the device code of all sources of a static library, and links
+//! it.
 
 use super::objects::{self, LibraryFile};
 use super::retain::retain_entries;
@@ -28,8 +29,8 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) vendor: Vendor,
 }
 
-/// Checks that no flag adds unlisted targets, or requests relocatable device code: the flag alone
-/// would not make the build link this code.
+/// Checks that no flag adds unlisted targets or requests relocatable device code, since the flag
+/// alone would not make the build link such code.
 ///
 /// Returns an error that names the flag, and the source or the variable that contains it.
 #[inline]
@@ -100,8 +101,8 @@ pub(super) fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
-        // Only ROCm has its own clang. Search for ROCm only if necessary: each search makes Cargo
-        // watch for changes.
+        // Only ROCm has its own clang. Search for ROCm only if necessary: each search adds files
+        // that Cargo watches.
         return run.clang();
     }
     let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));
@@ -136,7 +137,7 @@ impl DeviceLinker<'_> {
             output: run.output,
             cargo: run.cargo,
         };
-        // Only CUDA's device code needs a toolkit for linking.
+        // Only CUDA's device code needs a toolkit to be linked.
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");

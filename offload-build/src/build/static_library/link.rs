@@ -18,7 +18,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns the kind of link that build.rs chooses; the default is `static`.
+    /// Returns how build.rs links CUDA's runtime; the default is `static`.
     ///
     /// Returns an error for a word that is not one of the three values.
     #[inline]
@@ -97,8 +97,8 @@ impl LinkLines {
         }
         match cudart {
             Cudart::Static => {
-                // This library loads the driver at the first call, and returns an error if there is
-                // no driver.
+                // On its first call, this library loads the driver, and returns an error if there
+                // is none.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
                     self.libraries
@@ -120,8 +120,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`, or the file name if a folder has only `libcudart.so.13`, as in Python's
-/// packages.
+/// Returns `dylib=cudart`. If a folder has only `libcudart.so.13`, as in Python's packages, returns
+/// the file name.
 #[inline]
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -148,7 +148,7 @@ impl StaticLibrary {
     /// Returns the folders in which the linker searches for [`StaticLibrary::link_libraries`], the
     /// library's own folder first. Empty if nothing was compiled.
     ///
-    /// The build prints them for Cargo, unless
+    /// The build prints these folders for Cargo, unless
     /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can also
     /// print them:
     ///

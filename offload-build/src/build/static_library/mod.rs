@@ -1,5 +1,5 @@
-//! Compiles host code and device code in one source to a static library with the device code for
-//! all targets.
+//! Compiles sources with host code and device code to a static library that contains the device
+//! code for all targets.
 //!
 //! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
 //! these drivers can combine a launch (`<<<...>>>`) with the code that it starts. The images of all
@@ -55,7 +55,7 @@ impl StaticLibrary {
     ///
     /// Such a build only checks or documents the program, and does not link it, so the program can
     /// keep its API. If the library is not made because no target is left, this method returns
-    /// `false`, and nothing defines the library's functions.
+    /// `false`, and the library's functions are undefined.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -89,8 +89,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 
 /// Returns the sources, each as a separate module.
 ///
-/// Returns an error if there are no sources, or if the request has options that a library cannot
-/// have.
+/// Returns an error if there are no sources, or if an option of the request is not for libraries.
 #[inline]
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
@@ -130,7 +129,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     }
     let own = plan::modules(request, "static")?.remove(0).1;
     // Name objects after their sources, so that an additional source changes no other object. The
-    // number distinguishes files with the same name in several folders.
+    // number distinguishes files with the same name in different folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
         let stem = plan::stem(&source.path);
@@ -215,7 +214,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     }
 }
 
-/// Prints a warning if a prebuilt set is made, since sets contain no static libraries.
+/// Prints a warning if a prebuilt set is made, because sets contain no static libraries.
 ///
 /// Returns an error if `OFFLOAD_PREBUILT` is `only`, or has an unknown value.
 #[inline]

@@ -1,8 +1,9 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
 //! The names of the objects contain the targets. Objects for earlier lists of targets remain, so
-//! that a return to an earlier list compiles nothing. Each source is compiled separately for each
-//! target, so another list compiles only the new targets and, with clang, the host part.
+//! going back to an earlier list compiles nothing. Each source is compiled separately for each
+//! target. After a change of the list, the build therefore compiles only for the new targets and,
+//! with clang, the host part.
 
 use super::check_images;
 use super::device_link::is_by_nvcc;
@@ -40,7 +41,7 @@ impl LibraryFile {
         Self { compilation, made: None }
     }
 
-    /// Returns the path and the hash of the file, which must be made.
+    /// Returns the path and the hash of the file, which must exist.
     #[inline]
     pub(super) fn done(self) -> (PathBuf, ContentHash) {
         let hash = self.hash();
@@ -58,9 +59,9 @@ pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
     /// The device code for each target, if it is compiled separately.
     parts: Vec<LibraryFile>,
-    /// The compilation of the whole object. If nvcc has made the parts, the first one is an object,
-    /// and this compilation is needed only if the parts do not fit together. `None` if clang
-    /// compiles the host part, which depends on the images of all targets.
+    /// The compilation of the whole object. If nvcc has made the parts, the first part is an
+    /// object, and this compilation is needed only if the parts do not fit together. `None` if
+    /// clang compiles the host part, because that depends on the images of all targets.
     whole: Option<Box<LibraryFile>>,
 }
 
@@ -202,7 +203,7 @@ fn by_nvcc<'a>(
                 one.nvcc_part(makes, all.targets, nvcc, &ccbin, is_relocatable)
             };
             let object = part(Makes::Object, target.as_str())?;
-            // A target that was first in an earlier list has its image in an object.
+            // If a target was the first one of an earlier list, its image is in an object.
             let is_object = index == 0 || is_fresh(&object);
             let device = || part(Makes::FatBinary, &format!("device.{target}"));
             parts.push(LibraryFile::new(if is_object { object } else { device()? }));
@@ -265,7 +266,7 @@ pub(super) fn make_all(
 }
 
 /// Writes the object with the images of all of nvcc's parts to the path of `whole`. If the parts do
-/// not fit together, the object is not made yet.
+/// not fit together, writes nothing: the caller then compiles `whole`.
 #[inline]
 fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {

@@ -2,8 +2,8 @@
 //!
 //! When the program starts, it registers clang's table of kernels and variables. Only the table's
 //! own bounds (`__start_llvm_offload_entries_<hash>`) refer to its section. rustc links with
-//! `--gc-sections`, with which lld drops such a section unless it has `SHF_GNU_RETAIN`; GNU ld
-//! keeps it.
+//! `--gc-sections`. With this option, lld drops such a section unless it has `SHF_GNU_RETAIN`; GNU
+//! ld keeps it.
 //!
 //! The functions are `#[inline]`: only build scripts that make static libraries compile them.
 
@@ -27,7 +27,7 @@ pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
 }
 
 /// Sets `SHF_GNU_RETAIN` in the tables in an object's bytes. Returns whether any section was
-/// marked; `None` if the bytes are not a complete little-endian 64-bit ELF file.
+/// marked; Returns `None` if the bytes are not a complete little-endian 64-bit ELF file.
 #[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;

@@ -1,4 +1,4 @@
-//! Debug information in the assembly from g++ with `-dA`, which adds a comment to each value:
+//! Debug information in the assembly from g++. The option `-dA` adds a comment to each value:
 //!
 //! ```text
 //!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)
@@ -12,7 +12,7 @@
 //!     .byte   0               # end of children of DIE 0x328d
 //! ```
 //!
-//! Types are converted to the form of LLVM IR, so that one reader handles both.
+//! Types are converted to the form of LLVM IR, so that one reader handles both formats.
 //!
 //! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
 
@@ -49,8 +49,8 @@ pub struct Parameter {
     pub is_address: bool,
 }
 
-/// The alignment by which `offload/cpu.h` marks kernels. A section cannot mark them: g++ does not
-/// allow a function and a template instance in the same section.
+/// The alignment with which `offload/cpu.h` marks kernels. A section cannot mark kernels, because
+/// g++ does not allow a function and a template instance in the same section.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     // Positions of entries whose parent has not ended.
     let mut open: Vec<usize> = Vec::new();
     for line in text.lines() {
-        // The comment character differs between processors; for Windows, a space precedes it.
+        // The comment character depends on the processor; for Windows, a space precedes it.
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
         let Some((_, comment)) = comment.trim_start().split_once(' ') else { continue };
         if let Some(entry) = comment.strip_prefix("(DIE (0x") {
@@ -156,7 +156,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         } else if let (Some(attribute), Some(entry)) =
             (comment.strip_prefix("DW_AT_"), entries.last_mut())
         {
-            // If a string is stored elsewhere, the comment repeats it.
+            // If the string is stored in another place, the comment repeats it.
             let (name, value) = match attribute.split_once(": ") {
                 Some((name, value)) => (name, value),
                 None if attribute.starts_with("decl_file (") => {
@@ -247,8 +247,8 @@ impl<'a> Entries<'a> {
         Some((symbol.to_owned(), ty))
     }
 
-    /// Writes the node of a function, a type, or a part of a type. Omits a type whose size would be
-    /// unknown.
+    /// Writes the node of a function, a type, or a part of a type. Omits a type if its size would
+    /// be unknown.
     fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
@@ -287,7 +287,8 @@ impl<'a> Entries<'a> {
         field("baseType", entry.reference("type").map(|id| format!("!{id}")));
         let bit_size = entry.number("bit_size");
         let of_bits = bit_size.and_then(|size| {
-            // Before DWARF 5, the offset is counted from the end of a number to the last bit.
+            // Before DWARF 5, the offset is the distance from the end of the number to the last bit
+            // of the bit-field.
             let in_number = || {
                 let end = entry.number("byte_size")?.checked_mul(8)?;
                 let start = end.checked_sub(entry.number("bit_offset")?)?.checked_sub(size)?;
@@ -309,8 +310,8 @@ impl<'a> Entries<'a> {
             (entry.get("GNU_vector").is_some(), "DIFlagVector"),
             (entry.get("artificial").is_some(), "DIFlagArtificial"),
             (of_bits.is_some(), "DIFlagBitField"),
-            // Treat a record as opaque if the place of a bit-field is unknown, as one with virtual
-            // bases.
+            // If the offset of a bit-field is unknown, treat the record as opaque, like one with
+            // virtual bases.
             (
                 entry.get("virtuality").is_some() || bit_size.is_some() && of_bits.is_none(),
                 "DIFlagVirtual",
@@ -340,11 +341,11 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The bit that distinguishes the number of a list from its owner's. It is free because debug
-/// information is smaller than 2 GiB.
+/// The bit that distinguishes a list's number from the number of the list's owner. The bit is
+/// unused because debug information is smaller than 2 GiB.
 const LIST: Id = 1 << 31;
 
-/// Returns the name of an encoding of numbers, without `DW_ATE_`.
+/// Returns the name of a number encoding, without `DW_ATE_`.
 fn encoding(number: u64) -> &'static str {
     match number {
         2 => "boolean",

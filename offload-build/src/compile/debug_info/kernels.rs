@@ -13,7 +13,7 @@ use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::str::Lines;
 
-/// The text in LLVM IR for the section by which `offload/cpu.h` marks kernels.
+/// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
@@ -29,8 +29,8 @@ pub struct Kernel {
     pub shared: Vec<u64>,
 }
 
-/// A parameter in memory: an argument, or a local variable to which the kernel copies the parts
-/// that it gets in registers.
+/// A parameter in memory: an argument, or a local variable to which the kernel copies the parts of
+/// an argument that arrive in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// The node of the parameter's type.
@@ -45,7 +45,7 @@ pub enum Align {
     AtMost(u64),
 }
 
-/// The smallest alignment of arguments on a CPU's stack. The type may have a smaller one.
+/// The smallest alignment of arguments on a CPU's stack. The type's own alignment may be smaller.
 const WORD: u64 = 8;
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
@@ -123,8 +123,8 @@ fn points_to_shared(argument: &str) -> bool {
 /// Dynamic shared memory, whose size a launch sets.
 const SHARED: &str = "@offload_shared";
 
-/// Returns the IR with each parameter that points to shared memory replaced by a 4-byte offset in
-/// dynamic shared memory. OpenCL's runtime passes such pointers in a way that CUDA and HIP lack.
+/// Returns the IR after replacing each parameter that points to shared memory by a 4-byte offset in
+/// dynamic shared memory. OpenCL's runtime can pass such pointers; CUDA and HIP cannot.
 pub fn with_offsets(ir: &str) -> String {
     let metadata = Metadata::parse(ir);
     let annotated = annotated(&metadata);
@@ -192,7 +192,8 @@ fn changed<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
 }
 
 /// Returns the parts of a call of one of these kernels: the text before the arguments, the
-/// arguments, and the text after them. Before version 20, clang lets a kernel call another one.
+/// arguments, and the text after them. Before version 20, clang allows a kernel to call another
+/// kernel.
 fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>, &'ir str)> {
     let (_, rest) = line.split_once(" void @").filter(|(before, _)| before.contains("call "))?;
     let name = ir::identifier(rest).filter(|name| names.contains(name))?;
@@ -201,7 +202,7 @@ fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>,
     Some((&line[..line.len() - rest.len()], arguments, behind))
 }
 
-/// Splits a text into the arguments in the parentheses at its start, and the rest.
+/// Splits a text into the arguments, which are in parentheses at its start, and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {
@@ -277,7 +278,7 @@ fn in_memory(argument: &str) -> Option<(&str, u64)> {
     Some((storage.strip_suffix(')')?, align))
 }
 
-/// Splits a text before its last `align`, and returns the number after it.
+/// Splits a text before its last `align`, and returns the first part and the number after `align`.
 fn aligned(text: &str) -> Option<(&str, u64)> {
     let (before, number) = text.rsplit_once(" align ")?;
     let number = number.split([' ', ',']).next()?.parse().ok()?;

@@ -135,7 +135,8 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// Returns the last word of a field: `3` for `value: i32 3`. Empty if there is no such field.
+    /// Returns the last word of a field: `3` for `value: i32 3`. Returns an empty string if there
+    /// is no such field.
     pub fn last_word(&self, field: &str) -> String {
         let words = self.field(field).and_then(|text| text.split(' ').next_back());
         words.unwrap_or_default().to_owned()

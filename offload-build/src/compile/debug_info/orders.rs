@@ -2,8 +2,8 @@
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
-/// The instructions that have no order in LLVM's SPIR-V: atomic loads and stores become plain ones,
-/// and the orders of all others apply to no memory.
+/// The instructions that have no order in LLVM's SPIR-V. Atomic loads and stores become plain ones;
+/// the orders of the other instructions apply to no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
 /// Returns the names of all atomic instructions without an order: `atom.global.add.u32`.
@@ -24,8 +24,9 @@ pub fn without_order(ptx: &str) -> String {
     names
 }
 
-/// The operations of LLVM IR with their PTX instructions, and their names in sources. All others
-/// become loops around `cas`, as do those of one or two bytes. The last matching row is used.
+/// The operations of LLVM IR with their PTX instructions, and their names in sources. All other
+/// operations, and those on one or two bytes, become loops around `cas`. The last matching row is
+/// used.
 const OPERATIONS: [[&str; 3]; 19] = [
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
@@ -53,7 +54,7 @@ const FETCH_UPDATE: &str = "fetch_update";
 
 /// Returns a line for each operation that has an order in the LLVM IR but whose instruction is
 /// among the names in `plain`. Skips the compiler's own static functions, whose names begin with
-/// `__`: for example, `__iAtomicAdd`, which implements CUDA's `atomicAdd`, has no order, but is
+/// `__`. For example, `__iAtomicAdd` implements CUDA's `atomicAdd`, which has no order, but is
 /// `seq_cst` in IR.
 ///
 /// ```text
@@ -68,7 +69,7 @@ pub fn lost(ir: &str, plain: &str) -> String {
         }
         let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
         let is_access = line.contains(" atomic ") || line.contains(" fence ");
-        // Skip lines of text, which have no order.
+        // Skip lines that are not atomic instructions, such as strings.
         if !(line.starts_with(' ') && (is_loop || is_access)) {
             continue;
         }
@@ -136,7 +137,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
 
     #[test]
     fn orders_that_are_lost() {
-        // As LLVM 22 writes it.
+        // PTX as LLVM 22 writes it.
         let ptx = "\tatom.global.add.u32 \t%r1, [%rd1], 1;\n\t@%p1 atom.shared.exch.b64 \t%rd2, [x], %rd3;\n\
                    \tatom.global.max.u32 \t%r2, [%rd1], 1;\n\tatom.acq_rel.sys.global.cas.b32 \t%r3, [%rd1], 0, 1;\n";
         let lines = |known: &[(&str, &str, &str)]| -> String {
@@ -151,7 +152,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         );
         let own = lines(&[("fetch_add", "seq_cst", "_Z9own__Add1Pi")]);
         assert_eq!(lost(IR, &without_order(ptx)), format!("{first}{last}{own}"));
-        // As older versions write it.
+        // PTX as older versions write it.
         let others = lines(&[
             ("fetch_update", "seq_cst", "k"),
             ("fetch_update", "acquire", "k"),
@@ -172,7 +173,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         ]);
         let expected = format!("{first}{others}{accesses}{last}{loops}{own}");
         assert_eq!(lost(IR, NO_ORDER_IN_SPIRV), expected);
-        // As a version that keeps all orders could write it.
+        // PTX as a version that keeps all orders could write it.
         assert_eq!(lost(IR, &without_order(&ptx.replace("atom.", "atom.relaxed.sys."))), "");
     }
 }

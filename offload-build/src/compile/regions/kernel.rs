@@ -1,4 +1,5 @@
-//! Cuts one kernel into regions: where they begin and end, and what threads keep between them.
+//! Cuts one kernel into regions: finds where regions begin and end, and which values threads keep
+//! between regions.
 
 use super::known::{CONSTANT, VARIES, comparison, known};
 use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
@@ -6,13 +7,13 @@ use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// The kind of a wait at which threads only turn a loop, the suffix of kernels with turned loops,
-/// and the number of threads in a row from which this is faster.
+/// The kind of a wait that only turns a loop, the suffix of kernels with turned loops, and the
+/// least number of threads in a row for which turned loops are faster.
 const TURN: &str = "255";
 const TURNED: &str = ".turned";
 const LEAST: usize = 8;
 
-/// The mark of memory accesses in which threads are independent.
+/// The metadata that marks memory accesses in which threads are independent.
 const GROUP: &str = ", !llvm.access.group !900000000";
 
 /// The loops of a kernel that are turned.
@@ -20,7 +21,7 @@ const GROUP: &str = ", !llvm.access.group !900000000";
 pub(super) struct Turns {
     /// The labels at which the loops begin.
     pub(super) headers: Vec<usize>,
-    /// The `phi` values there that are the same in all threads.
+    /// The `phi` values at these labels that are the same in all threads.
     pub(super) uniform: Vec<usize>,
 }
 
@@ -37,12 +38,12 @@ pub(super) struct Kernel {
     last: Vec<usize>,
     /// A number greater than the number of any value.
     pub(super) numbers: usize,
-    /// The turned loops. For each value that threads running together share: its number, its type,
-    /// and the wait at which it begins.
+    /// The turned loops, and the values that threads share when they run together: for each value,
+    /// its number, its type, and the wait at which it begins.
     turns: Turns,
     uniforms: Vec<(usize, String, usize)>,
-    /// The stores of shared values before the next wait, the first instructions of a region, which
-    /// find these values, and their places as parameters.
+    /// For the shared values: the stores before the next wait, the instructions at the start of a
+    /// region that find the values' addresses, and the parameters for these addresses.
     stores: Vec<String>,
     own: String,
     owns: String,
@@ -50,8 +51,8 @@ pub(super) struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    /// The instructions before the loop of each region, their results as parameters, and the first
-    /// instructions of each thread.
+    /// The instructions before the loop of each region, the parameters for their results, and the
+    /// first instructions of each thread.
     once: String,
     same: String,
     begin: String,
@@ -59,7 +60,7 @@ pub(super) struct Kernel {
     /// between threads.
     varying: Vec<Line>,
     /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the checks whether
-    /// two threads of a row have the same results, and the results as parameters.
+    /// two threads of a row have the same results, and the parameters for the results.
     sums: String,
     agree: Vec<(usize, String)>,
     results: String,
@@ -68,8 +69,8 @@ pub(super) struct Kernel {
 }
 
 /// Returns the number of regions of a kernel and their text, or the reason why its threads need
-/// stacks. If loops can be turned, the text has the regions with turned loops first, then those
-/// without. A launch runs the first regions that fit it.
+/// stacks. If loops can be turned, the text contains first the regions with turned loops, then the
+/// regions without them. A launch runs the first regions that are valid for it.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -196,8 +197,8 @@ impl Kernel {
         self.push(&format!("b{label}.:"));
     }
 
-    /// Finds which segments follow which. Refuses waits after a caught exception: another thread
-    /// could not run on the same stack.
+    /// Finds which segments follow which. Refuses waits after a caught exception, because another
+    /// thread could not run on the same stack.
     fn find_paths(&mut self) -> Result<(), String> {
         self.before = lists(self.waits.len());
         let mut waits = Vec::new();
@@ -223,7 +224,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Returns the segments on all paths to `ends`. A path that passes `start` begins there.
+    /// Returns the segments on all paths to `ends`. A path through `start` begins there.
     pub(super) fn on_the_way(&self, ends: &[usize], start: usize) -> Vec<bool> {
         let mut found = vec![false; self.waits.len()];
         let mut todo = ends.to_vec();
@@ -238,9 +239,9 @@ impl Kernel {
         found
     }
 
-    /// Moves instructions whose results depend only on the arguments and the indices. An
-    /// instruction with the same result for all threads leaves the loop over them. Variables in
-    /// memory move, too; in kernels that wait, they are in arrays.
+    /// Moves instructions whose results depend only on the arguments and the indices. If the result
+    /// is the same for all threads, moves the instruction out of the loop over the threads. Moves
+    /// variables in memory, too; in kernels that wait, the variables are in arrays.
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
@@ -301,8 +302,8 @@ impl Kernel {
     }
 
     /// Writes the first instructions of each thread. The results of comparisons of sums are
-    /// parameters: threads of a row with the same results run together, and clang moves code that
-    /// depends on them out of the loop over these threads.
+    /// parameters. Threads of a row with the same results run together, and clang moves code that
+    /// depends on the results out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
             let Some((order, ty, sum)) = comparison(line, of) else {
@@ -393,7 +394,7 @@ impl Kernel {
         replaced(include_str!("region.ll"), &by)
     }
 
-    /// Adds an array to the kernel; returns the instructions that find the thread's element.
+    /// Adds an array to the kernel. Returns the instructions that find the thread's element.
     fn add_array(&mut self, value: usize, ty: &str, kind: &str) -> String {
         let (field, value) = (self.fields.len().to_string(), value.to_string());
         let by = [("{field}", field.as_str()), ("{value}", &value), ("{ty}", ty), ("{kind}", kind)];
@@ -444,10 +445,12 @@ impl Kernel {
         Ok((kept, types))
     }
 
-    /// Returns the instructions, with those that keep values. A kept value is a variable between
-    /// its definition and its uses, which moves to an array at a wait, and back afterwards.
+    /// Returns the instructions, with those that keep values. Between its definition and its uses,
+    /// a kept value is in a variable. At a wait, the value is copied to an array; after the wait,
+    /// it is copied back.
     fn body(&mut self) -> Result<String, String> {
-        // Arrays have an element for each thread; threads share variables outside arrays.
+        // Arrays have an element for each thread; variables outside arrays are shared by all
+        // threads.
         let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
         let (kept, types) = self.keep()?;
         let mut at_ends = lists(self.first.len());
@@ -566,7 +569,7 @@ impl Kernel {
     }
 }
 
-/// Writes the moves of the values that are kept across a wait.
+/// Writes the instructions that copy the values kept across a wait.
 fn move_values(
     out: &mut String,
     kept: &[usize],

@@ -1,8 +1,8 @@
-//! Knowledge about a kernel's values: which ones are the same in all threads, or in those of a row.
+//! Finds which values of a kernel are the same in all threads, or in all threads of a row.
 
 use super::text::{Line, has, word};
 
-/// Instructions without effects, which may run where their result is not needed.
+/// Instructions without side effects, which may run even if their result is not needed.
 pub(super) const PURE: &str = " add sub mul shl lshr ashr and or xor trunc zext sext icmp fcmp select uitofp \
     sitofp fadd fsub fmul fneg fpext fptrunc ptrtoint inttoptr bitcast freeze ";
 pub(super) const PURE_CALLS: [&str; 7] = [
@@ -17,16 +17,16 @@ pub(super) const PURE_CALLS: [&str; 7] = [
 
 /// Flags besides the number that `known` returns for a value. `CONSTANT`: loaded from memory that
 /// no thread changes. `VARIES`: differs between threads. `IN_ROW`: differs between threads of a
-/// row. `SUM`: `threadIdx.x` plus values that are the same in a row, or an address at such a
-/// distance. `AGREED`: threads that run together agree on it, since it depends on comparisons of
-/// such sums.
+/// row. `SUM`: `threadIdx.x` plus values that are the same in a row, or an address with such a sum
+/// as its offset. `AGREED`: the same in threads that run together, because it depends on
+/// comparisons of such sums.
 pub(super) const CONSTANT: usize = 8;
 pub(super) const VARIES: usize = 16;
 pub(super) const IN_ROW: usize = 32;
 pub(super) const SUM: usize = 64;
 pub(super) const AGREED: usize = 128;
 
-/// Returns the order by which an instruction compares a sum, the sum's type, and its value, or
+/// Returns the ordering with which an instruction compares a sum, the sum's type, and its value, or
 /// `None` if it does not compare a sum.
 pub(super) fn comparison<'a>(
     line: &'a Line,
@@ -42,9 +42,9 @@ pub(super) fn comparison<'a>(
     is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
 }
 
-/// Returns what is known about a result: nothing (0); its value (1); or that it is an address: of
-/// something that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or
-/// of `threadIdx.x` (5).
+/// Returns what is known about a result: nothing (0); its value (1); or that it is the address of
+/// memory that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or of
+/// `threadIdx.x` (5).
 pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     let text = &line.text;
     let (mut first, mut varies) = (1, 0);
@@ -79,7 +79,8 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
         }
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // In threads that do not run this instruction, a varying index may be outside the array.
+        // Do not load early: in threads that do not run this instruction, a varying index may be
+        // outside the array.
         "getelementptr" if line.uses.len() > 1 => 1,
         "getelementptr" if first == 5 => {
             if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {

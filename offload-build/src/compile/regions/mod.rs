@@ -1,8 +1,8 @@
-//! Kernels without stacks: clang's LLVM IR, cut at waits into regions.
+//! Kernels whose threads need no stacks: clang's LLVM IR, cut into regions at waits.
 //!
 //! A region is a loop that runs the threads of a block from one wait to the next, and
-//! `offload/regions.h` runs the regions. clang first inlines as much as possible into the functions
-//! that run one thread, and optimizes the regions afterwards.
+//! `offload/regions.h` runs the regions. Before the cut, clang inlines as much as possible into the
+//! functions that run one thread. After the cut, it optimizes the regions.
 
 mod kernel;
 mod known;
@@ -23,7 +23,8 @@ const ENTRY: &str = "offload_cpu_kernel_";
 /// The call to the function in which threads wait.
 const WAIT: &str = "@offload_cpu_wait(";
 
-/// The group of memory accesses in which threads are independent, and the loops over them.
+/// The definitions that regions share. The metadata marks memory accesses in which threads are
+/// independent, and the loops over these threads.
 const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
     ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
     !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
@@ -112,8 +113,8 @@ impl Module<'_> {
         }
     }
 
-    /// Returns whether another source may define a function that is only declared. clang knows the
-    /// effects of the C library's functions.
+    /// Returns whether another source may define a function that is only declared. Functions of the
+    /// C library have the attribute `nofree`, because clang knows their effects.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
         let attributes = format!("\nattributes {} = {{", group_of(declaration));
@@ -123,7 +124,8 @@ impl Module<'_> {
     }
 }
 
-/// Whether a function runs blocks, possibly for a kernel that launches kernels.
+/// Whether a function belongs to the scheduler, which runs blocks. A kernel that launches kernels
+/// may call such a function.
 fn is_of_scheduler(name: &str) -> bool {
     name.starts_with("offload_cpu_")
         || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())

@@ -126,7 +126,7 @@ declare void @_Z5";
         assert!(!before(other), "{other}");
     }
     for (from, to) in [
-        // The number of rounds differs between threads, or is unknown.
+        // The number of iterations differs between threads, or is unknown.
         ("%13, 100", "%13, %5"),
         ("%14 = icmp eq i64 %13, 100", "%14 = icmp slt i64 %5, 100"),
         ("%14 = icmp eq i64 %13, 100", "%7 = load i64, ptr %3\n  %14 = icmp eq i64 %13, %7"),

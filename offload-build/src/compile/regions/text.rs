@@ -1,6 +1,6 @@
 //! LLVM IR as text: definitions, instructions, and the types of their results.
 
-/// A thread's variables with their replacements in regions, in the forms of clang's text.
+/// A thread's variables in the forms that clang writes, with their replacements in regions.
 const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
@@ -76,7 +76,7 @@ impl Line {
         if has(first, &["tail"]) { "call" } else { first }
     }
 
-    /// Whether this instruction calls a function, which may ask which thread runs.
+    /// Whether this instruction calls a function, which may depend on the running thread.
     pub(super) fn is_call(&self) -> bool {
         ["call", "invoke"].contains(&self.opcode())
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
@@ -198,7 +198,7 @@ pub(super) fn instructions(function: &str) -> String {
 /// Whether an instruction has a thread's variable inside a constant, as clang 15 writes it.
 pub(super) fn has_constant_of_thread(line: &str) -> bool {
     let mut rest = line;
-    // A list of arguments has no space before its bracket.
+    // An argument list has no space before its bracket.
     while let Some(start) = rest.find(" (") {
         rest = &rest[start + 2..];
         if has(&rest[..length(rest, b')')], &[".of."]) {
@@ -233,7 +233,7 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the length of a text up to this byte outside brackets.
+/// Returns the length of the text before the first byte `end` outside brackets.
 fn length(text: &str, end: u8) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0, 0);
@@ -285,7 +285,7 @@ pub(super) fn result_type(operation: &str) -> &str {
             members[parts[1].parse().unwrap_or(0)]
         }
         "extractvalue" => "",
-        // A cast, unless it is in brackets, where it belongs to a constant.
+        // A cast; in brackets, it would belong to a constant.
         _ => match parts[0].split_once(" to ") {
             Some((_, ty)) if !ty.contains(')') => ty,
             _ => ty,

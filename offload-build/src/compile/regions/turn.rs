@@ -1,10 +1,10 @@
-//! Loops to turn: all threads run one round of such a loop, then the next. So the loop over the
-//! threads is the innermost one, which clang vectorizes.
+//! Loops to turn: all threads run one iteration of such a loop, then all run the next. This makes
+//! the loop over the threads the innermost loop, which clang vectorizes.
 //!
-//! A region ends where a round begins, though threads do not wait there. Values that change in the
-//! same way in all threads, such as counters, are stored once. This is valid for threads on the
-//! same path: they start with the same values, and leave the loop in the same round. After threads
-//! of a block have been at different waits, `offload/regions.h` compares the values.
+//! A region ends where an iteration begins, although threads do not wait there. Values that change
+//! in the same way in all threads, such as counters, are stored once. This is valid for threads on
+//! the same path: they start with the same values, and leave the loop in the same iteration. After
+//! threads of a block have been at different waits, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
@@ -19,8 +19,8 @@ struct Loop {
 }
 
 impl Kernel {
-    /// Returns the loops to turn: none if, even without a race, the kernel's results may depend on
-    /// the order of its threads.
+    /// Returns the loops to turn. Returns none if the kernel's results may depend on the order of
+    /// its threads even without a race.
     pub(super) fn turns(&self) -> Turns {
         let mut loops = self.loops();
         if self.lines.iter().any(|line| !is_plain(line)) {
@@ -31,8 +31,8 @@ impl Kernel {
                 && line.result_type().is_ok_and(|it| it.starts_with('i') || it == "ptr")
         };
         let phis: Vec<&Line> = self.lines.iter().filter(is_number).collect();
-        // First assume that all values are the same, then remove those that depend on one that is
-        // not.
+        // First assume that all values are the same in all threads. Then remove each value that
+        // depends on a value that differs.
         let mut uniform: Vec<usize> = phis.iter().map(|line| line.value).collect();
         loop {
             let of = self.knowledge(&uniform);
@@ -104,8 +104,9 @@ impl Kernel {
         of
     }
 
-    /// Whether all threads run a loop equally often, and turning it is faster: no branch leads only
-    /// a few threads into the loop, and threads access adjacent memory.
+    /// Whether all threads run a loop equally often, and turning the loop is faster. This requires
+    /// that no branch leads only a few threads into the loop, and that threads access adjacent
+    /// memory.
     fn is_turned(&self, it: &Loop, of: &[usize]) -> bool {
         self.lines.iter().all(|line| match line.opcode() {
             "br" | "switch" if !line.uses.is_empty() => {

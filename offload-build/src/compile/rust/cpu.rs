@@ -1,9 +1,9 @@
-//! Command lines that compile a crate of kernels for the CPU: Cargo, with the program's toolchain,
+//! Command lines that compile a crate of kernels for the CPU. With the program's toolchain, Cargo
 //! makes one object from the crate and its dependencies.
 //!
 //! A stable rustc contains LLVM's sanitizers, but allows their options only with `RUSTC_BOOTSTRAP`.
-//! `core` is not compiled with them, so accesses in its functions are checked only in generic or
-//! inlined functions.
+//! `core` is not compiled with sanitizers, so the accesses of its functions are checked only if the
+//! function is generic or inlined.
 
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 const CFG: &str = "--cfg=offload_cpu";
 
 impl Compilations<'_> {
-    /// Returns the step in which Cargo, in this folder, compiles the crate to an object for a CPU
-    /// image.
+    /// Returns the step in which Cargo compiles the crate to an object for a CPU image. Cargo's
+    /// files are in `folder`.
     pub(in super::super) fn crate_for_cpu(
         &self,
         to: &mut Compilation,
@@ -30,7 +30,8 @@ impl Compilations<'_> {
         let mut rust = of.rust.clone();
         if let Some(sanitizer) = sanitizer {
             recipe.flags.extend(sanitizer.of_rust().map(str::to_owned));
-            // Since Rust 1.91, crates with ThreadSanitizer refuse a `core` without it.
+            // Since Rust 1.91, rustc refuses to link crates with ThreadSanitizer to a `core`
+            // without it.
             if sanitizer.check == Check::Races && rust.minor().is_none_or(|minor| minor >= 91) {
                 recipe.flags.push("-Cunsafe-allow-abi-mismatch=sanitizer".to_owned());
             }
@@ -39,7 +40,7 @@ impl Compilations<'_> {
         self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
     }
 
-    /// Adds the step that describes a crate's kernels as compiled by the program's Rust.
+    /// Adds the step that describes a crate's kernels as the program's Rust compiles them.
     pub(in super::super) fn describe_for_cpu(&self, to: &mut Compilation, of: Crate<'_>) {
         self.describe(to, of, &self.recipe_for_cpu(self.work("target")));
     }
@@ -51,7 +52,7 @@ impl Compilations<'_> {
 }
 
 impl Sanitizer {
-    /// Returns rustc's options for kernels, which match those for C++ in `cpu.rs`.
+    /// Returns rustc's options for kernels. They match the options for C++ in `cpu.rs`.
     fn of_rust(&self) -> impl Iterator<Item = &'static str> {
         let own: &[&str] = match self.check {
             Check::Memory | Check::MemoryAndUndefined => {
@@ -63,8 +64,8 @@ impl Sanitizer {
         let all: &[&str] = &[
             // The C++ compiler links the sanitizer's library.
             "-Zexternal-clangrt",
-            // With this option, overflows panic, and so do violated conditions of unsafe functions
-            // in `core`, such as `get_unchecked` beyond a slice.
+            // With these options, overflows panic. So do unsafe functions in `core` whose
+            // conditions are violated, such as `get_unchecked` beyond the end of a slice.
             "-Cdebug-assertions=on",
             "-Coverflow-checks=on",
             "-Copt-level=1",

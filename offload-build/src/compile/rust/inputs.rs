@@ -1,5 +1,5 @@
-//! The inputs of a crate of kernels: files, and what its build scripts and sources read from the
-//! environment.
+//! The inputs of a crate of kernels: files, and the environment variables that its build scripts
+//! and sources read.
 
 use super::super::inputs::{Collected, InputKind};
 use super::manifest::Manifest;
@@ -23,7 +23,7 @@ pub(in super::super) fn add_inputs(
     // The file is in `<folder>/<triple>/release`.
     let recorded = OfCargo::read(depfile.ancestors().nth(3).unwrap_or(depfile));
     for path in files {
-        // The crate's own build script wrote this file, from files that Cargo also lists.
+        // A build script of the crate wrote this file, from inputs that Cargo also lists.
         if path.starts_with(&output.work) {
             continue;
         }
@@ -47,8 +47,8 @@ pub(in super::super) fn add_inputs(
     Ok(())
 }
 
-/// Returns the folder of a package if the file is its build script and does not tell Cargo what it
-/// reads.
+/// Returns the folder of a package if the file is the package's build script, and the script does
+/// not tell Cargo what it reads.
 fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
     let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);
     let manifest = Manifest::parse(&text);

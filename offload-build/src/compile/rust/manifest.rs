@@ -1,13 +1,13 @@
 //! Reads values in Cargo's manifests before Cargo reads them.
 //!
-//! The reader supports all forms of keys, tables and strings in TOML 1.1. It stops at an error,
-//! which Cargo then reports. The crate `toml` would add 85,000 lines of LLVM IR to every build
-//! script, even without kernels in Rust.
+//! The reader supports all forms of keys, tables and strings in TOML 1.1. It stops at the first
+//! error, which Cargo reports later. The crate `toml` would add 85,000 lines of LLVM IR to every
+//! build script, even without kernels in Rust.
 
 #[derive(Debug)]
 pub(super) struct Manifest {
-    /// Dotted keys with their texts, in file order. A list has a row for each of its texts, and a
-    /// table has one row without a text.
+    /// Dotted keys with their texts, in file order. There is one row for each text of a list, and
+    /// one row without a text for a table.
     rows: Vec<(String, String)>,
 }
 
@@ -41,14 +41,14 @@ impl Manifest {
     }
 }
 
-/// The unread text of a manifest, and the rows that were read.
+/// The remaining text of a manifest, and the rows read so far.
 struct Reader<'m> {
     rest: &'m str,
     rows: Vec<(String, String)>,
 }
 
 impl Reader<'_> {
-    /// Reads the name of the next table, or a value in the current one.
+    /// Reads the name of the next table, or a value in the current table.
     fn entry(&mut self, table: &mut String) -> Option<()> {
         self.skip();
         if !self.rest.starts_with('[') {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.value(&key)
     }
 
-    /// Reads a key; returns it with the table's name in front.
+    /// Reads a key. Returns it with the table's name in front.
     fn key(&mut self, table: &str) -> Option<String> {
         let mut key = table.to_owned();
         loop {
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 return Some(text);
             }
             text.push(match chars.next()? {
-                // Names and paths contain no other escapes than those of quotes and backslashes.
+                // In names and paths, only quotation marks and backslashes are escaped.
                 '\\' if quote.starts_with('"') => chars.next()?,
                 c => c,
             });

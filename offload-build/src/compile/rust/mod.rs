@@ -1,7 +1,7 @@
 //! Command lines that make images from a crate of kernels in Rust: Cargo with the kernels'
 //! toolchain, then lld or ptxas.
 //!
-//! | target | Cargo makes | after it |
+//! | target | Cargo makes | next step |
 //! |---|---|---|
 //! | AMD | an object | lld: code object |
 //! | `compute_*` | PTX | |
@@ -9,10 +9,11 @@
 //! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
 //! The crate is compiled as a static library with link-time optimization. rustc then makes one
-//! object from the crate, its dependencies and `core`, with only what kernels use. PTX therefore
-//! needs no linker. Each target has a separate target folder in `OUT_DIR`, because `core` is
-//! compiled for the target's processor. Cargo does not make an image again when its file is
-//! missing. So each step first removes Cargo's record of the crate, but not of its dependencies.
+//! object from the crate, its dependencies and `core`; it contains only the code that kernels use.
+//! PTX therefore needs no linker. Each target has a separate target folder in `OUT_DIR`, because
+//! `core` is compiled for the target's processor. Cargo does not notice when an image's file is
+//! missing. So each step first removes Cargo's record of the crate, but keeps the records of its
+//! dependencies.
 
 mod cpu;
 mod inputs;
@@ -49,7 +50,7 @@ pub(crate) struct Crate<'a> {
 #[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
-    /// The arguments that come before all others.
+    /// The arguments that come before all other arguments.
     pub(crate) first: &'static [&'static str],
     pub(crate) identity: Identity,
 }
@@ -74,8 +75,8 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
-        // Without this flag, LLVM replaces kernels that have the same code by aliases, which no
-        // runtime finds.
+        // Without this flag, LLVM replaces kernels that have the same code by aliases, but no
+        // runtime finds aliases.
         flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
         for (name, state) in id.features() {
@@ -94,7 +95,7 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation that makes PTX, or machine code if there is a ptxas.
+    /// Returns the compilation that makes PTX or, if there is a ptxas, machine code.
     pub(crate) fn rust_nvidia(
         &self,
         of: Crate<'_>,
@@ -133,7 +134,7 @@ impl Compilations<'_> {
         to.then(compile);
     }
 
-    /// Adds the step that describes the kernels of a crate, and the files of its package.
+    /// Adds the step that describes the kernels of a crate, and adds the files of its package.
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
         // Describe only the crate itself.
         let described = self.work("ll");
@@ -141,7 +142,7 @@ impl Compilations<'_> {
         let line = line.one(emit("llvm-ir", &described));
         let kind = StepKind::Describe { may_fail: false };
         to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
-        // With another file of this kind, Cargo may compile different code.
+        // If one of these files is added or removed, Cargo may compile different code.
         for file in &of.package.files {
             to.identities.push(self.cargo.portable(&file.to_string_lossy()));
             to.sources.push(file.clone());
@@ -152,8 +153,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the step in which Cargo compiles the crate to this file, and adds what a later run
-    /// compares.
+    /// Returns the step in which Cargo compiles the crate to this file. Adds the values that a
+    /// later run compares.
     fn compiling(
         &self,
         to: &mut Compilation,
@@ -169,7 +170,7 @@ impl Compilations<'_> {
         }
         let mut line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
         if kind == PTX {
-            // The call of rustc that makes the PTX also writes the LLVM IR for it.
+            // The call of rustc that makes the PTX also writes the LLVM IR from which it is made.
             let ir = self.work("ordered.ll");
             line = line.one(emit("llvm-ir", &ir));
             to.ordered.push(output.to_owned());
@@ -180,8 +181,8 @@ impl Compilations<'_> {
 
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
-        // rustc uses the last of several options, so flags of build.rs come first and cannot weaken
-        // checks.
+        // If an option is repeated, rustc uses the last one. Flags of build.rs come first, so they
+        // cannot weaken checks.
         for flag in self.module.flags_for(self.sources()[0], self.target()) {
             flags.push(flag.to_owned());
         }
@@ -215,8 +216,8 @@ impl Compilations<'_> {
             // last one. But the description needs full debug information.
             flags.push(DEBUG_INFO.to_owned());
         }
-        // Name crates beside the package relative to it. rustc uses the last prefix that fits.
-        // These flags are not among the identities, because images do not depend on them.
+        // Name crates outside the package by their relative paths. rustc uses the last matching
+        // prefix. These flags are not among the identities, because images do not depend on them.
         let mut name = String::new();
         for folder in self.cargo.manifest_dir.ancestors().skip(1) {
             name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
@@ -259,7 +260,7 @@ impl Compilations<'_> {
         let mut env = of.rust.env.clone();
         let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
         set("RUSTC", &of.rust.rustc.to_string_lossy());
-        // The program's wrappers may start another compiler.
+        // The program's wrappers may start a different compiler.
         set("RUSTC_WRAPPER", "");
         set("RUSTC_WORKSPACE_WRAPPER", "");
         set("CARGO_INCREMENTAL", "0");
@@ -275,7 +276,7 @@ impl Compilations<'_> {
                 package::OPT_LEVEL => level.as_ref().unwrap_or(value),
                 package::DEBUG => match debug.as_ref().unwrap_or(value).as_str() {
                     none @ ("false" | "0" | "none") => none,
-                    // ptxas refuses the rest of what rustc 1.96 writes.
+                    // ptxas refuses the other debug information that rustc 1.96 writes.
                     _ if is_nvidia => "line-directives-only",
                     other => other,
                 },
@@ -304,8 +305,8 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step
 }
 
-/// Adds options with which Cargo needs no network, if the crate needs none. Cargo resolves the
-/// dependencies of the whole standard library, which the toolchain may contain.
+/// If the crate needs no network, adds options with which Cargo needs none either. Cargo resolves
+/// the dependencies of the whole standard library, which the toolchain may contain.
 fn without_network(line: Line, of: Crate<'_>) -> Line {
     let vendored = of.rust.sources().join("vendor");
     if of.package.has_registry || !vendored.is_dir() {
@@ -320,7 +321,7 @@ pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
 }
 
-/// Returns the processors that a toolchain compiles for: AMD's, and NVIDIA's (`sm_90`).
+/// Returns the AMD and NVIDIA processors that a toolchain compiles for (`sm_90`).
 pub(crate) fn processors(rust: &Rust) -> (Vec<String>, Vec<String>) {
     let of = |vendor, prefix| rust.processors(triple(vendor), prefix);
     (of(Vendor::Amd, "gfx"), of(Vendor::Nvidia, "sm_"))

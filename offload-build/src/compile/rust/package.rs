@@ -1,4 +1,4 @@
-//! The package of a crate of kernels: what a build must know about it before Cargo reads it.
+//! The package of a crate of kernels: the facts that a build needs before Cargo reads the package.
 
 use super::manifest::Manifest;
 use crate::toolchain::compilers::Rust;
@@ -14,7 +14,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of its library.
     pub(crate) library: String,
-    /// The folder of the package's workspace, otherwise the package's own. rustc starts there.
+    /// The folder of the package's workspace, otherwise the package's own folder. rustc starts in
+    /// this folder.
     pub(crate) root: PathBuf,
     /// The `Cargo.lock` in this folder, if it exists.
     pub(crate) lock: Option<PathBuf>,
@@ -22,7 +23,7 @@ pub(crate) struct Package {
     pub(crate) files: Vec<PathBuf>,
     /// Cargo's configuration files, including those in parent folders of the package.
     pub(crate) configuration: Vec<PathBuf>,
-    /// The folders in which such a file could be added.
+    /// The folders in which a configuration file could be added.
     pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
@@ -32,8 +33,8 @@ pub(crate) struct Package {
     pub(crate) profile: Vec<(&'static str, String)>,
 }
 
-/// The settings of the profile `release` that a manifest decides, with their variables and
-/// defaults. Cargo's configuration belongs to the program, and decides none of them.
+/// The settings of the profile `release` that come from a manifest, with their variables and
+/// defaults. Cargo's configuration is for the program, so it does not affect these settings.
 const PROFILE: [(&str, &str, &str); 4] = [
     ("opt-level", OPT_LEVEL, "3"),
     ("debug", DEBUG, "false"),
@@ -41,10 +42,10 @@ const PROFILE: [(&str, &str, &str); 4] = [
     ("overflow-checks", "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false"),
 ];
 
-/// The variable with the level of optimization.
+/// The variable for the optimization level.
 pub(super) const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
 
-/// The variable with the amount of debug information.
+/// The variable for the amount of debug information.
 pub(super) const DEBUG: &str = "CARGO_PROFILE_RELEASE_DEBUG";
 
 impl Package {
@@ -84,7 +85,7 @@ impl Package {
         let lock = Some(root.join("Cargo.lock")).filter(|path| path.is_file());
         files.extend(lock.clone());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
-        // Without a list of all dependencies, one of them may come from a registry.
+        // Without a list of all dependencies, assume that one comes from a registry.
         let has_registry = locked.is_none_or(|locked| locked.contains("\nsource = \""));
         let mut profile = Vec::new();
         for (key, variable, default) in PROFILE {
@@ -160,9 +161,9 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the manifests for a source: its package's, and the one of the workspace that the package
-/// inherits from. Excludes the manifest of the program, in the folder `program`: kernels do not
-/// depend on it, and `cargo package` rewrites it.
+/// Returns the manifests for a source: that of its package, and that of the workspace from which
+/// the package inherits. Excludes the manifest of the program, in the folder `program`: kernels do
+/// not depend on it, and `cargo package` rewrites it.
 pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     let mut folder = source;
@@ -188,14 +189,14 @@ pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     manifests
 }
 
-/// Whether both paths lead to the same folder. The path of a source that kernels include contains
-/// `..`.
+/// Whether two paths lead to the same folder. (If kernels include a source, its path may contain
+/// `..`.)
 fn is_same(folder: &Path, other: &Path) -> bool {
     fs::canonicalize(folder).ok() == fs::canonicalize(other).ok()
 }
 
-/// Returns the path of a file from the program's folder, if both have a common parent:
-/// `../a/lib.rs`. This path is the same on every machine that has both.
+/// Returns the path of a file relative to the program's folder, if the two have a common parent:
+/// `../a/lib.rs`. Every machine with these folders has the same relative path.
 pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     let mut up = PathBuf::new();
     // Stop at the root, which contains all files.
@@ -211,9 +212,9 @@ pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     file.to_owned()
 }
 
-/// Returns the manifest of a package's workspace, from the program's folder. Returns `None` for a
-/// package that is the root of its workspace, or is in no workspace. The rules are those of Cargo
-/// 1.96.
+/// Returns the manifest of a package's workspace, as a path from the program's folder. Returns
+/// `None` if the package is the root of its workspace, or is not in a workspace. The rules are
+/// those of Cargo 1.96.
 fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
     let program = fs::canonicalize(program).ok()?;
     let package = fs::canonicalize(program.join(package)).ok()?;
@@ -263,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Writes these files, paths and texts, to a temporary folder.
+    /// Writes these files, given by path and text, to a temporary folder.
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -324,7 +325,7 @@ mod tests {
             ("c", Rust::CHANNEL),
             ("../c", Rust::CHANNEL),
         ] {
-            // Build scripts name paths from the folder in which they run.
+            // Build scripts name paths relative to the folder in which they run.
             let manifest = program.join(package).join("Cargo.toml");
             assert_eq!(Package::read(&manifest, &program).unwrap().channel, channel, "{package}");
         }

@@ -5,7 +5,8 @@
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
-    // A declaration starts after the end of another one, after a comment, or after an empty line.
+    // A declaration starts after the end of another declaration, after a comment, or after an empty
+    // line.
     let is_other = |line: &&str| {
         line.is_empty()
             || line.starts_with('#')

@@ -1,7 +1,7 @@
-//! The entries of kernels in the CPU image, as C++ for the end of the source that defines the
+//! The entries of kernels in the CPU image, as C++ code for the end of the source that defines the
 //! kernels.
 //!
-//! An entry names its kernel in C++, from the facts in debug information:
+//! An entry names its kernel in C++, using the debug information:
 //!
 //! | kernel | how it is named |
 //! |---|---|
@@ -25,7 +25,7 @@ const NUMBERS: [&str; 13] = [
 ];
 
 /// A kernel, with the node of its subprogram. Each parameter has the node of its type, and a flag
-/// whether C++ passes the value's address.
+/// that shows whether C++ passes the value's address.
 struct Kernel {
     symbol: String,
     subprogram: Id,
@@ -131,7 +131,7 @@ fn write_entry(
     );
 }
 
-/// Removes anonymous namespaces, whose members are found without them.
+/// Removes the names of anonymous namespaces: C++ finds their members without these names.
 fn without_anonymous(name: &str) -> String {
     name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
 }
@@ -148,8 +148,8 @@ fn is_nameable(name: &str) -> bool {
     true
 }
 
-/// Returns a type as C++ writes it; `None` for a type that is not made of numbers, or, with
-/// `with_records`, for a type without a name.
+/// Returns a type as C++ writes it. Returns `None` for a type that is not made of numbers; with
+/// `with_records`, only for a type without a name.
 fn spelled(
     id: Id,
     with_records: bool,

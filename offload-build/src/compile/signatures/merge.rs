@@ -1,5 +1,5 @@
-//! Merges signatures from several sources, or from one source for several kinds of targets, into
-//! those of one module.
+//! Merges signatures into those of one module. They come from several sources, or from one source
+//! for several kinds of targets.
 
 use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
@@ -32,8 +32,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             let record = Record { name, ..with_new_names(&record, &renamed) };
             match merged.records.iter_mut().find(|known| known.name == record.name) {
-                // If one source only points to a record, the record's size is unknown there. Use
-                // the other source's record.
+                // If one source only has pointers to a record, it does not contain the record's
+                // size. Use the other source's record.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
@@ -60,8 +60,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Whether two descriptions are of the same variable, since a source is described for several kinds
-/// of targets. Two sources may have `static` variables with the same name.
+/// Whether two descriptions are of the same variable, because a source is described once for each
+/// kind of target. If not, two sources have `static` variables with the same name.
 fn is_same_variable(one: &Variable, other: &Variable) -> bool {
     let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
     let is_shared = !is_static(one) && !is_static(other);
@@ -156,7 +156,7 @@ mod tests {
                 "signature {name} {name}\nsource {name}\nplace k.cu:1\nparameter q *const Q{number}\n"
             )
         };
-        // The two records Q differ only in the record they contain.
+        // The two records `Q` differ only in the record that they contain.
         let sources = [("i32", "one"), ("f32", "two"), ("i32", "three"), ("f32", "four")]
             .map(|(ty, name)| (records("", ty) + &kernel("", name)).parse().unwrap());
         let expected = [

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! clang can describe a source in several forms. This module reads the debug information in clang's
-//! LLVM IR: it contains mangled names, and the target's sizes and offsets, in text that is the same
-//! in clang 14 to 22.
+//! LLVM IR: it contains mangled names, and the target's sizes and offsets. Its text has the same
+//! form in clang 14 to 22.
 //!
-//! clang may see different types than g++, which compiles the image for the CPU, because a source
-//! can test which compiler reads it. g++'s debug information shows the types in that image.
+//! If g++ compiles the image for the CPU, clang may see different types, because a source can test
+//! which compiler reads it. g++'s debug information shows the types in that image.
 
 mod comment;
 mod entries;
@@ -34,7 +34,7 @@ use offload_pack::signature::{
 use std::collections::HashMap;
 use types::Types;
 
-/// Returns the signatures of the kernels in `ir`, clang's LLVM IR for a source, and its variables.
+/// Returns the signatures of the kernels, and the variables, in `ir`: clang's LLVM IR for a source.
 /// `read` returns the text of a source file that the debug information names.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
@@ -56,9 +56,9 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
     for kernel in &kernels {
         kernel.stored.iter().for_each(|stored| types.add_stored(*stored));
     }
-    // The source files and their texts. There are few.
+    // The source files and their texts. A list suffices: there are few files.
     let mut sources: Vec<(String, Option<String>)> = Vec::new();
-    // Returns the place and the comment of a definition.
+    // Returns the location and the comment of a definition.
     let mut comment_of = |node: Node<'_>| {
         let line = node.number("line").unwrap_or(0);
         let file = metadata.follow(node, "file");

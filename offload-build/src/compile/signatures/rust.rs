@@ -3,8 +3,8 @@
 use super::metadata::Node;
 use offload_pack::signature::{Signatures, Type};
 
-/// Returns the path of a file: relative to the program's package, or absolute. Cargo starts rustc
-/// in the folder of the kernels' package.
+/// Returns the path of a file: relative to the program's package, or absolute. (Cargo starts rustc
+/// in the folder of the kernels' package.)
 pub(super) fn file(file: Node<'_>) -> Option<String> {
     let name = file.string("filename")?;
     let folder = file.string("directory").unwrap_or_default();
@@ -16,8 +16,8 @@ pub(super) fn is_const(name: &str) -> bool {
     name.starts_with("*const ") || name.starts_with('&') && !name.starts_with("&mut ")
 }
 
-/// Returns the first line, counted from 1, of the declaration of the function in this line: the
-/// line of its first attribute.
+/// Returns the first line of a function's declaration: the line of its first attribute. `line` is
+/// the line with the function's name; lines are counted from 1.
 pub(super) fn declaration(source: &str, line: usize) -> usize {
     let lines: Vec<&str> = source.lines().collect();
     let mut line = line;
@@ -27,7 +27,7 @@ pub(super) fn declaration(source: &str, line: usize) -> usize {
     line
 }
 
-/// Returns the reason why kernels that rustc described cannot be called, if so.
+/// Returns the reason if one of the kernels that rustc described cannot be called.
 pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {

@@ -13,9 +13,9 @@ use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
 
-/// Returns the template of a function with this name in its own scope. Returns `None` if the
-/// function is no template instance, or has an argument that Rust cannot express: a pointer, a
-/// template, a pack of arguments, a type without a name.
+/// Returns the template of a function; `name` is its name in its own scope. Returns `None` if the
+/// function is not a template instance, or has an argument that Rust cannot express: a pointer, a
+/// template, a pack of arguments, or a type without a name.
 pub(super) fn template(
     types: &mut Types<'_>,
     metadata: &Metadata<'_>,
@@ -38,7 +38,7 @@ pub(super) fn template(
 }
 
 fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
-    // Templates and packs have separate tags.
+    // A template or a pack as an argument has a different tag.
     if !argument.tag().is_empty() {
         return None;
     }
@@ -70,7 +70,7 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
     }
 }
 
-/// Returns the 64-bit type in place of a pointer-sized one: C++ does not distinguish them in
+/// Replaces a pointer-sized type by the 64-bit type. C++ does not distinguish these types in
 /// template arguments, and debug information may contain either.
 fn without_size(scalar: Scalar) -> Scalar {
     match scalar {
@@ -99,14 +99,14 @@ mod tests {
         let ir = [
             kernel("a", "scale<float, true>", "!30, !31, !32, !33"),
             kernel("aa", "size<unsigned long>", "!34, !35, !42"),
-            // These have no function.
+            // These kernels get no function in Rust.
             kernel("aaa", "lambda<(lambda)>", "!36"),
             kernel("aaaa", "pack<int>", "!37"),
             kernel("aaaaa", "of_template<Box>", "!38"),
             kernel("aaaaaa", "pointer<nullptr>", "!39"),
             kernel("aaaaaaa", "function<int (int)>", "!40"),
             kernel("aaaaaaaa", "none<>", ""),
-            // A type that is not defined, and one that no parameter has.
+            // A type that is not defined, and a type that no parameter has.
             kernel("aaaaaaaaa", "record<Functor>", "!41"),
             "!20 = !DINamespace(name: \"ns\", scope: null)\n!21 = !DISubroutineType(types: !22)\n!22 = !{null}\n\
              !23 = !DIBasicType(name: \"float\", size: 32, encoding: DW_ATE_float)\n\

@@ -9,12 +9,11 @@ use offload_pack::signature::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Qualifiers and alternative names of a type, which do not change its values.
+/// Qualifiers and alternative names of a type. They do not change its values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
-/// The converter from the types in debug information to types of signatures, with the records that
-/// it found.
+/// Converts the types in debug information to types of signatures, and collects the records.
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
@@ -23,15 +22,14 @@ pub(super) struct Types<'ir> {
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
-    /// Records that pointers point to, each with a name in case it is unnamed. They are converted
-    /// only when no other record is half converted: that record may contain this one, and this one
-    /// may point back.
+    /// Records behind pointers, each with a name in case it is unnamed. They must wait until no
+    /// other record is half converted, because two records may refer to each other.
     pointees: Vec<(Id, String)>,
     pub(super) enumerations: Vec<Enumeration>,
     /// The nodes of enumerations that were found.
     named: HashSet<Id>,
     names: Identifiers,
-    /// The typedef names of records and enumerations that have another name.
+    /// The typedef names of records and enumerations that have a different name.
     aliases: HashMap<Id, String>,
     /// Whether rustc wrote the module.
     pub(super) is_rust: bool,
@@ -49,11 +47,12 @@ struct Known {
 struct Members {
     /// The fields, if all are known.
     fields: Option<Vec<Field>>,
-    /// The greatest alignment of the members; 1 if a member is not at a multiple of its alignment.
+    /// The greatest alignment of the members; 1 if the offset of a member is not a multiple of its
+    /// alignment.
     align: Option<u64>,
 }
 
-/// The place of a value of a class without data.
+/// Where a value of a class without data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
     /// The value is a base class.
@@ -61,7 +60,7 @@ enum Empty {
     Parameter,
 }
 
-/// The limit for nested types, deeper than in any source.
+/// The limit for nested types. No source has more levels.
 const DEEPEST: u32 = 64;
 
 impl<'ir> Types<'ir> {
@@ -80,7 +79,7 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Records what the compiler reports about parameters of a type.
+    /// Stores what the compiler reports about parameters of a type.
     pub(super) fn add_stored(&mut self, stored: Stored) {
         let known = self.stored.entry(self.bare(stored.ty).0).or_insert(stored);
         if matches!(known.align, Align::AtMost(_)) {
@@ -88,7 +87,7 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Returns the type of a parameter. `None` if its size is not known.
+    /// Returns the type of a parameter; `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
         let ty = self.convert(id, name);
         self.complete_pointees();
@@ -111,14 +110,14 @@ impl<'ir> Types<'ir> {
         Type::Record(self.records[known].name.clone())
     }
 
-    /// Whether C++ passes a value of this type, which clang has described, by its address.
+    /// Whether C++ passes a value of this type by its address. (clang has described the type.)
     pub(super) fn is_address(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
         node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
-    /// Returns the type of a template argument, which the source may only declare. `None` for a
-    /// function, or for a type without a name, such as a lambda.
+    /// Returns the type of a template argument. The source may only declare the type. Returns
+    /// `None` for a function, or for a type without a name, such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
         let node = self.metadata.node(self.bare(id).0)?;
         if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
@@ -129,10 +128,10 @@ impl<'ir> Types<'ir> {
         ty
     }
 
-    /// Converts the records that the types found so far point to.
+    /// Converts the records behind pointers that were found so far.
     fn complete_pointees(&mut self) {
         while let Some((id, name)) = self.pointees.pop() {
-            // A record that is only declared has no size, and stays a name.
+            // If a record is only declared, its size is unknown, so programs get only its name.
             let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
         }
     }
@@ -158,7 +157,7 @@ impl<'ir> Types<'ir> {
             end = end.max(member.number("offset").unwrap_or(0).checked_add(size)?);
             align = align.max(of_member).max(member.number("align").unwrap_or(BYTE));
         }
-        // A larger class has unnamed bit-fields.
+        // If the class is larger, it has unnamed bit-fields.
         let size = end.checked_next_multiple_of(align)?;
         (node.number("size") == Some(size)).then_some((size, align))
     }
@@ -176,8 +175,8 @@ impl<'ir> Types<'ir> {
     }
 
     /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. Ignores a typedef in another file or namespace, or of a template. It also ignores a
-    /// typedef of a vendor's type, such as `__half`, whose name all modules know.
+    /// Point`. Ignores a typedef of a template, or one in another file or namespace. Also ignores a
+    /// typedef of a vendor's type such as `__half`, because all modules use the name `__half`.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
@@ -192,8 +191,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Whether values of a type cannot change: the type, or that of an array's elements, is
-    /// `const`.
+    /// Whether values of a type cannot change: the type itself, or the type of an array's elements,
+    /// is `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
         let (bare, is_const, _) = self.bare(id);
         let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");
@@ -280,7 +279,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Adds an enumeration with the names of its values. `name` is for one without a name.
+    /// Adds an enumeration with the names of its values. `name` is used if the enumeration has no
+    /// name.
     fn enumeration(&mut self, id: Id, node: Node<'ir>, ty: Scalar, name: &str) {
         let mut names = Identifiers::default();
         let all = self.metadata.list(node, "elements");
@@ -305,14 +305,15 @@ impl<'ir> Types<'ir> {
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
-        // In Rust, the pointer's name shows whether it is `const`: values have no qualifiers.
+        // In Rust, the name of a pointer type shows whether it is `const`: other types have no
+        // qualifiers.
         let own = node.string("name").filter(|_| self.is_rust);
         let is_const = own.map_or_else(|| self.bare(base).1, |name| rust::is_const(&name));
         let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
-    /// Returns the type that a pointer points to; `None` if it is a function, or not known.
+    /// Returns the type that a pointer points to; `None` if that is a function, or is not known.
     fn pointee(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
@@ -338,7 +339,7 @@ impl<'ir> Types<'ir> {
         self.in_array(of, node)
     }
 
-    /// Returns the type of an array with elements of this type. `None` if it has too many
+    /// Returns the type of an array with elements of this type; `None` if there are too many
     /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
         let mut ty = of;
@@ -493,15 +494,15 @@ impl<'ir> Types<'ir> {
         Members { fields, align }
     }
 
-    /// Returns the name of a type, with those of its namespaces and classes. `name` is for a type
-    /// without a name.
+    /// Returns the name of a type, after the names of its namespaces and classes. `name` is used if
+    /// the type has no name.
     fn source_name(&self, id: Id, node: Node<'ir>, name: &str) -> String {
         let own = || node.string("name").filter(|name| !name.is_empty());
         let own = self.aliases.get(&id).cloned().or_else(own);
         own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 
-    /// Returns a name with the names of its namespaces and classes before it.
+    /// Returns a name after the names of its namespaces and classes.
     pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
         let mut parts = vec![name.to_owned()];
         let mut scope = self.metadata.follow(node, "scope");
@@ -511,7 +512,7 @@ impl<'ir> Types<'ir> {
             }
             scope = self.metadata.follow(outer, "scope");
         }
-        // The outermost namespace of Rust is the crate.
+        // In Rust, the outermost namespace is the crate.
         if self.is_rust && parts.len() > 1 {
             parts.pop();
         }
@@ -548,7 +549,7 @@ fn scalar(node: Node<'_>) -> Option<Scalar> {
             (16, "__bf16") => Some(Scalar::Bf16),
             (16, _) => Some(Scalar::F16),
             (32, _) => Some(Scalar::F32),
-            // On the CPU, `long double` has another size and format.
+            // On the CPU, `long double` has a different size and format.
             (64, "long double") => None,
             (64, _) => Some(Scalar::F64),
             _ => None,

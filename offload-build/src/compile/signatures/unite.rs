@@ -1,13 +1,13 @@
-//! Compares and unites the descriptions of a module's kernels: one for each kind of target, one
-//! from a prebuilt set, and one by the compiler of the CPU image.
+//! Compares and merges the descriptions of a module's kernels: one for each kind of target, one
+//! from a prebuilt set, and one by the CPU image's compiler.
 //!
-//! A program has one function for a kernel, which must be right for every image. But with an
-//! `#ifdef`, a source may have different types for different targets.
+//! A program has one function for each kernel, and this function must be correct for every image.
+//! But with an `#ifdef`, a source may have different types for different targets.
 //!
 //! | difference | consequence |
 //! |---|---|
 //! | parameters of a kernel | a call of the function does not compile |
-//! | a struct behind a pointer | the struct has no fields in programs, which can still pass pointers to it |
+//! | a struct behind a pointer | in programs, the struct has no fields, but programs can pass pointers to it |
 //! | a variable | a use of its constant does not compile |
 //! | an enumeration | programs have no constants for its values |
 
@@ -17,7 +17,7 @@ use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
 
-/// A description of kernels, and the place of its types: "for gfx90a".
+/// A description of kernels, and the place where its types are used: "for gfx90a".
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) place: String,
@@ -96,7 +96,8 @@ pub(crate) fn unite(
 }
 
 impl Different {
-    /// Adds the differences between two descriptions, each with its number and its place.
+    /// Adds the differences between two descriptions, which are given with their numbers and
+    /// places.
     fn add<'a>(
         &mut self,
         (number, place, one): (usize, &str, &'a Signatures),
@@ -145,7 +146,8 @@ impl Different {
     }
 }
 
-/// Removes the contents of a record, and of records that contain it: their sizes are unknown, too.
+/// Removes the fields of a record, and those of records that contain it, because their sizes are
+/// also unknown.
 fn hide(records: &mut [Record], name: &str) {
     let mut names = vec![name.to_owned()];
     while let Some(name) = names.pop() {

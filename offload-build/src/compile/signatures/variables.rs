@@ -76,7 +76,7 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
 
 impl Defined {
     /// Returns the variable; `None` if it is `const` or in a function, or has no type in Rust.
-    /// `comment` returns the place and the comment of a definition's node.
+    /// `comment` returns the location and the comment of a definition's node.
     pub(super) fn variable<'ir>(
         &self,
         metadata: &Metadata<'ir>,
@@ -88,12 +88,13 @@ impl Defined {
         let is_of_function =
             scope.is_some_and(|it| matches!(it.kind, "DISubprogram" | "DILexicalBlock"));
         let ty = node.reference("type")?;
-        // The actual variable for a managed one has another name; programs see a pointer to it.
+        // Programs see a managed variable as a pointer. Omit the variable that it points to, which
+        // has a different name.
         if is_of_function || types.is_const(ty) || self.symbol.ends_with(".managed") {
             return None;
         }
         let own = node.string("name").unwrap_or_else(|| self.symbol.clone());
-        // A class declares its static member, whose definition is elsewhere.
+        // A class only declares its static member; the definition is a different node.
         let declared = metadata.follow(node, "declaration").unwrap_or(node);
         let arguments = types.template_arguments(node);
         let source_name = types.qualified(declared, &(own + &arguments));

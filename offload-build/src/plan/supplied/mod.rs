@@ -17,8 +17,8 @@ use std::path::Path;
 pub(crate) enum Name {
     /// The target's canonical name.
     Target(String),
-    /// A cubin of this compute capability (times ten). Its header does not record whether a letter
-    /// follows the number.
+    /// A cubin of this compute capability (times ten). A cubin's header does not show whether a
+    /// letter follows the number.
     Cubin(u32),
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Returns the target of a file that is a code object or cubin, not a container. Reads only the
+/// Returns the target of a file that is a code object or cubin, but not a container. Reads only the
 /// header, because these files can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
@@ -86,8 +86,8 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file contains two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // A cubin does not record whether its target has a letter (`sm_90` or `sm_90a`). An image that
-    // is certainly for this target takes precedence.
+    // A cubin does not show whether its target has a letter (`sm_90` or `sm_90a`). An image that is
+    // certainly for this target takes precedence.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
@@ -117,7 +117,7 @@ const HOST_FILE: &str =
 
 enum Part<'a> {
     Image(Name, &'a [u8]),
-    /// A part that is not an image, described in words.
+    /// A description of a part that is not an image.
     Other(String),
 }
 
@@ -131,7 +131,8 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are not a container; `named` is the target in their container.
+/// Returns the part for bytes that are not a container; `named` is their target according to the
+/// container around them.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
@@ -141,7 +142,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
         Ok(image) => image,
         Err(error) => return other(&format!("something that cannot be read ({error})")),
     };
-    // Code objects and bitcode have separate messages.
+    // Other messages report code objects and bitcode.
     match (image.kind(), image.arch()) {
         (ImageKind::CodeObject, _) if image.is_unlinked(bytes) => {
             other("an AMD code object that is not linked")

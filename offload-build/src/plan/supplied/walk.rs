@@ -49,7 +49,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin records the letter after the number (`sm_90a`); the image's header does not.
+            // A fatbin contains the letter after the number (`sm_90a`); the image's header does
+            // not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }

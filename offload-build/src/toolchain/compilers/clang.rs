@@ -22,23 +22,23 @@ pub struct Clang {
     lld_identity: Option<Identity>,
 }
 
-/// The major versions to search for under names such as `clang-22`; older ones are not used
+/// The major versions to search for under names such as `clang-22`; older versions are not used
 /// (docs/formats.md, "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
-    /// The places that [`Clang::find`] searches, in words.
+    /// A description of the places that [`Clang::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to \
                                       clang-15 in PATH and /usr/lib/llvm-*/bin; \
                                       $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin: the first that \
                                       has lld and is new enough for all targets, or else the \
                                       first that has lld";
 
-    /// Returns the clang named by `explicit`, else by `OFFLOAD_CLANG`, else the first one that has
-    /// lld and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>`
-    /// in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. If all are older than `wanted`,
-    /// returns the first one that has lld; if no clang has lld, the first one. A named clang that
-    /// does not start is an error.
+    /// Returns the clang named by `explicit`, else by `OFFLOAD_CLANG`, else the first clang that
+    /// has lld and at least the version `wanted`. The search order is: `clang` in `PATH`;
+    /// `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's clang. If all are
+    /// older than `wanted`, returns the first clang that has lld; if none has lld, the first clang.
+    /// If a named clang does not start, that is an error.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -90,7 +90,7 @@ impl Clang {
                 Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // clang, lld or a newer clang is missing, and may be installed before the next build.
+        // clang, lld or a newer clang is missing; a user may install it before the next build.
         cargo.watch_search_path();
         if let Some(clang) = older {
             return Ok(Ok(clang));
@@ -126,12 +126,12 @@ impl Clang {
         if !version.contains("clang") {
             return Err(format!("--version prints '{version}', which is not clang's"));
         }
-        // If the driver finds the program, it prints its path, otherwise only its name.
+        // If the driver finds the program, it prints the program's path, otherwise only its name.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
         let lld = |answer: String| {
             Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
         };
-        // lld may have been installed or removed since the answer was cached.
+        // After the answer was cached, lld may have been installed or removed.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
@@ -162,7 +162,7 @@ impl Clang {
     }
 
     /// Returns the version in Debian's package names: 22 for a clang in `/usr/lib/llvm-22`, and
-    /// `None` for a clang from elsewhere.
+    /// `None` for a clang in another folder.
     pub fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
@@ -187,7 +187,7 @@ impl Clang {
         names
     }
 
-    /// Checks that one of clang's own headers exists; the error names the searched folder.
+    /// Checks that one of clang's own headers exists. If not, the error names the searched folder.
     pub fn find_header(&self, name: &str) -> Result<(), String> {
         let answer = probe(&self.path, &["-print-resource-dir".as_ref()], &[])
             .map_err(|error| error.to_string())?;
@@ -199,8 +199,8 @@ impl Clang {
         }
     }
 
-    /// Lets the driver check a command line without running a compiler; if it refuses the command,
-    /// returns its errors.
+    /// Lets the driver check a command line without running a compiler. If the driver refuses the
+    /// command, returns its errors.
     pub fn refusal(&self, step: &Step) -> Option<String> {
         let all_args = step.all_args();
         let mut args = vec![OsStr::new("-###")];
@@ -210,9 +210,9 @@ impl Clang {
         match probe(&step.program, &args, &step.env) {
             Ok(answer) => {
                 let text = answer.stderr;
-                // Besides errors, -### prints the version and the commands, which start with a
-                // space. Until clang 18, -### exits as if there were no errors. A warning can quote
-                // an option that contains this word.
+                // In addition to errors, -### prints the version and the commands. The commands
+                // start with a space. Until clang 18, -### exits as if there were no errors. A
+                // warning can quote an option that contains the text `error:`.
                 let is_error = |line: &&str| {
                     let message = line.split("warning:").next().unwrap_or_default();
                     !line.starts_with(' ') && message.contains("error:")

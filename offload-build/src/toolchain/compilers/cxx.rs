@@ -23,7 +23,7 @@ pub struct Cxx {
 const WORD_END: &str = "\u{1f}";
 
 impl Cxx {
-    /// The searched places, in words.
+    /// A description of the searched places.
     pub const PLACES: &'static str = if cfg!(target_os = "linux") {
         "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++"
     } else {
@@ -32,7 +32,7 @@ impl Cxx {
 
     /// Returns the C++ compiler for the image `cpu`.
     ///
-    /// Returns an error with the reason if there is no compiler, or it does not accept GNU's
+    /// Returns an error with the reason if there is no compiler, or if it does not accept GNU's
     /// options.
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         let found = Self::find(cargo, probes, &cargo.target, None)?;
@@ -61,8 +61,8 @@ impl Cxx {
     }
 
     /// Returns the C++ compiler that nvcc uses for the host part of sources: `NVCC_CCBIN`,
-    /// otherwise the one for the triple. On Windows, this is Visual Studio's `cl.exe`, with the
-    /// environment variables that it needs.
+    /// otherwise the compiler for the triple. On Windows, that is Visual Studio's `cl.exe`, with
+    /// the environment variables that it needs.
     ///
     /// Returns an error with the reason if there is no such compiler.
     pub fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
@@ -78,9 +78,9 @@ impl Cxx {
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
-    /// Returns the C++ compiler that makes host code for this triple, with its options: `program`,
-    /// or the one that `cc` finds. rustc's flags have no effect, because a CPU image is a separate
-    /// library.
+    /// Returns the C++ compiler that makes host code for this triple, with its options. It is
+    /// `program`, or else the compiler that `cc` finds. rustc's flags have no effect, because a CPU
+    /// image is a separate library.
     ///
     /// Returns an error with the reason if there is no such compiler.
     fn find(
@@ -90,7 +90,7 @@ impl Cxx {
         program: Option<&Path>,
     ) -> Result<Self, String> {
         // These calls make Cargo watch the variables. If `cc` itself printed the lines for Cargo,
-        // each variable's value would also be in every error.
+        // every error would also contain each variable's value.
         for name in ["CXX", "CXXFLAGS"] {
             is_set(cargo, name, triple);
         }
@@ -112,8 +112,8 @@ impl Cxx {
         }
         let tool = build
             .cpp(true)
-            // Without this call, `cc` adds `-Wall -Wextra`, with which sources written for nvcc
-            // cause hundreds of warnings.
+            // Without this call, `cc` adds `-Wall -Wextra`. With these options, sources written for
+            // nvcc cause hundreds of warnings.
             .warnings(false)
             .pic(true)
             .target(triple)
@@ -127,18 +127,18 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` accepts the name of a missing compiler.
+        // `cc` also accepts the name of a missing compiler.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
-        // Only the command contains the options in CXX. If a wrapper starts the compiler, the
+        // The options in CXX are only in the command. If a wrapper starts the compiler, the
         // compiler's name is the first argument.
         let command = tool.to_command();
         let is_wrapped = command.get_program() != tool.path();
         let mut args: Vec<OsString> =
             command.get_args().skip(is_wrapped.into()).map(Into::into).collect();
-        // The call of `warnings` adds `-w`, which suppresses all warnings. If CXXFLAGS also has it,
-        // one remains.
+        // The call of `warnings` adds `-w`, which suppresses all warnings. Remove only one `-w`:
+        // CXXFLAGS may also contain it.
         if let Some(at) = args.iter().position(|arg| arg == "-w") {
             args.remove(at);
         }
@@ -156,7 +156,7 @@ impl Cxx {
         Ok(found)
     }
 
-    /// Returns the text that [`Cxx::parse`] reads. Returns `None` if something is not UTF-8.
+    /// Returns the text that [`Cxx::parse`] reads. Returns `None` if any part is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let (known_by, count) = (self.known_by(), self.env.len().to_string());
         let mut words = vec![name.to_str()?, &known_by, &count];
@@ -184,8 +184,8 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns a text that changes with the compiler, even if the same file starts a different
-    /// program.
+    /// Returns a text that changes when the compiler changes, even if the same file starts a
+    /// different program.
     fn known_by(&self) -> String {
         identity(&self.path) + &self.identity.version_text
     }
@@ -212,7 +212,7 @@ impl Cxx {
 
 /// Puts objects into a library.
 ///
-/// Returns an error with the reason if there is no archiver, or if it fails.
+/// Returns an error with the reason if there is no archiver, or if the archiver fails.
 #[inline]
 pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), String> {
     for name in ["AR", "ARFLAGS"] {

@@ -4,8 +4,8 @@ use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
-/// The identity of a tool: its file, its version, and the program that it starts, if it reports
-/// that program's place.
+/// The identity of a tool: its file, its version, and the program that it starts, if the tool
+/// reports where that program is.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// The tool's file, then the file of the program that it starts. A different version of the
@@ -26,15 +26,15 @@ impl Identity {
         Self { files: vec![tool.to_owned()], version_text }
     }
 
-    /// Returns the identity of nvcc. The file `tool` may only start nvcc, which itself is in the
-    /// toolkit's folder `root`, as reported by nvcc.
+    /// Returns the identity of nvcc. The file `tool` may only start nvcc. nvcc itself is in `root`,
+    /// the toolkit's folder that nvcc reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, version_text: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], version_text)
     }
 
-    /// Returns the identity of clang or a C++ compiler, whose installation is reported by
-    /// `--version` or `-print-prog-name=cc1plus`.
+    /// Returns the identity of clang or a C++ compiler. `--version` or `-print-prog-name=cc1plus`
+    /// reports where the compiler is installed.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
         let version_text = probes.ask(tool, &["--version"]).unwrap_or_default();
         let folder = version_text

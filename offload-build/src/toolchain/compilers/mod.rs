@@ -1,4 +1,4 @@
-//! The compilers of this machine: where they are, and whether they can compile a target.
+//! The compilers of this machine: finds them, and checks whether they can compile for a target.
 
 mod clang;
 mod cxx;
@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 /// The result of a search, which [`Tools`] caches.
 pub type Search<'t, T> = Result<Result<&'t T, &'t SearchLog>, Error>;
 
-/// The GPU compilers. The search for each starts when a target first needs it.
+/// The GPU compilers. The search for a compiler starts when a target first needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
     pub cargo: &'a Cargo,
@@ -58,12 +58,12 @@ pub struct NamedTools<'a> {
 
 impl<'a> Tools<'a> {
     /// Returns the tools that `named` or the environment names. The file `probe_cache` contains the
-    /// tools' answers from earlier runs.
+    /// results of probes in earlier runs.
     pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
         Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
     }
 
-    /// Returns the tools that the environment names, without cached answers from earlier runs.
+    /// Returns the tools that the environment names, without cached results from earlier runs.
     pub fn forgetful(cargo: &'a Cargo) -> Self {
         let named = NamedTools { clang: None, ptxas: None, nvcc: None };
         Self::with_probes(cargo, ProbeCache::forgetful(), named)
@@ -97,8 +97,8 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the ptxas for an architecture (`sm_80`, whose number is 80). If the found ptxas has
-    /// dropped it, returns the ptxas of CUDA 12 in the folder of our install commands, if
-    /// installed.
+    /// dropped this architecture, returns the ptxas of CUDA 12 from the folder of our install
+    /// commands, if it is installed there.
     ///
     /// Returns the search log if there is no current ptxas.
     pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
@@ -132,8 +132,8 @@ impl<'a> Tools<'a> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo)).as_ref()
     }
 
-    /// Returns the clang that hipcc starts, if it has lld, because ROCm's headers were written for
-    /// it. Returns `None` if another clang is named.
+    /// Returns the clang that hipcc starts, if that clang has lld. ROCm's headers were written for
+    /// it. Returns `None` if build.rs or a variable names a clang.
     pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
@@ -162,14 +162,14 @@ impl<'a> Tools<'a> {
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };
-        // The program may have been installed since clang was last probed.
+        // After clang was last probed, the program may have been installed.
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the C++ compiler for the image `cpu`: clang, unless a variable names another
-    /// compiler, clang is missing, or the image is checked (`is_checked`): clang's sanitizers are
-    /// in another package.
+    /// Returns the C++ compiler for the image `cpu`. This is clang, unless clang is missing, a
+    /// variable names another compiler, or the image is checked (`is_checked`): clang's sanitizers
+    /// are in a different package.
     ///
     /// Returns an error with the reason if there is no compiler.
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
@@ -191,7 +191,7 @@ impl<'a> Tools<'a> {
 
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
-        // Let clang read an empty source: until clang 18, -### exits as if there were no errors.
+        // Let clang read an empty source: until clang 18, `-###` exits as if there were no errors.
         let args = [
             "-fsyntax-only",
             "-x",
@@ -205,7 +205,7 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Returns those of the NVIDIA architectures (`sm_90`) that clang's driver supports. Clang's
+    /// Returns the NVIDIA architectures (`sm_90`) in `names` that clang's driver supports. clang's
     /// own list contains more.
     #[inline]
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
@@ -221,7 +221,7 @@ impl<'a> Tools<'a> {
                 args.push(arch.as_ref());
             }
             // The error names only the first unknown architecture, so repeat the command without
-            // it.
+            // that architecture.
             let text =
                 probe(&clang.path, &args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let before = names.len();

@@ -18,7 +18,7 @@ pub struct Nvcc {
     pub path: PathBuf,
     /// The folder of the toolkit that nvcc reports.
     pub root: PathBuf,
-    /// The release in `--version`: `release 13.5, V13.5.37`.
+    /// The release that `--version` prints: `release 13.5, V13.5.37`.
     pub version: String,
     pub identity: Identity,
 }
@@ -33,7 +33,7 @@ const OFF: &str = "off";
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
 impl Nvcc {
-    /// The places that [`Nvcc::find`] searches, in words.
+    /// A description of the places that [`Nvcc::find`] searches.
     pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
@@ -117,7 +117,7 @@ impl Nvcc {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Checks whether nvcc compiles for an architecture; returns nvcc's message if it does not.
+    /// Checks whether nvcc compiles for an architecture. If not, returns nvcc's message.
     pub fn refusal(&self, arch: &str, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
         let (kind, list) = if arch.starts_with("sm_") {
             ("-cubin", "--list-gpu-code")
@@ -133,7 +133,7 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // `--dryrun` also prints commands, which start with `#$`; the other lines are the message.
+        // `--dryrun` also prints commands, which start with `#$`; all other lines are the message.
         let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
@@ -155,7 +155,7 @@ impl Nvcc {
     }
 
     /// Returns the folders with CUDA's static runtime for the program's target: in the toolkit, or
-    /// else in one that a variable names, or else in `-L` of nvcc's variables.
+    /// else in a toolkit that a variable names, or else from `-L` in nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let has_runtime = |folder: &Path| {
@@ -175,7 +175,7 @@ impl Nvcc {
             }
         }
         for flags in NvccFlags::set(cargo) {
-            // The folder may be a separate word.
+            // The folder may be the next word.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {
                 if let Some(folder) = word.strip_prefix("-L").map(Path::new)
@@ -188,8 +188,8 @@ impl Nvcc {
         found
     }
 
-    /// Returns the folder of the runtime's headers, if a variable names a folder with these headers
-    /// and the toolkit lacks them.
+    /// If the toolkit lacks the runtime's headers, and a variable names a folder with these
+    /// headers, returns that folder.
     pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
         for root in self.roots(cargo) {
             let folder = root.join("include");
@@ -200,8 +200,8 @@ impl Nvcc {
         None
     }
 
-    /// Returns the toolkit's folder and those that variables name: some distributions install nvcc
-    /// and CUDA's runtime in separate folders.
+    /// Returns the toolkit's folder and the folders that variables name, because some distributions
+    /// install nvcc and CUDA's runtime in separate folders.
     fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let mut roots = vec![self.root.clone()];
         for name in ROOTS {
@@ -225,8 +225,8 @@ pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
     }
 }
 
-/// Returns the toolkit that nvcc reports, since nvcc may be a script that starts another one;
-/// otherwise the parent of nvcc's folder.
+/// Returns the toolkit that nvcc reports, because nvcc may be a script that starts another nvcc. If
+/// nvcc reports none, returns the parent of nvcc's folder.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -275,8 +275,8 @@ pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(S
     found
 }
 
-/// Returns the executable programs with this name where toolkits are by default: in the folders of
-/// `PATH`, then in those of installers, pip and conda.
+/// Returns the executable programs with this name in the usual folders: first those of `PATH`, then
+/// those of installers, pip and conda.
 pub(super) fn in_folders(
     name: &str,
     cargo: &Cargo,
@@ -314,8 +314,8 @@ pub(super) fn note_folders(log: &mut SearchLog) {
 /// The usual folders of toolkits, for messages.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Returns the toolkits from installers: first the current one, to which `/usr/local/cuda` links,
-/// then the others, newest first.
+/// Returns the toolkits from installers: first the current toolkit, to which `/usr/local/cuda`
+/// links, then the other toolkits, newest first.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in

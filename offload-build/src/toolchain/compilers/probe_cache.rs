@@ -1,8 +1,8 @@
-//! The probe cache, which stores tools' answers, so that a build script that runs again without
-//! changes starts no tools.
+//! The probe cache, which stores tools' answers. If a build script runs again and nothing has
+//! changed, it need not start any tools.
 //!
 //! The cache is a [record](crate::toolchain::files::record) with a line for each answer: the hash
-//! of the question, which includes the tool's identity, and the answer.
+//! of the question, and the answer. The question includes the tool's identity.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;
@@ -41,7 +41,7 @@ impl ProbeCache {
     /// are not cached.
     pub fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // Ignore cached answers of a wrapper: it may now start another program.
+        // Ignore a wrapper's cached answers: the wrapper may now start a different program.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
@@ -75,7 +75,7 @@ impl ProbeCache {
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
         self.insert(question, answer.to_owned());
         let known = self.known.borrow();
-        // Ignore an error: without the file, the next run asks the tools again.
+        // Ignore errors: without the file, the next run probes the tools again.
         let _ = self.path.as_ref().map(|path| {
             record::write(path, known.iter().map(|(question, answer)| (question, answer)))
         });

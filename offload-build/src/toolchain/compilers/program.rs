@@ -15,12 +15,12 @@ pub fn identity(tool: &Path) -> String {
     format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
 }
 
-/// Parts of compilers' and linkers' names. A program with another name may be a wrapper.
+/// Parts of compilers' and linkers' names. A program with any other name may be a wrapper.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
-/// Whether a program may start another one, which can change while its own file does not: a script,
-/// or a link to a program of another kind. ccache has such links in folders that precede compilers
-/// in `PATH`.
+/// Whether a program may start another program, which can change while the file of the first does
+/// not. This applies to scripts, and to links to programs of a different kind. ccache has such
+/// links in folders that precede compilers in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()

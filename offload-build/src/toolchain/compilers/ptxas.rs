@@ -21,12 +21,12 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// The places that [`Ptxas::find`] searches, in words.
+    /// A description of the places that [`Ptxas::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
     /// Returns the first ptxas found: `explicit`; `OFFLOAD_PTXAS`; `bin` in the installation that a
-    /// variable names; `PATH`; the places of the search for nvcc.
+    /// variable names; `PATH`; the usual places that are also searched for nvcc.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -51,7 +51,8 @@ impl Ptxas {
         Ok(Err(log))
     }
 
-    /// Returns the ptxas of CUDA 12 in the folder of our install commands, if installed.
+    /// Returns the ptxas of CUDA 12 from the folder of our install commands, if it is installed
+    /// there.
     pub fn find_old(cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let path = program(&install::OLD_PTXAS.programs(cargo)?, "ptxas")?;
         exec::is_executable(&path).then(|| Self::new(path, probes))
@@ -67,8 +68,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Checks whether ptxas supports an architecture; if not, returns its message. ptxas checks the
-    /// name before reading its input.
+    /// Checks whether ptxas supports an architecture. If not, returns ptxas' message. ptxas checks
+    /// the name before reading its input.
     pub fn refusal(&self, arch: &str) -> Option<String> {
         let arch = format!("-arch={arch}");
         match probe(&self.path, &[&arch, NO_INPUT, "-o", NO_INPUT].map(OsStr::new), &[]) {

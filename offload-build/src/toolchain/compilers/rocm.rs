@@ -15,18 +15,19 @@ pub struct Rocm {
     /// The clang that `hipcc` starts: ROCm's own clang, `amdclang++`, or else the system's clang of
     /// the version that made the device libraries.
     pub clang: Option<PathBuf>,
-    /// The newest code object version that the device libraries support, if they record it.
+    /// The newest code object version that the device libraries support; `None` if their file names
+    /// do not show it.
     pub newest_code_object: Option<u32>,
 }
 
-/// The variables in which users name their ROCm.
+/// The variables in which users name their ROCm installation.
 const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 
 /// The file whose presence shows that HIP is installed.
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// The places that [`Rocm::find`] searches, in words.
+    /// A description of the places that [`Rocm::find`] searches.
     pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
@@ -128,7 +129,8 @@ fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
     found.or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
 }
 
-/// Returns the major version of the clang that wrote this bitcode, from its name in the bitcode.
+/// Returns the major version of the clang that wrote this bitcode. The bitcode contains clang's
+/// name and version.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
     let text = String::from_utf8_lossy(bitcode);
     let (_, version) = text.split_once("clang version ")?;

@@ -58,8 +58,8 @@ impl Rust {
         probes: &ProbeCache,
         channel: &str,
     ) -> Result<Result<Self, NoRust>, Error> {
-        // rustc and Cargo may be rustup's, which start the toolchain that the variable names. They
-        // must not download one during a build.
+        // rustc and Cargo may be rustup's programs, which start the toolchain that the variable
+        // names. They must not download a toolchain during a build.
         let mut env = vec![
             ("RUSTUP_TOOLCHAIN".into(), channel.into()),
             ("RUSTUP_AUTO_INSTALL".into(), "0".into()),
@@ -110,7 +110,7 @@ impl Rust {
             host,
         };
         if !rust.sources().join("core/src/lib.rs").is_file() {
-            // rustup records installed components in this folder, and puts the sources there.
+            // rustup lists installed components in this folder, and puts the sources there.
             let folder = rust.sysroot.join("lib/rustlib");
             if folder.is_dir() {
                 cargo.watch(&folder);
@@ -142,8 +142,8 @@ impl Rust {
                 format!("the program's compiler {} does not start: {why}", rustc.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
-        // The program that was asked may be rustup's, which could start another toolchain for the
-        // crate of kernels.
+        // The probed program may be rustup's, which could start a different toolchain for the crate
+        // of kernels.
         let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
         let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         Ok(Self {
@@ -161,7 +161,7 @@ impl Rust {
         self.sysroot.join("lib/rustlib/src/rust/library")
     }
 
-    /// Returns the linker for ELF that comes with the toolchain, if it has one.
+    /// Returns the ELF linker that comes with the toolchain, if it has one.
     pub fn lld(&self) -> Option<PathBuf> {
         exec::program(&self.sysroot.join("lib/rustlib").join(&self.host).join("bin"), "rust-lld")
     }
@@ -201,8 +201,8 @@ impl Rust {
         self.version.split(' ').nth(1).and_then(minor)
     }
 
-    /// Returns a line about the compiler's version if it differs from the tested one, otherwise an
-    /// empty string.
+    /// If the compiler's version differs from the tested version, returns a line about it,
+    /// otherwise an empty string.
     pub fn age(&self) -> String {
         match (self.minor(), minor(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
@@ -231,8 +231,8 @@ impl NoRust {
 }
 
 /// Makes Cargo run the build script again after rustup installs a toolchain: rustup then writes a
-/// file into the watched folder. Its folder of toolchains has many files, all of which Cargo would
-/// look at.
+/// file into the watched folder. Do not watch rustup's folder of toolchains: Cargo would check all
+/// of its many files.
 fn watch_rustup(cargo: &Cargo) {
     let (named, home) = (cargo.user_var("RUSTUP_HOME"), cargo.user_var("HOME"));
     let folder = match (named, home) {
@@ -250,7 +250,7 @@ struct Answer {
     /// The output of `-vV`.
     version_text: String,
     sysroot: PathBuf,
-    /// The compiler itself, since the program that was asked may only start it.
+    /// The compiler itself, because the probed program may only start the compiler.
     real: PathBuf,
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A tool, or the searched places if it is missing.
 pub type Found<T> = Result<T, SearchLog>;
 
-/// The places searched for a tool, in order, for the message if the tool is missing.
+/// The places searched for a tool, in order. If the tool is missing, the message lists them.
 #[derive(Debug, Clone, Default)]
 pub struct SearchLog {
     unset: Vec<&'static str>,
@@ -25,12 +25,12 @@ impl SearchLog {
         self.unset.push(variable);
     }
 
-    /// Notes a place without the tool, in words.
+    /// Notes a description of a place where the tool is not found.
     pub fn note(&mut self, place: impl Into<String>) {
         self.places.push(place.into());
     }
 
-    /// Returns whether a file with the tool's name is executable. If not, notes it.
+    /// Returns whether a file with the tool's name is executable. If not, notes the file.
     pub fn is_executable(&mut self, program: &Path) -> bool {
         let is_executable = exec::is_executable(program);
         if !is_executable {
@@ -40,7 +40,8 @@ impl SearchLog {
         is_executable
     }
 
-    /// Returns the help for making a program executable, if the search found one that is not.
+    /// If the search found a program that is not executable, returns the help for making it
+    /// executable.
     pub fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }

@@ -13,8 +13,9 @@ pub fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Whether any user may start a file. Unpackers may lose a program's file mode, without which it
-/// cannot start. Windows has no such mode, so every file counts as executable.
+/// Whether any user may start a file. Tools that unpack a program may lose its executable bit, and
+/// the program then does not start. Windows has no such bit, so every file is treated as
+/// executable.
 pub fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -23,13 +24,13 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`;
-/// other paths are relative to the package's folder. On Windows, `.exe` is optional.
+/// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`.
+/// Other relative paths start at the package's folder. On Windows, `.exe` is optional.
 pub fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let mut folders = if is_bare { cargo.search_path() } else { vec![PathBuf::new()] };
     for folder in &mut folders {
-        // A tool may start in another folder.
+        // Make the path absolute, because a tool may start in another folder.
         *folder = cargo.manifest_dir.join(&*folder);
     }
     find(tool, &folders, std::env::consts::EXE_SUFFIX)

@@ -1,9 +1,9 @@
-//! The compiler launcher: a program that starts compilers, takes their output from a cache
+//! The compiler launcher: a program that starts compilers, gets their output from a cache
 //! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
 //!
 //! The launcher does not affect the output, so it is not part of the rebuild keys. Only steps that
-//! read one source and write one object run through it, because no launcher splits larger steps.
-//! Links, and steps that generate code for all sources of an image, run directly.
+//! read one source and write one object run through the launcher, because no launcher splits larger
+//! steps. Links, and steps that generate code for all sources of an image, run directly.
 
 use super::find::named;
 use super::step::{DepfileBy, Step, StepKind};
@@ -55,7 +55,7 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether the launcher has this name, in any word of the command: the first may be `env`.
+    /// Whether any word of the launcher's command is this name: the first word may be `env`.
     fn is(&self, name: &str) -> bool {
         let is_name = |word: &Path| word.file_stem().is_some_and(|stem| stem == name);
         is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
@@ -74,8 +74,8 @@ impl Launcher {
         Ok(())
     }
 
-    /// Returns the step with a command that runs through the launcher; unchanged if the launcher
-    /// cannot help with this kind of step.
+    /// Returns the step with a command that runs through the launcher. If the launcher cannot help
+    /// with this kind of step, returns the step unchanged.
     pub fn launch(&self, step: &Step) -> Step {
         let is_assembled = step.kind == StepKind::Assemble && self.is("sccache");
         if step.kind != StepKind::Compile && !is_assembled {
@@ -88,18 +88,19 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver | DepfileBy::Cargo => {}
-                // A launcher that uses another machine must know the dependency file to copy it
-                // back, so the driver's options (`-MD`, `-MF`) name the file. The compiler proper
-                // could not write the file, because its folder does not exist on the other machine.
+                // A launcher that uses another machine needs the path of the dependency file to
+                // copy it back, so the driver's options (`-MD`, `-MF`) name the file. The compiler
+                // proper could not write the file, because its folder does not exist on the other
+                // machine.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
                 DepfileBy::CompilerProper { driver_ignores: true, .. } => {
-                    // sccache 0.16 does not know the option for system headers, and would cache
-                    // nothing.
+                    // sccache 0.16 does not recognize the option for system headers, and would
+                    // cache nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
-                    // Otherwise the driver warns that it ignores these options.
+                    // Without this option, the driver warns that it ignores these options.
                     args.push("-Wno-unused-command-line-argument".into());
                 }
             }
@@ -176,8 +177,8 @@ mod tests {
                 "ccache clang -x hip -c a.cu -o a.bc -MD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
             )
         );
-        // Options for clang's compiler proper are used only if the driver ignores its own options
-        // for the dependency file.
+        // Options go to clang's compiler proper only if the driver ignores its own options for the
+        // dependency file.
         let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
         for by in
             [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver]

@@ -1,5 +1,5 @@
-//! Runs processes: which ones, how many at a time, through which compiler launcher, and what their
-//! exit status means.
+//! Runs processes: determines their order and number, starts compilers through the launcher, and
+//! explains exit statuses.
 
 mod find;
 mod jobserver;

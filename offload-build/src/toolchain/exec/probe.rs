@@ -1,4 +1,4 @@
-//! Probes: runs a tool to report something about itself or the machine.
+//! Probes: runs a tool that reports facts about itself or the machine.
 
 use super::variables::{NVCC_FLAGS, WITHHELD};
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ pub struct Answer {
 }
 
 /// Runs a tool with these arguments and an empty standard input, and waits for it. nvcc does not
-/// get flags from the environment, which could make it refuse a target that it supports.
+/// get flags from the environment, because they could make it refuse a target that it supports.
 ///
 /// Returns an error if the tool does not start.
 pub fn probe(program: &Path, args: &[&OsStr], env: &[(OsString, OsString)]) -> io::Result<Answer> {

@@ -1,4 +1,4 @@
-//! Sorts the output of tools that succeeded: warnings for users, and the output requested with `-v`
+//! Sorts the output of tools that succeeded into warnings for users, and output requested with `-v`
 //! and similar options.
 
 /// The lines of a tool's output, in order: warnings, and all other lines (`remarks`).
@@ -13,7 +13,7 @@ pub struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// Another one-line message: a remark, or a command that nvcc prints.
+    /// A different message of one line: a remark, or a command that nvcc prints.
     Remark,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
@@ -58,8 +58,8 @@ pub fn sort(text: &str) -> Sorted<'_> {
     sorted
 }
 
-/// Returns the text without the warnings for which `hides` is true. If there are any, all remaining
-/// warnings come before the other lines.
+/// Returns the text without the warnings for which `hides` is true. If a warning is removed, all
+/// remaining warnings come before the other lines.
 pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
     let Sorted { mut warnings, remarks } = sort(&text);
     warnings.push(remarks);
@@ -77,8 +77,8 @@ pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
     if is_whole { text } else { left }
 }
 
-/// Returns the line of a warning that is the same in each inclusion of a header and each template
-/// instance; all lines if the compiler does not print in English.
+/// Returns the line of a warning that is the same for each inclusion of a header and each template
+/// instance. If the compiler does not print in English, returns all lines.
 pub fn message(warning: &[&str]) -> String {
     let mut all = String::new();
     for line in warning {
@@ -102,8 +102,8 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
-    // Older clangs do not indent the source that they quote; an underline in the next line shows
-    // that it is quoted.
+    // Older clangs do not indent the source that they quote; a line of marks below shows that a
+    // line is quoted.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;
@@ -144,7 +144,7 @@ fn has_position(line: &str) -> bool {
         && parts.next().is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// Whether a line contains only `^`, `~` and spaces, by which compilers mark a place in the
+/// Whether a line contains only `^`, `~` and spaces, with which compilers mark a position in the
 /// preceding line.
 fn is_underline(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
@@ -168,8 +168,8 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Sorts the lines and checks the result: lines that start with `!` here must belong to a
-    /// warning.
+    /// Sorts the lines and checks the result: in this test, lines that start with `!` must belong
+    /// to a warning.
     #[track_caller]
     fn check(marked: &str) {
         let text: Vec<&str> =

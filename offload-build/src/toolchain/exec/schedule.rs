@@ -14,13 +14,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Settings for running steps, without effect on the output.
+/// Settings for running steps. They do not affect the output.
 #[derive(Debug)]
 pub struct How {
     /// The maximum number of steps that run at a time; the jobserver may allow fewer.
     pub most: usize,
-    /// The jobserver, as the environment describes it. Without a jobserver, the number of
-    /// processors is the limit.
+    /// The jobserver, as the environment describes it. Without a jobserver, the limit is the number
+    /// of processors.
     pub jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub colour: bool,
@@ -34,11 +34,11 @@ pub struct Printed {
     /// The file that the step wrote.
     pub output: Option<PathBuf>,
     pub text: String,
-    /// Whether the step failed; the text is then the error.
+    /// Whether the step failed; if so, the text is the error.
     pub failed: bool,
 }
 
-/// The number of a step that has ended, and its output.
+/// The number of an ended step, and its output.
 type Ended = (usize, io::Result<Output>);
 
 /// The steps that have ended, in order. A channel would also work, but takes much longer to
@@ -77,17 +77,17 @@ impl Events {
     }
 }
 
-/// The time between two checks for a token of the jobserver, negligible compared to a compiler's
-/// run.
+/// The time between two checks for a token of the jobserver. It is negligible compared to a
+/// compiler's run time.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps in its `after`. If several steps can start, the one with
+/// Runs all steps, each after the steps in its `after`. If several steps can start, the step with
 /// the longest chain of waiting steps starts first. `work` is the amount of work of each step, in
 /// any unit. After a failure, only steps of other modules start, and only those with `goes_on`.
 /// Returns the output of the tools that succeeded.
 ///
-/// Returns an error with the command line and the complete text of each failed tool, one for each
-/// module.
+/// Returns an error with the command line and the complete text of each failed tool, at most one
+/// for each module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps)?;
@@ -138,13 +138,13 @@ struct State<'a> {
     /// The maximum number of steps that run at a time.
     most: usize,
     jobserver: Option<Jobserver>,
-    /// The work of each step plus that of the longest chain of steps that wait for it.
+    /// For each step, its work plus that of the longest chain of steps that wait for it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Tokens from the jobserver, for all running steps but one: a process under a jobserver has
-    /// one token from its start.
+    /// Tokens from the jobserver, for all running steps except one: a process under a jobserver
+    /// starts with one token.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
     /// The numbers of the modules that failed.
@@ -154,14 +154,14 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// Returns a step as it is run: through the compiler launcher, if any.
+    /// Returns the step to run: if there is a compiler launcher, the command goes through it.
     fn step(&self, index: usize) -> Step {
         let step = &self.steps[index];
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
     }
 
-    /// Returns the step to start next: among the steps whose earlier steps have ended, the one with
-    /// the most work ahead; the first one in a tie.
+    /// Returns the step to start next: among the steps that need not wait for other steps, the step
+    /// with the most work ahead. In a tie, returns the first of these steps.
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
@@ -213,7 +213,7 @@ impl State<'_> {
             let colour =
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
-                // Remove an earlier run's output, which would look like this step's output.
+                // Remove an earlier run's output: it could be mistaken for this step's output.
                 if let Some(output) = &step.output {
                     let _ = fs::remove_file(output);
                     let _ = fs::remove_file(status::crash_report(output));
@@ -239,7 +239,8 @@ impl State<'_> {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
                 // The pipe is not a terminal, so the compiler needs an option for colours. The
-                // recorded command line omits it: colours cause no new compilation.
+                // rebuild key's command line omits this option, so that colours cause no new
+                // compilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 let mut output = command.output();
                 if let Some(option) = step.otherwise
@@ -250,7 +251,7 @@ impl State<'_> {
                 events.add((index, output));
             });
         }
-        // Return unused tokens at once: other build scripts wait for them.
+        // Return unused tokens immediately, because other build scripts wait for them.
         self.tokens.truncate(self.running.saturating_sub(1));
         Ok(needs_token)
     }
@@ -272,7 +273,7 @@ impl State<'_> {
     }
 }
 
-/// Returns the work of each step plus that of the longest chain of steps that wait for it. In
+/// Returns, for each step, its work plus that of the longest chain of steps that wait for it. In
 /// `steps`, each step comes after the steps that it waits for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();

@@ -41,7 +41,7 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
     let text = text.trim_end();
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
     let mut message = String::new();
-    // The command is long, so the help comes before it.
+    // The command is long, so put the help before it.
     for part in [text, help(text).unwrap_or_default(), &step.help] {
         if !part.is_empty() {
             message += part;
@@ -58,7 +58,8 @@ fn help(text: &str) -> Option<&'static str> {
     Some(row.2)
 }
 
-/// Advice, by words of a message and words of the source lines that compilers print with it.
+/// Advice. Each row contains words of a message, words of the source lines that compilers print
+/// with the message, and the help.
 const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
@@ -117,9 +118,9 @@ const HOST: &str = "a pack contains only kernels, but this source also has host 
                     library:\n  \
                     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
-/// Lines that LLVM's programs print with a crash report: the first for an assertion or a signal,
-/// the second for an error inside clang's compiler. clang also asks for a bug report when ptxas has
-/// refused a source, which is not a crash.
+/// Lines that LLVM's programs print with a crash report: the first line for an assertion or a
+/// signal, the second for an error inside clang's compiler. (clang also requests a bug report if
+/// ptxas has refused a source, but that is not a crash.)
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
@@ -127,10 +128,10 @@ const CRASH_REPORTS: [&str; 2] =
 /// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
 const UNKNOWN_FUNCTION: &str = "Unknown function in:";
 
-/// Returns an error message of two lines about a crash of clang, or one line if the source lacks a
-/// function. Writes the crash report to a file in the folder of the expected output: it is long,
-/// and helps clang's developers, not users. Returns `None` if clang did not crash, if the step has
-/// no output, or if the report cannot be written.
+/// Returns an error message of two lines about a crash of clang, or of one line if the source lacks
+/// a function. Writes the crash report to a file in the folder of the expected output, because the
+/// report is long and is for clang's developers, not for users. Returns `None` if clang did not
+/// crash, if the step has no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -167,7 +168,8 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
 /// The start of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
-/// Describes the flags that nvcc gets from the environment, since nvcc's message may be about them.
+/// Describes the flags that nvcc gets from the environment, because nvcc's message may be about
+/// these flags.
 fn flags_of_variables(step: &Step) -> String {
     let mut text = String::new();
     for (name, value) in step.nvcc_flags() {
@@ -182,7 +184,7 @@ fn flags_of_variables(step: &Step) -> String {
     text
 }
 
-/// Describes the fault if the step's output file is missing or empty.
+/// If the step's output file is missing or empty, returns a message about it.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {

@@ -16,24 +16,26 @@ pub struct Step {
     pub env: Vec<(OsString, OsString)>,
     /// The folder in which the tool starts; `None` for the build script's folder.
     pub folder: Option<PathBuf>,
-    /// Variables of this process that the tool does not get. They are removed before `env` is set.
+    /// Environment variables of this process that the tool does not get. They are removed before
+    /// `env` is set.
     pub removed_env: Vec<OsString>,
     /// The file that the step writes, in addition to a dependency file.
     pub output: Option<PathBuf>,
     pub depfile: Option<Depfile>,
-    /// Positions, in the list of all steps, of the steps that must end before this one starts.
+    /// The steps that must end before this step starts, as positions in the list of all steps.
     pub after: Vec<usize>,
-    /// The help to add to the tool's message if it fails; empty if there is none.
+    /// The help to add to the tool's message if the tool fails; empty if there is no help.
     pub help: String,
     /// Work of this process before the tool starts, such as writing the tool's input.
     pub prepare: Option<Prepare>,
     /// Whether to hide a warning with these lines from users; `None` if all are shown.
     pub hides: Option<fn(&str) -> bool>,
-    /// An option for a second run if the tool fails in the first.
+    /// An option with which the tool runs again if its first run fails.
     pub otherwise: Option<&'static str>,
     /// The number of the module that the step is for.
     pub module: usize,
-    /// Whether the step also starts after another module has failed, to report its module's errors.
+    /// Whether the step also starts after another module has failed, to report the errors of its
+    /// own module.
     pub goes_on: bool,
 }
 
@@ -69,16 +71,17 @@ pub enum StepKind {
     Cargo,
     /// nvcc makes an image or an object, or links device code.
     Nvcc,
-    /// clang lists the includes of a source, and compiles nothing.
+    /// clang lists the includes of a source, but compiles nothing.
     Scan,
     /// clang describes the declarations of a source. This step prints no errors: the compilation of
     /// the source reports them. If another compiler makes the image, clang may refuse the source;
-    /// this is not an error of the build.
+    /// that is not an error of the build.
     Describe { may_fail: bool },
 }
 
 impl StepKind {
-    /// Whether such a step reports errors in sources, or must end before a step that does.
+    /// Whether a step of this kind reports errors in sources, or must end before a step that
+    /// reports them.
     pub fn reads_sources(self) -> bool {
         matches!(self, Self::Compile | Self::Cargo | Self::Nvcc | Self::Describe { may_fail: true })
     }
@@ -98,8 +101,8 @@ pub enum DepfileBy {
     Driver,
     /// Cargo, without an option: it writes a dependency file beside each library.
     Cargo,
-    /// clang's compiler proper, with options that bypass its driver. In HIP mode, clang 22's driver
-    /// ignores `-MF` for device code.
+    /// clang's compiler proper, with options that bypass clang's driver. In HIP mode, clang 22's
+    /// driver ignores `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
         /// Whether the file also lists headers of system folders: `-isystem` and `C_INCLUDE_PATH`
@@ -170,7 +173,7 @@ impl Step {
         self
     }
 
-    /// Adds the file that the step writes, with `-o`, which every tool accepts.
+    /// Sets the file that the step writes, and adds the option `-o`, which every tool accepts.
     pub fn output(mut self, path: &Path) -> Self {
         self.args.extend(["-o".into(), path.into()]);
         self.output = Some(path.to_owned());
@@ -187,7 +190,7 @@ impl Step {
         self
     }
 
-    /// Returns the step's variables with flags for nvcc, with their values.
+    /// Returns the step's environment variables that contain flags for nvcc, with their values.
     pub fn nvcc_flags(&self) -> Vec<(&'static str, &OsStr)> {
         let mut flags = Vec::new();
         for name in NVCC_FLAGS {
@@ -198,7 +201,7 @@ impl Step {
         flags
     }
 
-    /// Returns all arguments, those for the dependency file last.
+    /// Returns all arguments. The arguments for the dependency file come last.
     pub fn all_args(&self) -> Vec<OsString> {
         let mut args = self.args.clone();
         if let Some(depfile) = &self.depfile {
@@ -207,7 +210,8 @@ impl Step {
         args
     }
 
-    /// Returns the arguments passed to the program, for nvcc in a form that its shell understands.
+    /// Returns the arguments to pass to the program. For nvcc, they have a form that its shell
+    /// understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {
         let mut args = self.all_args();
         if self.kind == StepKind::Nvcc {

@@ -10,13 +10,13 @@
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | inputs |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! When an input changes, Cargo runs the build script again, and images made with the earlier value
-//! are made again. Probes run without nvcc's variables. (GCC 12 manual, "Environment Variables
-//! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! When an input changes, Cargo runs the build script again, and the build makes new images in
+//! place of those made with the earlier value. Probes run without nvcc's variables. (GCC 12 manual,
+//! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 use crate::toolchain::cargo::Cargo;
 
-/// The variables that list folders for headers; inputs of every compilation, by any compiler.
+/// The variables that list header folders. They are inputs of every compilation, by any compiler.
 pub const HEADER_FOLDERS: [&str; 6] = [
     "CPATH",
     "C_INCLUDE_PATH",
@@ -71,7 +71,7 @@ pub fn gpu_option(flags: &[&str]) -> Option<String> {
     split(words).0.into_iter().next()
 }
 
-/// Returns the options that name GPUs, each with its value, and all other words.
+/// Splits flags into the options that name GPUs, each with its value, and all other words.
 fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
     let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();
@@ -89,8 +89,8 @@ fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
 
 /// A variable of `NVCC_FLAGS` that is set.
 ///
-/// nvcc adds the flags in this variable to every command. If they name a GPU, nvcc refuses a
-/// command for a cubin, because it would have to make two images. In other commands, nvcc makes the
+/// nvcc adds the flags in this variable to every command. If the flags name a GPU, nvcc refuses a
+/// command for a cubin, because it would have to make two images. In other commands, nvcc makes an
 /// image for a GPU that the build does not list. The build therefore removes options that name GPUs
 /// from the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,11 +130,11 @@ impl NvccFlags {
         Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
     }
 
-    /// Returns the targets that the options name, in the form of `OFFLOAD_ARCH`. nvcc allows no dot
-    /// in its names, as in `sm_9.0`.
+    /// Returns the targets that the options name, in the form of `OFFLOAD_ARCH`. nvcc does not
+    /// allow a dot in names, as in `sm_9.0`.
     fn targets(&self) -> Vec<String> {
-        // If an option has a `code` list, only this list names images; the virtual architecture
-        // does not.
+        // If an option has a `code` list, only this list determines the images; the virtual
+        // architecture has no image.
         let mut lists = Vec::new();
         for option in self.gpu_options.split(" -") {
             if let Some((_, code)) =

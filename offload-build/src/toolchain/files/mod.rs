@@ -1,6 +1,6 @@
-//! Writes a build's files, and lists folders. Each file is written completely or not at all,
-//! whatever error or signal ends the build; a power cut may leave an empty file. Files whose
-//! contents do not change are left alone.
+//! Writes a build's files, and lists folders. If an error or a signal ends the build, each file has
+//! been written completely or not at all; a power cut may leave an empty file. Files whose contents
+//! do not change are not written.
 
 pub mod record;
 
@@ -46,8 +46,8 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a file under a temporary name, and renames it when it is complete. Several threads of one
-/// build script, and the script of an interrupted build, may write the same file, so each uses a
-/// separate temporary name.
+/// build script, and the script of an interrupted build, may write the same file, so each writer
+/// uses a separate temporary name.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -57,7 +57,7 @@ pub fn write_whole(
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // An existing file with this name is from an interrupted process with the same process ID.
+    // If a file with this name exists, it is from an interrupted process with the same process ID.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =
@@ -68,7 +68,8 @@ pub fn write_whole(
     })
 }
 
-/// Whether to leave an entry out of a tree, by its path from the tree's folder and its full path.
+/// Whether to leave an entry out of a tree. The arguments are its path from the tree's folder and
+/// its full path.
 pub type IsLeftOut = fn(&str, &Path) -> bool;
 
 /// Whether a folder is marked as a cache of files that programs can make again. Cargo marks its
@@ -102,7 +103,7 @@ pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<St
 
 struct Tree {
     is_left_out: IsLeftOut,
-    /// The number of further files and folders that are allowed.
+    /// The number of files and folders that may still be added.
     left: usize,
     files: Vec<String>,
     /// The current folder and its parents, with links resolved.
@@ -186,7 +187,7 @@ mod tests {
         fs::write(path("beside/x.txt"), "").unwrap();
         symlink("../beside", path("in/b")).unwrap();
         symlink("../nowhere", path("in/.#lock")).unwrap();
-        // Each of these links leads in an endless circle.
+        // Each of these links leads to an endless cycle.
         symlink("../a", path("in/a/again")).unwrap();
         symlink("..", path("in/a/up")).unwrap();
         symlink("../in", path("beside/back")).unwrap();

@@ -1,7 +1,7 @@
 //! Records: text files in `OUT_DIR` that a build script writes for its later runs.
 //!
-//! The first line contains this crate's version, since another version may work differently. Every
-//! other line is a word, a space, and a text with escaped line ends.
+//! The first line contains this crate's version, because another version may work differently.
+//! Every other line consists of a word, a space, and a text with escaped line ends.
 
 use super::write_if_changed;
 use crate::toolchain::error::Error;
@@ -11,7 +11,8 @@ use std::path::Path;
 
 const FIRST_LINE: &str = concat!("offload-record ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the lines of a record, in order; `None` if this version wrote no such record.
+/// Returns the lines of a record, in order; `None` if this crate version has not written the
+/// record.
 pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();

@@ -1,12 +1,12 @@
 //! Dependency files, as written by `-MD`: `target: file file \` with `\ ` for a space and `$$` for
 //! a dollar sign. A TAB is part of a file name: clang writes it unchanged, gcc with a backslash
-//! before it. Neither puts a TAB between files.
+//! before it. Neither compiler puts a TAB between files.
 
 use std::path::PathBuf;
 
 /// Returns the files that the first rule depends on.
 pub fn parse(text: &str) -> Vec<PathBuf> {
-    // The target is the fixed word in the `-MT` from `exec::step`.
+    // The target is the fixed word after `-MT`, which `exec::step` sets.
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
     let mut files = Vec::new();
     let mut file = String::new();

@@ -1,15 +1,16 @@
-//! The folders in which compilers searched for files, and the names of these files. If a file
-//! appears there later, a compiler may read it, instead of another file or for the first time.
+//! The folders in which compilers searched for files, and the names of these files. If a file with
+//! one of these names is added later, a compiler may read it in place of another file, or for the
+//! first time.
 
 use super::seen::Seen;
 use crate::toolchain::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
-/// The most names that are looked up one by one; for more names, the folder is listed.
+/// The maximum number of names to look up one by one; for more names, list the folder.
 const FEW: usize = 8;
 
-/// Names, and the folders to search for each of them. Only the set of existing files matters, not
-/// the order in which compilers search.
+/// Names, and the folders to search for each name. Only the set of existing files matters, not the
+/// order in which compilers search.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
@@ -48,7 +49,7 @@ impl Lookup {
 
     /// Returns the names that exist in a folder.
     pub fn found(&self, folder: &Path, seen: &Seen) -> Vec<PathBuf> {
-        // For many names, list the folder first: it usually lacks most of them.
+        // For many names, list the folder first: it usually lacks most of these files.
         let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
         let may_be_there = |name: &Path| match (&entries, name.components().next()) {
             (Some(entries), Some(Component::Normal(first))) => {
@@ -72,8 +73,8 @@ impl Lookup {
     }
 }
 
-/// Returns the name by which a source includes a file of this folder. The empty folder is the
-/// working folder, which does not contain absolute paths.
+/// Returns the name with which a source includes a file of this folder. The empty folder is the
+/// working folder, and no absolute path is in it.
 pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     let name = file.strip_prefix(folder).ok()?;
     (!name.has_root() && !name.as_os_str().is_empty()).then_some(name)

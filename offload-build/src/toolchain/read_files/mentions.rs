@@ -1,17 +1,17 @@
-//! References in a source to other files: those that no dependency file lists, and those whose form
-//! determines where a compiler searches.
+//! References in a source to other files: references that no dependency file lists, and references
+//! whose form determines where a compiler searches.
 //!
 //! | text | meaning |
 //! |---|---|
 //! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | depends on whether the file exists: a new file changes the image |
-//! | `#include "x"` | a file in the same folder as this one is read before all others |
+//! | `#include "x"` | a file in the same folder as the source is read before all others |
 //! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     /// The names of files that are tested for with `__has_include` or `__has_embed`.
     pub asked: Vec<String>,
-    /// Whether a test is for a header whose name is a macro.
+    /// Whether a source tests for a header whose name is a macro.
     pub asks_for_any: bool,
     /// The names in quotes in `#include` and `__has_include`.
     pub quoted: Vec<String>,
@@ -70,7 +70,7 @@ impl Mentions {
     }
 }
 
-/// Returns the name after the first byte, up to this end mark.
+/// Returns the name between the first byte and this end mark.
 fn name(argument: &[u8], end: u8) -> String {
     let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next();
     String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
@@ -80,7 +80,7 @@ fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     let word = word.as_bytes();
     let mut found = Vec::new();
     // Without optimization, each step of an iterator, and a comparison of the whole word, would be
-    // a call.
+    // a function call.
     let mut at = 0;
     while at < text.len() {
         if text[at] == word[0] {

@@ -1,5 +1,5 @@
-//! The files that a compiler reads besides its source, according to dependency files, flags and
-//! texts, and the places where it searched for them.
+//! The files that a compiler reads in addition to its source, and the folders in which it searches
+//! for them. Dependency files, flags and the texts of sources name these files.
 
 pub mod depfile;
 pub mod lookup;

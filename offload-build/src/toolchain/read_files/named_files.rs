@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// The files and header folders that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Existing files, which are inputs whatever the flag means.
+    /// Existing files. They are inputs, whatever the flag means.
     pub files: Vec<PathBuf>,
-    /// Folders to search for headers, including missing ones.
+    /// Folders to search for headers, including missing folders.
     pub include_folders: Vec<PathBuf>,
 }
 
@@ -37,12 +37,12 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The maximum depth of nested response files: an options file (`@file`) may name another one. Only
-/// files that name each other in a cycle are nested more deeply.
+/// The maximum depth of nested response files: a response file (`@file`) may name another response
+/// file. Only files that name each other in a cycle are nested more deeply.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Returns the files and folders that these flags name, in order. As for compilers, relative
+    /// Returns the files and folders that these flags name, in order. As with compilers, relative
     /// paths start at the working folder.
     pub fn of(flags: &[&str]) -> Self {
         let mut named = Self::default();

@@ -1,5 +1,5 @@
-//! Records about a crate's environment in the folder in which Cargo built it, beside Cargo's
-//! dependency file.
+//! Reads which environment variables a crate depends on, from files in the folder in which Cargo
+//! built the crate.
 //!
 //! | file | contents |
 //! |---|---|
@@ -10,12 +10,13 @@ use crate::toolchain::files;
 use std::fs;
 use std::path::Path;
 
-/// The records of all crates in a folder in which Cargo built.
+/// The facts about all crates in a folder in which Cargo built.
 #[derive(Debug, Default)]
 pub struct OfCargo {
     /// The names of the environment variables that the crates and their build scripts depend on.
     pub variables: Vec<String>,
-    /// The outputs of build scripts with an instruction about rebuilds, then the other outputs.
+    /// Paths of build scripts' outputs: first those with an instruction about rebuilds, then the
+    /// others.
     scripts: [Vec<String>; 2],
 }
 
@@ -55,8 +56,8 @@ impl OfCargo {
         }
     }
 
-    /// Whether a package's build script tells Cargo its inputs. Otherwise, Cargo runs the script
-    /// again when any file of the package changes. Cargo keeps the outputs of earlier script
+    /// Whether a package's build script tells Cargo which inputs it has. Otherwise, Cargo runs the
+    /// script again when any file of the package changes. Cargo keeps the outputs of earlier script
     /// versions, so all outputs must have instructions.
     pub fn has_rules_of(&self, package: &str) -> bool {
         // `build/<package>-<hash>`; newer versions of Cargo use a folder for each package.
@@ -94,7 +95,7 @@ mod tests {
         write("x/release/build/b/4/run/stdout", "cargo::rerun-if-changed=b.txt\n");
         write("x/release/build/silent-but-5/output", "cargo::rerun-if-changed=x\n");
         write("x/release/build/silent-5/output", "cargo::warning=rerun-if-env-changed=NO\n");
-        // The first output is from another version of the script.
+        // The first output is from a different version of the script.
         write("x/release/build/was-6/output", "cargo::rerun-if-changed=x\n");
         write("x/release/build/was-7/output", "cargo::rustc-cfg=x\n");
         let records = OfCargo::read(folder.path());

@@ -14,12 +14,12 @@ use std::time::SystemTime;
 /// The largest size in bytes of a source text; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// The most files and folders below a folder that are listed. Header folders of toolkits contain a
-/// tenth of this number.
+/// The maximum number of files and folders to list below a folder. Header folders of toolkits
+/// contain a tenth of this number.
 const MOST_LISTED: usize = 1 << 16;
 
-/// The results for all examined files. The keys are plain strings: comparing paths part by part
-/// would take longer than examining a file.
+/// The results for all examined files. The keys are plain strings, because comparing paths part by
+/// part would take longer than examining a file.
 #[derive(Debug, Default)]
 pub struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 
@@ -85,7 +85,7 @@ impl Seen {
     }
 
     /// Returns the paths of the files in a folder and its subfolders, relative to the folder,
-    /// without git's files and caches. If there are too many files, the result differs in each
+    /// without git's files and caches. If there are too many files, the result is different in each
     /// build.
     pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
         listed(&self.file(folder).tree, tree, folder)

@@ -1,8 +1,8 @@
 //! Commands that install missing tools on this system. Build errors and `cargo offload doctor`
-//! print them for pasting.
+//! print these commands for users to paste.
 //!
 //! The packages of each system are in one table, `PACKAGES`. Packages of vendors and of Python are
-//! beside the command that installs them. The guide repeats these commands; a test compares them.
+//! beside the command that installs them. The guide repeats the commands; a test compares the two.
 
 mod system;
 
@@ -15,16 +15,16 @@ pub use system::{Installer, System};
 pub enum Installable {
     /// A clang of at least this major version, with lld.
     Clang(u32),
-    /// The lld for a clang of this major version; systems with several versions have the version in
-    /// the package's name.
+    /// The lld for a clang of this major version. On systems with several versions, the package's
+    /// name contains the version.
     Lld(Option<u32>),
     /// A clang whose `gpuintrin.h` has everything that kernels need.
     NewClang,
     /// A clang that links device code.
     LinkingClang,
-    /// The C++ compiler, with the variables that can name another one.
+    /// The C++ compiler, with the variables that can name a different compiler.
     Cxx(&'static str),
-    /// The C++ compiler for another host: its target triple.
+    /// The C++ compiler for another host, with the host's target triple.
     CrossCxx(String),
     /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
     Ptxas {
@@ -46,7 +46,7 @@ struct Packages {
     cxx: &'static str,
     /// The package for `pip3`; `None` on systems where NVIDIA's Python packages cannot be used.
     pip: Option<&'static str>,
-    /// OpenCL's loader and Intel's driver; empty on systems without packages for these.
+    /// OpenCL's loader and Intel's driver; empty on systems that have no packages for them.
     opencl: &'static str,
 }
 
@@ -83,7 +83,7 @@ const PACKAGES: [Packages; 7] = [
         pip: Some("python3-pip"),
         opencl: "libOpenCL1 intel-opencl",
     },
-    // NVIDIA's programs need glibc, which Alpine lacks, so `pip` is `None`.
+    // NVIDIA's programs need glibc, but Alpine does not have it, so `pip` is `None`.
     Packages {
         installer: Installer::Apk,
         clang: "clang lld",
@@ -117,8 +117,8 @@ const NEW_CLANG: u32 = 21;
 const LINKING_CLANG: u32 = 19;
 
 /// The folder for NVIDIA's Python packages, in the user's home folder. The commands of
-/// [`Installable`] write to it, and builds search it. Each purpose has a separate subfolder, since
-/// pip replaces the contents of a folder.
+/// [`Installable`] write to it, and builds search it. Each purpose has a separate subfolder,
+/// because pip replaces the contents of a folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
 /// NVIDIA's tools, as the commands of [`Installable`] install them.
@@ -135,7 +135,7 @@ pub struct ByPip {
 pub const PTXAS: ByPip =
     ByPip { folder: "ptxas", packages: "nvidia-cuda-nvcc", bin: "nvidia/cu13/bin" };
 
-/// The ptxas of CUDA 12, for architectures that the current one has dropped.
+/// The ptxas of CUDA 12, for architectures that the current ptxas has dropped.
 pub const OLD_PTXAS: ByPip =
     ByPip { folder: "ptxas-12", packages: "nvidia-cuda-nvcc-cu12", bin: "nvidia/cuda_nvcc/bin" };
 
@@ -152,15 +152,15 @@ pub fn place() -> String {
 }
 
 impl ByPip {
-    /// Returns the folder of these tools' programs, if they are installed.
+    /// Returns the folder in which pip installs the programs of these tools.
     pub fn programs(self, cargo: &Cargo) -> Option<PathBuf> {
         let home = PathBuf::from(cargo.user_var("HOME")?);
         Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
     }
 
     /// Returns the commands that install these tools. pip preserves the executable bit, which other
-    /// unpackers of wheels lose, and accepts a separate folder even where the system manages
-    /// Python's packages.
+    /// tools that unpack wheels lose. It also accepts a separate folder on systems that manage
+    /// Python's packages themselves.
     fn commands(self, system: &System, known: &Packages) -> Vec<String> {
         let Some(pip) = known.pip else { return Vec::new() };
         let install_pip = if system.has_pip { None } else { system.install(pip) };

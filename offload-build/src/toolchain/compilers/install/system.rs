@@ -57,10 +57,11 @@ const CLANGS: [Clangs; 6] = [
     Clangs { release: "focal", default: 10, newest: 12 },
 ];
 
-/// The clangs assumed for a release that is not in the table; most such releases have newer ones.
+/// The versions of clang to assume for a release that is not in the table. Most such releases have
+/// newer versions.
 const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
 
-/// A system that tools are installed on.
+/// A system on which tools are installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct System {
     pub(super) installer: Installer,
@@ -82,7 +83,7 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// Returns the system described by `os`, in Rust's terms, and the text of `/etc/os-release`,
+    /// Returns the system with the name `os`, as Rust calls it, and this text of `/etc/os-release`,
     /// for root and without pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
@@ -90,22 +91,22 @@ impl System {
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // `ID_LIKE` lists related systems, the closest first.
+        // `ID_LIKE` lists related systems; the closest comes first.
         let [id, like] = ["ID", "ID_LIKE"].map(|name| value(name).unwrap_or_default());
         let mut installer = match os {
             "macos" => Installer::Brew,
             "windows" => Installer::Winget,
             _ => Installer::Unknown,
         };
-        // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
+        // `opensuse-leap` and similar IDs are found through their `ID_LIKE`.
         for id in format!("{id} {like}").split_whitespace() {
             let known = BY_ID.iter().find(|(known, _)| *known == id);
             if let (Installer::Unknown, Some((_, by_id))) = (installer, known) {
                 installer = *by_id;
             }
         }
-        // A derivative uses the packages of its Ubuntu or Debian release, which the first two
-        // variables name.
+        // A derivative uses the packages of its Ubuntu or Debian release. The first two variables
+        // contain the name of that release.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));

@@ -12,7 +12,7 @@ const ARCH: &str = "ID=arch\n";
 const LEAP: &str = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
 const ALPINE: &str = "ID=alpine\n";
 
-/// Returns the commands in one line, for root on a system without pip.
+/// Returns the commands as one line, for root on a system without pip.
 fn commands(wanted: &Installable, os: &str, os_release: &str) -> String {
     wanted.commands(&System::of(os, os_release)).join(" ; ")
 }
@@ -67,7 +67,7 @@ fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
     assert!(printed.ends_with(linker), "{printed}");
     let printed = help("x86_64-unknown-linux-gnu", TRIXIE);
     assert!(printed.contains(" g++-x86-64-linux-gnu\n"), "{printed}");
-    // No package is known on these systems.
+    // For these systems, no package is known.
     for (triple, os_release) in
         [("aarch64-linux-android", TRIXIE), ("aarch64-unknown-linux-gnu", FEDORA)]
     {

@@ -18,8 +18,8 @@ pub struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe has space for the byte, which came from it. If the write fails because the pipe
-        // is closed, no process needs the token.
+        // The pipe has space for the byte, because the byte came from it. If the write fails
+        // because the pipe is closed, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
@@ -48,7 +48,7 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // Open the pipe again to make its end non-blocking: on the inherited pipe, this setting
+        // Open the pipe again to make this end non-blocking: on the inherited pipe, the setting
         // would affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
             // If make did not pass on the pipe, its number in the environment may belong to another
@@ -76,8 +76,8 @@ impl Jobserver {
     }
 }
 
-/// Makes reads return at once if there are no bytes. The system call works for every kind of file,
-/// but the standard library only has it for sockets, so the file is treated as a socket.
+/// Makes reads return immediately if there are no bytes. The system call works for every kind of
+/// file, but the standard library offers it only for sockets, so treat the file as a socket.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

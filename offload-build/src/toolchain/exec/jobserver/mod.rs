@@ -1,8 +1,8 @@
 //! Tokens of the jobserver from Cargo or a surrounding `make`. A process may run one more job than
 //! it has tokens.
 //!
-//! On Linux, the standard library suffices. Other systems need the crate `jobserver`, which is
-//! avoided on Linux because it takes, with `libc`, 1.15 s of processor time to compile.
+//! On Linux, the standard library suffices. Other systems need the crate `jobserver`. Linux avoids
+//! this crate, because compiling it and `libc` takes 1.15 s of processor time.
 
 #[cfg(target_os = "linux")]
 mod linux;

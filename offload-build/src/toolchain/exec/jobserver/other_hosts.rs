@@ -1,5 +1,5 @@
 //! The jobserver through the crate `jobserver`, for systems other than Linux: a semaphore on
-//! Windows; elsewhere, pipes that cannot be opened again.
+//! Windows; on other systems, pipes that cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A token, which is returned when dropped.
 pub type Token = Acquired;
 
-/// A jobserver with a thread that waits for tokens, since some systems cannot check for a token
+/// A jobserver with a thread that waits for tokens, because some systems cannot check for a token
 /// without waiting.
 #[derive(Debug)]
 pub struct Jobserver {
