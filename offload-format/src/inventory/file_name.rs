@@ -13,8 +13,8 @@ const GENERIC: &str = "-generic";
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
 /// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
-/// form. A GPU has a compiler's name, possibly without the first underscore or in capitals
-/// (`SM90a`), between characters that are neither letters nor digits.
+/// form. The GPU is named as by a compiler, possibly without the first underscore or in capitals
+/// (`SM90a`). The characters around the name are neither letters nor digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
     let (mut out, mut rest, mut is_any, mut is_start) = (String::new(), path, false, true);
@@ -49,7 +49,7 @@ fn gpu(text: &str) -> usize {
             return 0;
         }
         let mut end = generic.filter(is_known).unwrap_or("gfx".len() + processor);
-        // In file names, other characters precede the modes of target IDs.
+        // In file names, `-` or `_` may precede the modes of target IDs, instead of `:`.
         while let Some(sign) = ["xnack", "sramecc"].iter().find_map(|mode| {
             let after = text[end..].strip_prefix(['-', '_', ':'])?.strip_prefix(mode)?;
             after.starts_with(['+', '-']).then_some(1 + mode.len() + 1)
