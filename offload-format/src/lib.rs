@@ -1,5 +1,5 @@
-//! Reads and writes device code in files. Supports the containers that LLVM, ROCm and CUDA use, the
-//! names of targets, and the rules for which image runs on which device.
+//! Reads and writes device code in files: the containers that LLVM, ROCm and CUDA use, the names of
+//! targets, and the rules for which image runs on which device.
 //!
 //! A crate such as `object` reads a program's sections. This crate reads the GPU code in these
 //! sections: an *image* for each *target*, in *containers* of several formats.
@@ -56,9 +56,9 @@
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
 //! | `device_archive` | archives of bundles, and the archive for one target that is extracted from such an archive |
-//! | [`fat_file`] | the search for all these containers in executables, shared objects, objects, archives |
+//! | [`fat_file`] | the search for containers in executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images in a file, as one list |
-//! | [`image`] | what the image itself (AMD code object, cubin, PTX) states: its target and its kernels |
+//! | [`image`] | what an image (AMD code object, cubin, PTX) states itself: target, kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image fits a device best, and why others do not |
 //! | [`section`] | the sections of host files that contain device code: names, alignments, how packs in them begin |

@@ -7,7 +7,7 @@
 //! | | the table: one pair, the symbol's name, zeros up to a multiple of 8 |
 //! | 60 | header of the member |
 //! | | its name, with NULs so that the data starts at a multiple of 8 |
-//! | | the payload, and line feeds up to a multiple of 8; the member's size includes the line feeds |
+//! | | the payload, and line feeds up to a multiple of 8, which the member's size includes |
 //!
 //! `llvm-ar --format=darwin` of LLVM 22.1.8 writes the same bytes.
 

@@ -10,7 +10,7 @@
 //! | symbol | empty if the same as the name |
 //! | name in the source | empty if the same as the name |
 //! | location | the file and the line of the definition |
-//! | parameters | the parameters' names, one part each; for a kernel without a function, the reason why it has none |
+//! | parameters | their names, one part each; if there is no function, the reason why |
 //!
 //! Kernels whose arguments have the same layout and types share one text. The function `named` is
 //! `#[inline]`, so a program that never calls it contains neither the texts nor the functions that

@@ -21,7 +21,7 @@
 //! | 0x45 | kernel | as 0x17, but with the size as a word, for arguments of more than 16383 bytes |
 //! | 0x19 | kernel | size of all arguments |
 //! | 0x2f | all | registers: symbol, number |
-//! | 0x12 | all | stack, including the stack of called functions: symbol, bytes. Linked files only |
+//! | 0x12 | all | stack, including that of called functions: symbol, bytes. Linked files only |
 //!
 //! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
 //! last. A texture, sampler or surface reference has offset 0xffff and size 0.
