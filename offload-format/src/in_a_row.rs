@@ -22,7 +22,7 @@ pub(crate) fn in_a_row<'data, T>(
         let start = at + gap;
         let parsed = parse(rest.get(gap..)?);
         at = match &parsed {
-            // The conversion is exact, since no container is larger than the bytes.
+            // The conversion is exact, because no container is larger than the bytes.
             Ok((_, size)) => start + (*size as usize).next_multiple_of(align),
             Err(_) => usize::MAX,
         };

@@ -73,7 +73,7 @@ impl<'data> Cursor<'data> {
     }
 
     /// Moves to the end of a value, including its items. If items are missing, there is an error at
-    /// the end of the bytes, since each value has at least one byte.
+    /// the end of the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {

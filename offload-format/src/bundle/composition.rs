@@ -52,7 +52,7 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, since they
+    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, because they
     /// name different features for the same processor. If several pairs conflict, returns the pair
     /// whose second ID comes first in alphabetical order. Skips unknown offload kinds, duplicate
     /// IDs and malformed IDs, since other tools may have written the bundle.
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // These IDs do not conflict, since they differ in kind, triple or processor, or are
+        // These IDs do not conflict, because they differ in kind, triple or processor, or are
         // malformed.
         let fine = [
             GFX906,

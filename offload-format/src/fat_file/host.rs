@@ -141,9 +141,9 @@ fn container<'data>(
     if let Some(kind) = ContainerKind::of(data).filter(|kind| *kind != ContainerKind::Kpack) {
         return Some(Content::Container(kind, data));
     }
-    // Without a magic at the start, the section's type and name decide, since a linker may have put
-    // zeros before the container. A section whose name was cut short may contain no container at
-    // all.
+    // Without a magic at the start, the section's type and name decide, because a linker may have
+    // put zeros before the container. A section whose name was cut short may contain no container
+    // at all.
     let kind = if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         ContainerKind::OffloadBinary
     } else if is_reference(section, format) {

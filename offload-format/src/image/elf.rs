@@ -179,7 +179,7 @@ pub(super) struct Section {
     pub(super) size: u64,
     /// The offset of the section's bytes in the file.
     pub(super) offset: u64,
-    /// The offset of this row of the table.
+    /// The offset in the file of the section's row.
     pub(super) row: u64,
 }
 

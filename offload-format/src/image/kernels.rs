@@ -128,12 +128,12 @@ pub struct Kernel<'data> {
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share (LDS, `__shared__`), not including the bytes that a
     /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
-    /// shared memory. PTX: `None`, since only ptxas determines the size.
+    /// shared memory. PTX: `None`, because only ptxas determines the size.
     pub shared_memory: Option<u64>,
     /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
     /// that it calls. PTX and unlinked cubins: `None`.
     pub private_memory: Option<u64>,
-    /// Threads in a wavefront. NVIDIA: `None`, since a warp always has 32 threads.
+    /// Threads in a wavefront. NVIDIA: `None`, because a warp always has 32 threads.
     pub wavefront_size: Option<u64>,
     /// The maximum number of threads in a block (`.max_flat_workgroup_size`, `.maxntid`).
     pub max_threads: Option<u64>,

@@ -39,7 +39,7 @@ fn gpu(text: &str) -> usize {
     let word = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     if let Some(number) = text.strip_prefix("gfx").filter(|it| digits(it)) {
-        // Search only a few bytes, since names of generic targets are short.
+        // Search only a few bytes, because names of generic targets are short.
         let generic = number.as_bytes().windows(GENERIC.len()).take(8);
         let generic = generic.into_iter().position(|it| it == GENERIC.as_bytes());
         let generic = generic.map(|at| "gfx".len() + at + GENERIC.len());

@@ -25,9 +25,9 @@ pub struct Image<'a> {
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
-    /// crate. Image tables: the image's alphabetically first kernel, since the runtime finds images
-    /// by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
-    /// source file. Bundles have none.
+    /// crate. Image tables: the image's alphabetically first kernel, because the runtime finds
+    /// images by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the
+    /// name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if it is
     /// unknown.
@@ -143,8 +143,8 @@ impl<'a> Image<'a> {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
-    /// Returns the kind that the container states; `None` if it states none. Fatbins and kernel
-    /// packs state kinds.
+    /// Returns the kind that the container states, as in fatbins and kernel packs; `None` if it
+    /// states none.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }

@@ -97,7 +97,7 @@ impl NvFatbinBuilder {
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
         let version =
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
-        // Write an empty options string, since nvJitLink 13.5 crashes without one.
+        // Write an empty options string, because nvJitLink 13.5 crashes without one.
         let options = options(b"\0");
         let (kind, size) = (FatbinImageKind::PTX, text.len() as u64);
         self.images.push(NewImage { kind, arch: header.arch, version, flags: 0, options, size });

@@ -137,9 +137,9 @@ impl ImageBuilder {
         self
     }
 
-    /// States that `file` or `kind` follows the strings added so far. These are keys of `--image`
-    /// that LLVM's tool does not store, but the order of the string pairs depends on their
-    /// positions. Without this call, `file` and `kind` come first.
+    /// Puts the key `file` or `kind` after the strings added so far. LLVM's tool does not store
+    /// these keys of `--image`, but the order of the string pairs depends on their positions.
+    /// Without this call, `file` and `kind` come first.
     #[inline]
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {

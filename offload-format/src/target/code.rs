@@ -161,8 +161,8 @@ impl<'a> ImageCode<'a> {
     /// SPIR-V if only its name is known.
     const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
 
-    /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, since clang names
-    /// PTX after the GPU.
+    /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, because clang
+    /// names PTX after the GPU.
     #[inline]
     pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
         match arch {

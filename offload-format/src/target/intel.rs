@@ -104,9 +104,9 @@ impl fmt::Display for SpirvVersion {
 
 /// A set of features that SPIR-V may need from a device.
 ///
-/// A module declares what it needs as capabilities, and a driver lists the device's features among
-/// its extensions. A capability that every driver supports, such as 64-bit integers, is not a
-/// feature here.
+/// A module declares its needs as capabilities, and a driver lists the device's features among its
+/// extensions. A capability that every driver supports, such as 64-bit integers, is not a feature
+/// here.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
 /// "Capabilities" and the extensions that allow more.

@@ -88,8 +88,7 @@ impl Declared {
         format!("__offload_layout_of_{}", unraw(&self.signature.name))
     }
 
-    /// Returns the name of the constant in `__offload_items` with the arguments that the images
-    /// state.
+    /// Returns the name of the constant in `__offload_items` with the arguments from the images.
     pub fn images(&self) -> String {
         format!("__offload_images_of_{}", unraw(&self.signature.name))
     }

@@ -28,7 +28,7 @@ pub struct Change {
 /// differ in `after`. Ignores renamed parameters and fields, and items that only one index
 /// contains.
 ///
-/// Compares signatures from sources, and the arguments that images for the same target state.
+/// Compares signatures from sources, and the arguments in images for the same target.
 #[inline]
 pub fn first_change(before: &Index, after: &Index) -> Option<Change> {
     let modules = || {

@@ -102,7 +102,7 @@ pub struct Signature {
     pub difference: Vec<String>,
 }
 
-/// Splits the symbol of a kernel that is `static` or in an anonymous namespace into the name and
+/// Splits the symbol of a local kernel (`static`, or in an anonymous namespace) into the name and
 /// the hash. Returns `None` for other symbols.
 ///
 /// In images for GPUs, clang appends a word and a hash to the name. The word differs between
