@@ -23,18 +23,18 @@ pub enum ErrorKind {
     BadMagic,
     /// The bytes end inside the part, which needs `need` bytes but has only `have`.
     Truncated {
-        /// Bytes needed from the part's start.
+        /// The number of bytes needed from the part's start.
         need: u64,
-        /// Bytes present from the part's start.
+        /// The number of bytes present from the part's start.
         have: u64,
     },
-    /// A range that the file records is outside the container.
+    /// A range given in the file is outside the container.
     OutOfBounds {
-        /// First byte of the range, from the start of the container.
+        /// The offset of the range from the start of the container.
         start: u64,
-        /// Bytes in the range.
+        /// The number of bytes in the range.
         size: u64,
-        /// Bytes in the container.
+        /// The number of bytes in the container.
         len: u64,
     },
     /// A version that this crate does not read.
@@ -42,7 +42,7 @@ pub enum ErrorKind {
         /// The version found.
         version: u64,
     },
-    /// A compression method that this crate does not know.
+    /// A compression method that this crate does not support.
     UnsupportedCompression {
         /// The number of the method in the container.
         method: u64,
@@ -63,9 +63,9 @@ pub enum ErrorKind {
         /// The decompressor's reason.
         reason: &'static str,
     },
-    /// More bytes would have to be allocated than the caller allows.
+    /// The operation would need to allocate more bytes than the caller allows.
     LimitExceeded {
-        /// Bytes needed; one more than the bytes allowed if the number is unknown.
+        /// The number of bytes needed; if the number is unknown, one more than the limit.
         need: u64,
         /// Bytes allowed.
         limit: u64,
@@ -81,15 +81,15 @@ impl Error {
         Self { kind, what, index: None, offset }
     }
 
-    /// Returns this error with `base` added to its offset: for a container at the offset `base` in
-    /// a file, the error's offset then counts from the start of the file.
+    /// Returns this error with `base` added to its offset. If the container is at the offset `base`
+    /// in a file, the new offset counts from the start of the file.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
     }
 
-    /// Records that the part belongs to entry `index`, counted from 0.
+    /// Returns this error with the number of the entry that contains the part, counted from 0.
     #[cfg(feature = "packs")]
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);
@@ -106,7 +106,7 @@ impl Error {
         self.index
     }
 
-    /// Returns the kind of this failure.
+    /// Returns the kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -161,8 +161,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the same text as `Display`, since a `main` that returns this error prints it with
-/// `Debug`.
+/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,11 +1,11 @@
-//! Containers of one kind that follow each other in a section or file, as linkers place those of
-//! all objects.
+//! Containers of one kind that follow each other in a section or file. Linkers place the containers
+//! of all objects like this.
 
 use crate::Result;
 
 /// Returns the containers in `data`, each with its offset in bytes. `parse` reads the container at
-/// the start of the bytes, and returns it with its size in bytes, which this function rounds up to
-/// `align`.
+/// the start of the bytes, and returns the container and its size in bytes. This function rounds
+/// the size up to `align`.
 ///
 /// Zeros before a container are skipped, `align` at a time. The iterator ends at the end of the
 /// bytes, after the first error, or where only zeros are left.
@@ -22,7 +22,7 @@ pub(crate) fn in_a_row<'data, T>(
         let start = at + gap;
         let parsed = parse(rest.get(gap..)?);
         at = match &parsed {
-            // The conversion is exact, since no container is larger than the bytes.
+            // The conversion is exact, because no container is larger than the bytes.
             Ok((_, size)) => start + (*size as usize).next_multiple_of(align),
             Err(_) => usize::MAX,
         };

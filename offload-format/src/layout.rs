@@ -3,10 +3,10 @@
 //! This module defines no file format: the modules of the containers make layouts.
 //!
 //! A container consists of small runs of bytes around large payloads. A [`Layout`] contains these
-//! runs, but only a number and a size for each payload, whose bytes the caller has: in memory
-//! ([`Layout::to_vec`]), or on disk, where the operating system copies them from file to file.
-//! Layouts nest: [`Layout::nest`] replaces a payload by a whole layout (a bundle inside a host
-//! object inside an archive).
+//! runs, but for each payload only a number and a size. The caller has the payloads' bytes: in
+//! memory ([`Layout::to_vec`]), or in files, which the operating system can copy without loading
+//! them. Layouts nest: [`Layout::nest`] replaces a payload by a whole layout (a bundle inside a
+//! host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,11 +18,11 @@ pub enum Piece {
     Bytes(Vec<u8>),
     /// A number of zero bytes.
     Zeros(u64),
-    /// The payload with this number, which has this size in bytes.
+    /// A payload, with its number and its size in bytes.
     Payload {
         /// The payload's number, which the caller assigns.
         index: usize,
-        /// Its size in bytes.
+        /// The payload's size in bytes.
         size: u64,
     },
 }
@@ -41,7 +41,7 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces, stored because most additions need it.
+    /// The size of all pieces. It is stored because most additions need it.
     size: u64,
 }
 

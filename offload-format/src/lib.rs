@@ -55,21 +55,21 @@
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
-//! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
-//! | [`fat_file`] | the search for all of these in executables, shared objects, objects, archives |
+//! | `device_archive` | archives of bundles, and the archive for one target that is extracted from such an archive |
+//! | [`fat_file`] | the search for containers in executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images in a file, as one list |
-//! | [`image`] | what an image records about itself: AMD code object, cubin, PTX; its kernels |
+//! | [`image`] | what an image (AMD code object, cubin, PTX) states itself: target, kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image fits a device best, and why others do not |
 //! | [`section`] | the sections of host files that contain device code: names, alignments, how packs in them begin |
-//! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
+//! | [`host_object`], [`archive`] | the relocatable object that adds device code to a link, and the static library that contains it |
 //! | [`layout`] | descriptions of files before they are written, so that payloads are copied but not kept in memory |
 //!
 //! Views borrow from the parsed bytes. Parsing allocates nothing, with two exceptions:
-//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] a list of its
-//! kernels, for which it uses a table of IDs while reading. The crate does not access files,
-//! environment, processes or clock. Input may be hostile: every number from a file is checked
-//! before it is used as an index or a size. Iteration over a parsed view never fails.
+//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] keeps a list of
+//! its kernels and uses a table of IDs while reading. The crate does not access files, environment
+//! variables, processes or clocks. Input may be hostile: every number from a file is checked before
+//! it is used as an index or a size. Iteration over a parsed view never fails.
 //!
 //! # Features
 //!
@@ -77,15 +77,15 @@
 //! |---|---|
 //! | `packs`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], the headers in [`nv_fatbin`]; modules that write files: [`layout`], [`host_object`], writing of [`archive`]s |
 //! | `containers` | [`compressed`], [`text_bundle`], all of [`nv_fatbin`], reading of [`archive`]s: formats that packs do not use; enables `packs` |
-//! | `zlib`, `zstd` | reading and writing the content of compressed containers; need std |
+//! | `zlib`, `zstd` | decompressing and compressing containers; need std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
 //! Without features, the crate contains what programs with packs need: targets, selection and
 //! SPIR-V. The features in the last two rows enable `containers`; all features except `packs` add
-//! dependencies. The build of a program with a pack compiles this crate twice: for the build script
-//! and the macro, and for the program, each time with only the features that it needs.
+//! dependencies. A program with a pack compiles this crate twice: once for the build script and the
+//! macro, and once for the program itself. Each time, only the features needed are on.
 #![no_std]
-// Links may lead to modules whose features are off.
+// Some links refer to modules whose features may be off.
 #![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// A value. Arrays and maps are represented by their heads; their items follow.
+/// A value. An array or a map is represented by its head; the items follow as separate values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value<'data> {
     Uint(u64),
@@ -48,7 +48,7 @@ impl<'data> Cursor<'data> {
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
         let low = u64::from(code);
-        // The value, and the size of the bytes that follow its code or its number.
+        // The value, and the size of the bytes that follow the value's code or number.
         let (value, size) = match code {
             0x00..=0x7f => (Value::Uint(low), 0),
             0x80..=0x8f => (Value::Map(low & 0xf), 0),
@@ -72,8 +72,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves to the end of a value, including its items. Missing items cause an error at the end of
-    /// the bytes, since each value has at least one byte.
+    /// Moves to the end of a value, including its items. If items are missing, there is an error at
+    /// the end of the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {

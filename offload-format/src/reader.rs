@@ -1,5 +1,5 @@
-//! Reads bytes. Only this code slices a file's bytes by numbers from the file, except for sections
-//! of host files, which the crate `object` reads.
+//! Reads bytes. Only this code slices a file's bytes by offsets and sizes from the file. The
+//! exception are the sections of host files, which the crate `object` reads.
 
 use crate::{Error, ErrorKind, Result};
 
@@ -18,8 +18,8 @@ impl<'data> Reader<'data> {
         self.data.len() as u64
     }
 
-    /// Returns `size` bytes at `offset`. Both numbers come from the caller, not from the file, so
-    /// missing bytes mean that the file is truncated.
+    /// Returns `size` bytes at `offset`. The offset and the size come from the caller, not from the
+    /// file, so missing bytes mean that the file is truncated.
     pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
         self.get(offset, size).ok_or_else(|| {
             let have = self.len().saturating_sub(offset);
@@ -27,8 +27,8 @@ impl<'data> Reader<'data> {
         })
     }
 
-    /// Returns `size` bytes at `start`. The range comes from a field at offset `field`, which the
-    /// error contains.
+    /// Returns `size` bytes at `start`. The range comes from a field at offset `field`; an error
+    /// contains this offset.
     pub(crate) fn range(
         &self,
         start: u64,

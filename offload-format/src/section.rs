@@ -4,17 +4,17 @@
 //! Sources: `clang` and `clang-linker-wrapper` 22.1.8, and nvcc 13.5 (docs/formats.md of the
 //! project, "Sections").
 //!
-//! [`DeviceSection`] lists the sections that this crate writes, [`SectionNames`] all sections that
-//! other tools read.
+//! [`DeviceSection`] lists the sections that this crate writes. [`SectionNames`] lists all sections
+//! that other tools read.
 
 use core::fmt;
 
-/// A format of object files, and of the programs that are linked from them.
+/// A format of object files, and of the programs linked from these files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// ELF.
     Elf,
-    /// COFF objects, and the PE images that are linked from them.
+    /// COFF objects, and the PE images linked from these objects.
     Coff,
     /// Mach-O.
     MachO,
@@ -44,7 +44,7 @@ pub enum DeviceSection {
     /// runtime, `roc-obj-ls` and `llvm-objdump --offloading` read this section.
     HipFatbin,
     /// `.llvm.offloading`: offload binaries without gaps, each aligned to 8 bytes. LLVM's tools
-    /// find it by its type in ELF files, and by its name in COFF files.
+    /// find this section by its type in ELF files, and by its name in COFF files.
     LlvmOffloading,
 }
 
@@ -60,7 +60,7 @@ impl DeviceSection {
         }
     }
 
-    /// Returns the name in ELF files, by which the section is commonly known.
+    /// Returns the name in ELF files, which is also the section's common name.
     pub const fn elf_name(self) -> &'static str {
         self.names().name
     }
@@ -81,8 +81,8 @@ impl DeviceSection {
         }
     }
 
-    /// Returns the alignment in bytes of the section and of its contents. Bundles have the
-    /// alignment of the pages that HIP's runtime maps. Offload binaries have the alignment of their
+    /// Returns the alignment in bytes of the section and of its contents. Bundles are aligned to
+    /// pages, because HIP's runtime maps whole pages. Offload binaries have the alignment of their
     /// fields.
     pub const fn align(self) -> u64 {
         match self {
@@ -98,10 +98,11 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// The name of a section in each format.
 ///
-/// Objects for Windows use the ELF name at any length, so that linkers join the sections of
+/// Objects for Windows use the ELF name, however long it is, so that linkers join the sections of
 /// different compilers. PE images (programs and DLLs) have only eight bytes for a section's name.
 /// `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes everything
-/// from a second period on, which leaves `.llvm`. Linkers for MinGW can write the full name.
+/// from a second period on: `.llvm.offloading` becomes `.llvm`. Linkers for MinGW can write the
+/// full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// The name in ELF files and COFF objects, and the full name in PE images.
@@ -115,8 +116,8 @@ impl SectionNames {
     pub const HIP_FATBIN: Self = Self::new(".hip_fatbin", ("__HIP", "__hip_fatbin"));
     /// The structures that HIP programs register, which point to the bundles.
     pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
-    /// Offload binaries. LLVM has no name for Mach-O. The segment is not called `__LLVM`, because
-    /// linkers drop every section of such a segment.
+    /// Offload binaries. LLVM defines no name for Mach-O. The segment here is not called `__LLVM`,
+    /// because linkers drop every section of a segment with that name.
     pub(crate) const LLVM_OFFLOADING: Self =
         Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
     /// NVIDIA's fat binaries.
@@ -127,7 +128,7 @@ impl SectionNames {
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
     /// The section with the reference to kernel packs, in libraries whose code objects were moved
-    /// to these files.
+    /// to kernel packs.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
     /// The section of [`Self::KPACK_REFERENCE`] in PE images, where ROCm's tools use a different
     /// name.
@@ -136,7 +137,7 @@ impl SectionNames {
     /// The table of the images that DPC++ links into programs, except for Mach-O.
     pub const IMAGE_TABLE: Self = Self::new(".tgtimg", ("", ""));
 
-    /// Bundles of cuda-oxide, which has no section for Mach-O.
+    /// Bundles of cuda-oxide. There is no section for Mach-O.
     pub const OXART: Self = Self::new(".oxart", ("", ""));
 
     const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
@@ -144,8 +145,8 @@ impl SectionNames {
     }
 
     /// Whether a section in a file of this format has this name. `segment` is used only for Mach-O.
-    /// A name that a linker for Windows cut short may be ambiguous: all sections of LLVM become
-    /// `.llvm`.
+    /// If a linker for Windows cut the name short, the name may be ambiguous: all sections of LLVM
+    /// become `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

@@ -1,6 +1,6 @@
-//! String tables in LLVM 22's order: the distinct strings sorted by their reversed bytes, greatest
-//! first, each NUL-terminated. A string that is the end of the previous one shares its bytes. COFF
-//! has two separately sorted groups: section names and symbol names.
+//! String tables in LLVM 22's order: the distinct strings are sorted by their reversed bytes,
+//! greatest first, and each is NUL-terminated. If a string is the end of the previous string, the
+//! two share bytes. COFF has two separately sorted groups: section names and symbol names.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -26,7 +26,8 @@ impl<'a> StringTable<'a> {
         Self { bytes: start.to_vec(), groups }
     }
 
-    /// Adds a group of strings after the existing ones; existing strings are not added again.
+    /// Adds a group of strings after the existing strings. Strings that already exist are not added
+    /// again.
     pub(crate) fn add(&mut self, strings: Vec<&'a [u8]>) {
         let mut sorted = strings;
         sorted.retain(|it| self.find(it).is_none());
@@ -71,7 +72,7 @@ pub(crate) struct Names<'a> {
 }
 
 /// The limit for all names together, as a multiple of the size of the table and the records that
-/// refer to it. From compilers, the names have at most a few times the size of the table.
+/// refer to it. In files from compilers, the names have at most a few times the size of the table.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 

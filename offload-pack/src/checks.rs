@@ -10,18 +10,19 @@ use core::fmt;
 
 /// The environment variables of checks.
 pub mod variables {
-    /// The check in images for the CPU; read by build scripts.
+    /// The check to make in images for the CPU. Build scripts read this variable.
     pub const CHECK: &str = "OFFLOAD_CPU_CHECK";
-    /// Which check to report if an image makes two; read by `offload/check_reports.h`.
+    /// Which check to report if an image makes two. `offload/check_reports.h` reads this variable.
     pub const CHECK_ONLY: &str = "OFFLOAD_CPU_CHECK_ONLY";
-    /// The number of lanes in a warp in images for the CPU, 32 or 64; read by build scripts.
+    /// The number of lanes in a warp in images for the CPU: 32 or 64. Build scripts read this
+    /// variable.
     pub const LANES: &str = "OFFLOAD_CPU_LANES";
-    /// The file that gets a line for each launch. Checked images also write records of findings to
-    /// it (`offload/check_reports.h`).
+    /// The file to which each launch adds a line. Checked images also write their findings to this
+    /// file (`offload/check_reports.h`).
     pub const LOG: &str = "OFFLOAD_CPU_LOG";
     /// The [`Order`](super::Order) of blocks and threads.
     pub const ORDER: &str = "OFFLOAD_CPU_ORDER";
-    /// The seconds after which a launch ends the program.
+    /// The number of seconds after which a launch that is still running ends the program.
     pub const TIME_LIMIT: &str = "OFFLOAD_CPU_TIME_LIMIT";
 }
 
@@ -30,14 +31,14 @@ pub mod variables {
 /// Source: the option `-fsanitize` of GCC and clang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Accesses to memory that does not belong to the kernel: AddressSanitizer, and
+    /// Finds accesses to memory that does not belong to the kernel. Uses AddressSanitizer, and
     /// UndefinedBehaviorSanitizer's checks of indices and alignment.
     Memory,
-    /// Accesses to the same memory without a defined order: ThreadSanitizer.
+    /// Finds accesses to the same memory without a defined order. Uses ThreadSanitizer.
     Races,
-    /// Undefined behaviour of the source language: UndefinedBehaviorSanitizer.
+    /// Finds undefined behaviour of the source language. Uses UndefinedBehaviorSanitizer.
     Undefined,
-    /// Memory and undefined behaviour, checked by one image.
+    /// Both the memory check and the check of undefined behaviour, in one image.
     MemoryAndUndefined,
 }
 
@@ -45,8 +46,8 @@ impl Check {
     const EACH: &'static [Self] =
         &[Self::Memory, Self::Races, Self::Undefined, Self::MemoryAndUndefined];
 
-    /// The checks of the two images for `all`: ThreadSanitizer and AddressSanitizer cannot be in
-    /// the same image.
+    /// The checks of the two images for `all`. There are two images because ThreadSanitizer and
+    /// AddressSanitizer cannot be in the same image.
     const ALL: &'static [Self] = &[Self::MemoryAndUndefined, Self::Races];
 
     /// Returns the check's name in variables and arguments.
@@ -65,7 +66,8 @@ impl Check {
         Self::EACH.iter().copied().find(|check| check.name() == name)
     }
 
-    /// Returns the checks with this name, or those for `all`. Each needs a separate image.
+    /// Returns the check with this name, or the checks for `all`. Each check needs a separate
+    /// image.
     #[inline]
     pub fn requested(word: &str) -> Option<&'static [Self]> {
         match word {
@@ -84,7 +86,7 @@ impl Check {
         }
     }
 
-    /// Returns the check of the image for `all` that includes this check.
+    /// Returns the check that includes this check in one of the two images for `all`.
     pub fn of_image(self) -> Self {
         if self == Self::Races { Self::Races } else { Self::MemoryAndUndefined }
     }
@@ -92,7 +94,7 @@ impl Check {
     /// Returns the variable with the sanitizer's options, and the options that kernels need.
     pub fn sanitizer_options(self) -> (&'static str, &'static str) {
         match self {
-            // Kernels cause no leaks.
+            // Kernels cannot leak memory.
             Self::Memory | Self::MemoryAndUndefined => ("ASAN_OPTIONS", "detect_leaks=0"),
             // By default, ThreadSanitizer reports only one race for each address, but the shared
             // memory of blocks reuses addresses.
@@ -104,16 +106,16 @@ impl Check {
     }
 }
 
-/// The description of a sanitizer, a text in a checked image.
+/// The description of a sanitizer, which a checked image contains as text.
 ///
 /// Source: `offload_cpu_check` in `offload/checks.cpp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedImage {
     /// The check that the image makes.
     pub check: Check,
-    /// The libraries that must be loaded before all others, separated by colons.
+    /// The libraries that must be loaded before all other libraries, separated by colons.
     pub libraries: String,
-    /// The program with which the sanitizer finds source lines; empty if it uses none.
+    /// The program that finds source lines for the sanitizer; empty if the sanitizer uses none.
     pub symbolizer: String,
 }
 
@@ -130,8 +132,8 @@ impl fmt::Display for CheckedImage {
 }
 
 impl CheckedImage {
-    /// Returns the descriptions in an image, each with the image that it describes: this image, and
-    /// then images inside it.
+    /// Returns the descriptions in an image, each with the image that it describes. This image
+    /// comes first, then the images inside it.
     #[inline]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
         const START: &[u8] = b"offload-cpu-";
@@ -166,7 +168,7 @@ impl CheckedImage {
     }
 }
 
-/// Returns the bytes that follow their size, a 64-bit number.
+/// Reads a size (a 64-bit number), and returns that many of the bytes that follow.
 #[inline]
 fn sized(bytes: &[u8]) -> Option<&[u8]> {
     let (size, bytes) = bytes.split_first_chunk::<{ size_of::<u64>() }>()?;

@@ -1,8 +1,9 @@
-//! Text in one line: a backslash and a letter replace each backslash, tab and line end.
+//! Converts text to a single line: each backslash, tab and line end becomes a backslash and a
+//! second character.
 
 use alloc::string::String;
 
-/// The characters after a backslash, each with the character that it represents.
+/// The characters that may follow a backslash, each with the character that the pair represents.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
 #[inline]

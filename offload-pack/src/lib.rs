@@ -1,5 +1,5 @@
-//! The index of a pack of GPU images, the signatures of its kernels, and the Rust code for both,
-//! which build scripts, macros and programs share. The formats of LLVM, ROCm and CUDA are in
+//! The index of a pack of GPU images, the signatures of its kernels, and the Rust code for both.
+//! Build scripts, macros and programs share this crate. The formats of LLVM, ROCm and CUDA are in
 //! offload-format.
 //!
 //! | module | contains |
@@ -12,10 +12,10 @@
 //! | feature | adds |
 //! |---|---|
 //! | `expansion` | [`expansion`], writing of a [`pack_index`], sizes of types: for build scripts and macros |
-//! | `images` | conversion of the kernels that an image records to kernels of the index; enables `expansion` |
+//! | `images` | conversion of an image's kernels to kernels of the index; enables `expansion` |
 //!
-//! No feature is on by default. Functions that read an index are `#[inline]`, so that only the few
-//! programs that call them compile them.
+//! No feature is on by default. Functions that read an index are `#[inline]`, so only the few
+//! programs that call these functions compile them.
 #![no_std]
 #![forbid(unsafe_code)]
 

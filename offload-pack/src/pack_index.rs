@@ -1,4 +1,4 @@
-//! The index of a pack, which describes the pack to the macro that embeds it. The build script
+//! The index of a pack: a description of the pack for the macro that embeds it. The build script
 //! writes the index to `OUT_DIR` as a text file:
 //!
 //! ```text
@@ -26,18 +26,19 @@
 //! kernels unknown
 //! ```
 //!
-//! The images of a module follow its `module` line. In a pack of bundles, `bundle` with the
-//! bundle's offset in bytes precedes the images. In a compressed pack, `stream` precedes them, with
-//! the offset and size in bytes of the module's stream, its decompressed size, and `zstd` or
-//! `zlib`; offsets of images then count from the start of the decompressed stream. An `image` line
-//! contains the target, the offset and size in bytes in the pack, the origin, and the kind with its
-//! details. The image's kernels follow, or the line `kernels unknown`. In names of kernels, a
-//! backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. After a kernel's name come
-//! the limits of its launches, and the offset and size in bytes of each argument with its type, if
-//! the image records them. The signatures of a module's kernels follow its images, in the lines of
-//! the module `signature`. If the build could not read them, `signatures-unknown` and the reason
-//! replace them. If the pack was not built, `absent` and the reason follow `name`, then
-//! `compressed` if the pack would be compressed, and then the pack's modules without images.
+//! The images of a module follow its `module` line. In a pack of bundles, a line `bundle` with the
+//! bundle's offset in bytes precedes the images. In a compressed pack, a line `stream` precedes the
+//! images. It contains the offset and size in bytes of the module's stream, the decompressed size,
+//! and `zstd` or `zlib`; offsets of images count from the start of the decompressed stream. An
+//! `image` line contains the target, the offset and size in bytes in the pack, the origin, and the
+//! kind with its details. The image's kernels follow, or the line `kernels unknown`. In names of
+//! kernels, a backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. After a kernel's
+//! name come the limits of its launches, and the offset, size in bytes and type of each argument,
+//! as far as the image contains this information. The signatures of a module's kernels follow its
+//! images, in the text form that the Rust module `signature` defines. If the build could not read
+//! the signatures, a line `signatures-unknown` with the reason replaces them. If the pack was not
+//! built, the line `absent` with the reason follows `name`, then `compressed` if the pack would be
+//! compressed, and then the pack's modules without images.
 
 mod interface;
 mod kernel;
@@ -66,12 +67,12 @@ use offload_format::section::DeviceSection;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
-/// The version of the index's format, which must be the same in build script, macro and
-/// `offload-gpu`.
+/// The version of the index's format. Build script, macro and `offload-gpu` must use the same
+/// version.
 const VERSION: u32 = 10;
 const FIRST_WORD: &str = "offload-pack ";
 
-/// A pack's index, for a pack that was built.
+/// The index of a pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
     /// The name of the pack.
@@ -111,7 +112,7 @@ impl PackIndex {
     }
 }
 
-/// One module of a pack, as the index describes it.
+/// The index's description of one module of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
     /// The module's name.
@@ -119,13 +120,13 @@ pub struct IndexModule {
     /// The offset in bytes of the module's bundle from the start of the pack; `None` if the pack
     /// has no bundles or the module has no images.
     pub bundle: Option<u64>,
-    /// The place of the module's stream, if the pack is compressed.
+    /// The location of the module's stream, if the pack is compressed.
     pub stream: Option<IndexStream>,
     /// The module's images, in file order.
     pub images: Vec<IndexImage>,
-    /// The signatures of its kernels, as far as sources contain them.
+    /// The signatures of the kernels that the sources contain.
     pub signatures: Signatures,
-    /// The reason why the build could not read the signatures; `None` if it read them or if there
+    /// The reason why the build could not read the signatures; `None` if it read them, or if there
     /// are none.
     pub signatures_unknown: Option<String>,
 }
@@ -139,7 +140,7 @@ impl IndexModule {
     }
 }
 
-/// The place of a module's compressed content in a pack. Sizes and offset are in bytes.
+/// The location of a module's compressed stream in a pack. Sizes and offset are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -152,7 +153,7 @@ pub struct IndexStream {
     pub method: Method,
 }
 
-/// One image of a pack, as the index describes it.
+/// The index's description of one image of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
     /// The canonical name of the target.
@@ -175,7 +176,8 @@ pub struct IndexImage {
 pub enum Origin {
     /// Compiled by this build.
     Compiled,
-    /// Taken from the package's prebuilt set, whose recorded inputs match the inputs of this build.
+    /// Taken from the package's prebuilt set. The inputs listed there match the inputs of this
+    /// build.
     Prebuilt,
     /// Taken from a file that build.rs lists, or that the program embeds by its path.
     Supplied,
@@ -192,7 +194,8 @@ impl fmt::Display for Origin {
 }
 
 impl IndexImage {
-    /// Returns the kernel with this name, if the image is known to have it.
+    /// Returns the kernel with this name; `None` if the image does not have it, or if its kernels
+    /// are unknown.
     #[inline]
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
@@ -200,7 +203,7 @@ impl IndexImage {
     }
 }
 
-/// The content of an index file.
+/// The contents of an index file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.
@@ -211,7 +214,7 @@ pub enum Index {
         name: String,
         /// The reason why the pack was not built.
         why: String,
-        /// Whether build.rs asks for a compressed pack.
+        /// Whether build.rs requests a compressed pack.
         compressed: bool,
         /// The modules that the pack would have, without images.
         modules: Vec<IndexModule>,
@@ -254,7 +257,7 @@ impl fmt::Display for IndexError {
 
 impl core::error::Error for IndexError {}
 
-/// Reads an index like [`Index::parse`], but is compiled only once for build script and macro.
+/// Reads an index like [`Index::parse`], but is compiled only once for build scripts and macros.
 #[cfg(feature = "expansion")]
 impl FromStr for Index {
     type Err = IndexError;

@@ -7,9 +7,9 @@
 //! | | the table: one pair, the symbol's name, zeros up to a multiple of 8 |
 //! | 60 | header of the member |
 //! | | its name, with NULs so that the data starts at a multiple of 8 |
-//! | | the payload, line feeds up to a multiple of 8, which count as part of it |
+//! | | the payload, and line feeds up to a multiple of 8, which the member's size includes |
 //!
-//! The bytes are those that `llvm-ar --format=darwin` of LLVM 22.1.8 writes.
+//! `llvm-ar --format=darwin` of LLVM 22.1.8 writes the same bytes.
 
 use super::write::member_header;
 use super::{HEADER_SIZE, MAGIC, MAX_SIZE};
@@ -17,7 +17,7 @@ use crate::layout::{Layout, Piece};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The alignment of names and data, since loaders map Mach-O members in place.
+/// The alignment of names and data: loaders map Mach-O members in place.
 const ALIGN: usize = 8;
 
 /// Lays out an archive with one member and one symbol; linkers for macOS read it as `lib<name>.a`.

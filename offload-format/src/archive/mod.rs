@@ -1,4 +1,4 @@
-//! Archives (`ar`), the form of libraries for linkers, which may contain bundles.
+//! Archives (`ar`): static libraries for linkers. The members may contain bundles.
 //!
 //! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in separate
 //! files. The members follow, each at an even offset. Each member starts with a header of ASCII
@@ -18,11 +18,11 @@
 //!
 //! | kind | names | symbol table |
 //! |---|---|---|
-//! | GNU | `name/`; `/123`: at 123 in the member `//`, up to `/\n` | member `/`: big-endian `u32` count, so many offsets of member headers, the names with a NUL each |
+//! | GNU | `name/`; `/123`: at 123 in the member `//`, up to `/\n` | member `/`: big-endian `u32` count, that many offsets of member headers, the names with a NUL each |
 //! | GNU, 64-bit | the same | member `/SYM64/`: the same with `u64` |
 //! | BSD | `name`; `#1/20`: in the first 20 bytes of the data | member `__.SYMDEF` or `__.SYMDEF SORTED`: `u32` size of the pairs, pairs of `u32` (offset of the name, offset of the member header), `u32` size of the names, the names |
 //! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
-//! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
+//! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, that many `u32` offsets, `u32` count of symbols, that many `u16` numbers of members from 1, the names |
 
 #[cfg(feature = "packs")]
 mod darwin;

@@ -14,7 +14,7 @@ enum Names {
 }
 
 /// The maximum length of a name in the table of long names. Many members may refer to the same
-/// bytes, so longer names could take very long to read.
+/// bytes, so reading longer names could take very long.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
@@ -33,8 +33,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if `data` does not start with an archive's magic, if a header is malformed,
-    /// if a member ends outside `data`, or if a name is not found. Names of more than 4096 bytes in
-    /// the table of long names are not found.
+    /// if a member ends outside `data`, or if a name is not found. A name of more than 4096 bytes
+    /// in the table of long names counts as not found.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -129,7 +129,7 @@ impl<'data> Archive<'data> {
         let Some(name_size) = header.name.strip_prefix(b"#1/") else {
             return Ok((member(self.name(&header)?, Some(data)), header.next()));
         };
-        // In BSD archives, the name is between header and data, and included in the size.
+        // In BSD archives, the name is between header and data, and the size includes the name.
         let name_size = number(name_size).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "size of an archive member's name", at)
         })?;
@@ -146,13 +146,13 @@ impl<'data> Archive<'data> {
         self.kind == Names::Bsd
     }
 
-    /// Returns the name in the header's first field, or the name to which this field refers.
+    /// Returns the name in the header's first field, or the name that this field refers to.
     fn name(&self, header: &Header<'data>) -> Result<&'data [u8]> {
         let field = header.name;
         let Some(digits) =
             field.strip_prefix(b"/").filter(|_| !self.is_bsd()).filter(|it| !it.is_empty())
         else {
-            // Slashes end names, except in BSD archives.
+            // A slash ends a name, except in BSD archives.
             return Ok(if self.is_bsd() {
                 field
             } else {

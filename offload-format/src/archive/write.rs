@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// Collects members and lays out the GNU archive that LLVM 22 writes for them. The archive has a
-/// symbol table if there are objects, and a table of long names if there are any. Members are in
-/// the order of the calls. Time stamps, owners and groups are 0, so that the same members produce
-/// the same bytes.
+/// symbol table if there are objects, and a table of long names if there are long names. Members
+/// are in the order of the calls. Time stamps, owners and groups are 0, so the same members always
+/// produce the same bytes.
 ///
 /// The builder needs only the sizes of the members. Their bytes come from memory or from files when
 /// the [`Layout`] is written.
@@ -30,9 +30,9 @@ pub struct ArchiveBuilder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The name is empty or contains a line end, which ends names in the format.
+    /// The name is empty, or contains a line end, which would end the name in the archive.
     Name(Vec<u8>),
-    /// A symbol's name contains a NUL, which ends names in the format.
+    /// A symbol's name contains a NUL, which would end the name in the archive.
     SymbolName(Vec<u8>),
     /// The member's size has more than the ten digits of the format.
     Size(u64),
@@ -105,8 +105,8 @@ impl ArchiveBuilder {
         Ok(self)
     }
 
-    /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and
-    /// defines these symbols. The archive then has a symbol table, even if it is empty.
+    /// Adds a member of `size` bytes that is an object file (machine code or bitcode) and defines
+    /// `symbols`. With such a member, the archive has a symbol table, even if the table is empty.
     ///
     /// Returns an error if the format cannot store the size or a name.
     pub fn object<S: AsRef<[u8]>>(
@@ -178,7 +178,7 @@ impl ArchiveBuilder {
     }
 
     fn symbol_table_content_size(&self, width: u64) -> u64 {
-        // An empty table has three zero bytes for the names, which old tools expect.
+        // An empty table has three zero bytes in place of the names, as old tools expect.
         let names = if self.symbols.is_empty() { 3 } else { self.symbol_names.len() as u64 };
         (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }

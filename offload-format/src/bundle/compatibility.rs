@@ -51,7 +51,7 @@ impl fmt::Display for Compatibility {
 }
 
 impl EntryId<'_> {
-    /// Returns whether and why this entry's code object fits `requested`, by LLVM 22's rules for
+    /// Returns whether this entry's code object fits `requested`, and why, by LLVM 22's rules for
     /// unbundling. The relation is not symmetric: code for `gfx90a` fits `gfx90a:xnack+`, but code
     /// for `gfx90a:xnack+` does not fit `gfx90a`. A generic target fits only its own name.
     ///
@@ -101,8 +101,8 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
         || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
 }
 
-/// Returns the target ID, if its processor supports the features that it names. Only AMD's GPUs
-/// have features.
+/// Returns the target ID if its processor supports every feature in it. Only AMD's GPUs have
+/// features.
 #[inline]
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| {
@@ -176,7 +176,8 @@ mod tests {
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
         }
-        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), HIP without (`amdgcn`).
+        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), HIP writes them without
+        // numbers (`amdgcn`).
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),

@@ -7,10 +7,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The entry IDs of a new bundle, each checked alone and against the earlier ones.
+/// The entry IDs of a new bundle. Each ID is checked by itself and against the earlier ones.
 ///
 /// Entries with the same processor, offload kind and target triple must name the same features;
-/// otherwise some device would fit several of them. A bundle can have each ID only once, in any
+/// otherwise several entries would fit the same device. A bundle can have each ID only once, in any
 /// spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
@@ -52,7 +52,7 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, since they
+    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, because they
     /// name different features for the same processor. If several pairs conflict, returns the pair
     /// whose second ID comes first in alphabetical order. Skips unknown offload kinds, duplicate
     /// IDs and malformed IDs, since other tools may have written the bundle.
@@ -108,8 +108,8 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
 }
 
 /// Returns the spelling of the first entry for the processor of `id`, if that entry names different
-/// features. If the processor is new, records its features and `spelling`, the canonical form of
-/// `id`, and returns `None`.
+/// features. If the processor is new, stores its features and `spelling` (the canonical form of
+/// `id`), and returns `None`.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // These IDs do not conflict, since they differ in kind, triple or processor, or are
+        // These IDs do not conflict, because they differ in kind, triple or processor, or are
         // malformed.
         let fine = [
             GFX906,

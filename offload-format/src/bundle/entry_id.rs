@@ -38,7 +38,8 @@ impl<'a> EntryId<'a> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Splits an ID without building an error, which would contain a copy of the text.
+    /// Splits an ID, and returns `None` instead of an error, which would contain a copy of the
+    /// text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -48,8 +49,8 @@ impl<'a> EntryId<'a> {
     }
 
     /// Splits an ID as LLVM 21 and later accept it, on the command line and in files: with a fourth
-    /// triple field, which may be empty. Any field may have any content; [`EntryId::is_known_kind`]
-    /// and [`TargetTriple::is_known`] check it.
+    /// triple field, which may be empty. The fields may contain any text;
+    /// [`EntryId::is_known_kind`] and [`TargetTriple::is_known`] check it.
     ///
     /// Returns an error if there are fewer than five fields.
     pub fn parse_strict(text: &'a str) -> Result<Self, ParseError> {
@@ -69,14 +70,14 @@ impl<'a> EntryId<'a> {
             // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // If the environment is missing, LLVM 22 mistakes the processor for the environment,
-            // and then adds the dash before a target ID, although none follows.
+            // If the environment is missing, LLVM 22 mistakes the processor for the environment. It
+            // then adds the dash that precedes a target ID, although no target ID follows.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
     }
 
-    /// Returns the offload kind: LLVM writes `host`, `hip`, `hipv4` and `openmp`.
+    /// Returns the offload kind. LLVM writes the kinds `host`, `hip`, `hipv4` and `openmp`.
     pub fn kind(&self) -> &'a str {
         self.kind
     }

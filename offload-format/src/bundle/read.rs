@@ -14,8 +14,8 @@ pub struct Bundle<'data> {
 }
 
 impl<'data> Bundle<'data> {
-    /// Checks the magic and the whole entry table of the bundle at the start of `data`, which may
-    /// continue after it, and borrows from it.
+    /// Checks the magic and the whole entry table of the bundle at the start of `data`, and borrows
+    /// from `data`, which may continue after the bundle.
     ///
     /// Returns an error if [`EntryTable::parse`] returns one, or if a code object is outside
     /// `data`.
@@ -40,8 +40,8 @@ impl<'data> Bundle<'data> {
     #[inline]
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // HIP's compilers write IDs with this prefix, after which the rest is the target ID, so
-            // no parsing is needed.
+            // In IDs from HIP's compilers, the target ID follows this prefix, so no parsing is
+            // needed.
             let target = match entry.id_str.strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str) {

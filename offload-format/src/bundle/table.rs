@@ -5,8 +5,8 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// A checked entry table of a binary bundle. The code objects may be missing, so the first bytes of
-/// a bundle are enough, before the rest is decompressed or downloaded.
+/// A checked entry table of a binary bundle. The code objects may be missing: the first bytes of a
+/// bundle are enough, even if the rest is not decompressed or downloaded yet.
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],

@@ -76,8 +76,7 @@ impl BundleBuilder {
     }
 
     /// Adds an entry whose code object has `size` bytes. Entries keep the order of the calls. The
-    /// ID is written in canonical form, except for its target ID, which LLVM's tool does not
-    /// change.
+    /// ID is written in canonical form, but its target ID stays as given, as in LLVM's tool.
     ///
     /// Returns an error if [`Composition::add`] refuses the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {

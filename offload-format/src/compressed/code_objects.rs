@@ -10,9 +10,9 @@ use core::fmt;
 
 /// A reader of the code objects of a compressed bundle.
 ///
-/// In the order of their offsets, one pass through the stream reads all code objects, without
-/// keeping any. The first read at an earlier offset decompresses the whole bundle and keeps it, so
-/// any order needs at most two passes.
+/// If code objects are read in the order of their offsets, one pass through the stream is enough,
+/// and no code object is kept. The first read at an earlier offset decompresses the whole bundle
+/// and keeps it, so any order needs at most two passes.
 pub(crate) struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -78,7 +78,7 @@ impl<'data> CodeObjects<'data> {
 }
 
 /// Skips `gap` bytes of the stream, and returns the next `length` bytes; `None` if the stream ends
-/// earlier. Returns the error `too_much` if there is not enough memory.
+/// earlier. Returns the error `too_much` if memory cannot be allocated.
 fn next(
     stream: &mut Decompressor<'_>,
     gap: u64,

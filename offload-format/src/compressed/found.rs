@@ -29,8 +29,8 @@ impl<'data> Found<'data> {
     }
 
     /// Returns the bundles of a section, with their offsets in bytes from its start. `limit` is the
-    /// maximum number of bytes to allocate to find the end of a compressed bundle of version 1,
-    /// which does not record its size.
+    /// maximum number of bytes to allocate when looking for the end of a compressed bundle of
+    /// version 1, which does not store its size.
     ///
     /// The end comes from a bundle's table or header, not from a search for the next magic, which a
     /// payload may contain. Zeros between bundles are skipped. The iterator ends after the first

@@ -2,7 +2,8 @@
 //! frame. hipcc and `clang --offload-compress` write it.
 //!
 //! All integers are little-endian (LLVM's ClangOffloadBundler page). Versions 2 and 3 are checked
-//! against LLVM 22.1.8; version 1, which LLVM no longer writes since 19, against handmade files:
+//! against LLVM 22.1.8. Version 1, which LLVM 19 and later do not write, is checked against
+//! handmade files:
 //!
 //! | field | size | offset in version 1 | 2 | 3 |
 //! |---|---|---|---|---|
@@ -15,7 +16,7 @@
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!
 //! LLVM 18 wrote version 1, and LLVM 19 to 21 wrote version 2. LLVM 22 writes version 3 unless
-//! version 2 is requested. Version 1 does not record its total size: the bundle ends where its
+//! version 2 is requested. Version 1 does not store the total size: the bundle ends where its
 //! stream ends.
 //!
 //! Linked programs contain several bundles, compressed and plain, each at a multiple of 4096;

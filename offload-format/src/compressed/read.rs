@@ -17,8 +17,8 @@ pub struct CompressedBundle<'data> {
     /// The version of the header: 1, 2 or 3.
     pub version: u16,
     method: u16,
-    /// The total size in bytes, including the header; `None` in version 1, which does not record
-    /// it, and if the field is 0.
+    /// The total size in bytes, including the header; `None` in version 1, which has no such field,
+    /// and if the field is 0.
     pub total_size: Option<u64>,
     /// The size in bytes of the bundle after decompression, from the header.
     pub uncompressed_size: u64,
@@ -30,8 +30,8 @@ pub struct CompressedBundle<'data> {
 }
 
 impl<'data> CompressedBundle<'data> {
-    /// Checks the header at the start of `data`, which may continue after the bundle, and borrows
-    /// from it.
+    /// Checks the header at the start of `data`, and borrows from `data`, which may continue after
+    /// the bundle.
     ///
     /// Returns an error if `data` does not start with the magic, if the version is unknown, or if
     /// the bundle ends outside `data`. An unknown method is not an error: such a bundle can still
@@ -88,8 +88,8 @@ impl<'data> CompressedBundle<'data> {
         self.method
     }
 
-    /// Returns the total size in bytes, including the header. If the header does not record the
-    /// size, decompression finds it.
+    /// Returns the total size in bytes, including the header. If the header does not contain the
+    /// size, decompresses the bundle to find its end.
     ///
     /// Returns an error if the decompressed bundle would have more than `limit` bytes, if the
     /// stream is damaged, or if its method was not built in.
@@ -102,7 +102,8 @@ impl<'data> CompressedBundle<'data> {
             return Err(Error::new(kind, STREAM, self.payload_offset));
         }
         let mut stream = self.stream(limit)?;
-        // A stream with more bytes than the header records is damaged, so do not read the rest.
+        // If the stream has more bytes than the header states, it is damaged, so do not read the
+        // rest.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
             let reason = "the content is larger than the header says";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
@@ -145,7 +146,7 @@ impl<'data> CompressedBundle<'data> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
         loop {
-            // Each attempt doubles the number of bytes, so all attempts together parse about twice
+            // Each attempt doubles the number of bytes. Together, all attempts parse about twice
             // the table's size.
             let have = table.len();
             let room =

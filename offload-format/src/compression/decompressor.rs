@@ -7,8 +7,8 @@ use core::fmt;
 
 /// A zlib stream, or consecutive zstd frames, decompressed only as far as a caller reads.
 ///
-/// This contains the decoder's state and its window, but no other decompressed bytes. The window
-/// has about at most the `limit` of [`Decompressor::new`] bytes.
+/// A decompressor holds the decoder's state and its window, but no other decompressed bytes. The
+/// size of the window is at most about the `limit` passed to [`Decompressor::new`].
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -63,8 +63,8 @@ impl<'data> Decompressor<'data> {
     }
 
     /// Adds the next `count` bytes to `out` and returns their number, which is less than `count`
-    /// only at the stream's end. Memory is written only as bytes arrive, since a count from a file
-    /// may be far larger than the stream.
+    /// only at the stream's end. `out` grows only as bytes arrive, because a count from a file may
+    /// be far larger than the stream.
     ///
     /// Returns an error if the stream is damaged or cut short.
     #[inline]

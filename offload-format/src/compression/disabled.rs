@@ -1,12 +1,12 @@
-//! Replaces a compression method that is not built in, and returns errors, so that no other code
-//! tests for the features.
+//! Replaces a compression method that is not built in. The functions return errors, so no other
+//! code needs to test for the features.
 
 use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};
 #[cfg(feature = "packs")]
 use alloc::vec::Vec;
 
-/// The stream type of a method that is not built in, without values.
+/// The stream type of a method that is not built in. The type has no values.
 pub(super) enum Stream {}
 
 impl Stream {

@@ -15,7 +15,8 @@ impl Method {
     /// The first bytes of a zstd frame, which never start a zlib stream.
     const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-    /// Detects the method from the first bytes of the stream, for containers that do not record it.
+    /// Detects the method from the first bytes of the stream, for containers that do not store the
+    /// method.
     pub fn of_stream(stream: &[u8]) -> Self {
         if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
     }

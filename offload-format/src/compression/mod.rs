@@ -4,9 +4,9 @@
 //! 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd`, such containers can be
 //! listed but not opened: decompression returns [`ErrorKind::NotBuiltIn`].
 //!
-//! Every call that decompresses takes a limit in bytes, so that a hostile file cannot cause a
-//! larger buffer. The limit applies separately to the result and to the decoder's window, for which
-//! it is rounded up to a power of two.
+//! Every function that decompresses takes a limit in bytes, so a hostile file cannot cause a larger
+//! allocation. The limit applies to the result and, separately, to the decoder's window. For the
+//! window, the limit is rounded up to a power of two.
 
 // Each method's module has the same functions. `disabled` replaces a method that is not built in,
 // and returns errors.

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is the maximum size of the result in bytes, from the container. Allocates `size` bytes at
-/// the start, if `limit` allows it. `what` is the stream's name, and `at` its offset in bytes in
-/// its file, both for errors.
+/// `size` is the maximum size of the result in bytes, as stored in the container. Allocates `size`
+/// bytes at the start, if `limit` allows it. `what` is the stream's name, and `at` its offset in
+/// bytes in its file, both for errors.
 ///
 /// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
 /// damaged or truncated, if the result has more than `size` bytes, or if bytes follow the stream.
@@ -78,8 +78,8 @@ pub(crate) fn decompress_part(
     if stream.skip(skipped)? < skipped { Ok(0) } else { stream.append(out, size) }
 }
 
-/// Returns the size of the zstd frame at the start of `input`, and the size of its content if the
-/// frame records it. Decompresses nothing.
+/// Returns the size of the zstd frame at the start of `input`, and its uncompressed size if the
+/// frame's header contains it. Decompresses nothing.
 ///
 /// Returns an error if the frame is damaged or cut short, or if zstd was not built in.
 #[cfg(feature = "object")]

@@ -52,7 +52,7 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], _context: Context) -> R
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {
         let rest = &input[stream.total_in() as usize..];
-        // This call fails only if the output has too little space.
+        // This call fails only if the output buffer is too small.
         if let Ok(Status::StreamEnd) = stream.compress_vec(rest, &mut out, FlushCompress::Finish) {
             return Ok(out);
         }

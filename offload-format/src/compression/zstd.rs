@@ -29,8 +29,8 @@ impl Stream {
         Ok(Step { read, written, ended })
     }
 
-    /// Returns the error for a code of libzstd. A window over the limit is reported as an exceeded
-    /// limit, since the stream is not damaged and the caller may allow more.
+    /// Returns the error for a code of libzstd. If the window is over the limit, the error is an
+    /// exceeded limit, not damage: the caller may allow more.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {
@@ -48,7 +48,7 @@ pub(super) fn decompress(
     limit: u64,
     context: Context,
 ) -> Result<()> {
-    // libzstd accepts empty input as zero frames, but here it means a truncated stream.
+    // libzstd accepts empty input as zero frames, but here empty input means a truncated stream.
     if input.is_empty() {
         return Err(context.damaged("the stream ends early"));
     }
@@ -56,8 +56,8 @@ pub(super) fn decompress(
     done.map(drop).map_err(|code| context.damaged(get_error_name(code)))
 }
 
-/// Returns the size of the frame at the start of `input`, and the size of its content if the frame
-/// records it.
+/// Returns the size of the frame at the start of `input`, and its uncompressed size if the frame's
+/// header contains it.
 #[cfg(feature = "object")]
 pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)> {
     use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
@@ -68,12 +68,13 @@ pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)
     Ok((size as u64, content))
 }
 
-/// Compresses with long-distance matching, as `clang-offload-bundler` does, since code objects for
-/// several processors repeat each other at distances beyond the normal window.
+/// Compresses with long-distance matching, as `clang-offload-bundler` does: code objects for
+/// different processors are similar, but the similar bytes are farther apart than the normal
+/// window.
 ///
-/// With these parameters, zstd searches for longer matches than by default, and more often; it
-/// finds shorter matches in the normal window. Bundles of ROCm libraries become a tenth smaller,
-/// and compression takes four fifths of the time.
+/// With these parameters, zstd searches for longer matches than by default, and at more positions.
+/// It still finds shorter matches in the normal window. Bundles of ROCm libraries become a tenth
+/// smaller, and compression takes four fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
     let no_memory = context.too_much(size as u64, isize::MAX as u64);

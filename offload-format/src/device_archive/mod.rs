@@ -13,7 +13,7 @@
 //! | `-` | |
 //! | ID | the bundle entry ID as stored |
 //! | stem | again |
-//! | extension | `.bc` if the target ID contains `gfx`, `.cubin` if it contains `sm_`, otherwise that of the HDA's member |
+//! | extension | `.bc` if the target ID contains `gfx`, `.cubin` if it contains `sm_`, otherwise the extension of the HDA's member |
 //!
 //! In the name, `_` replaces every `:`, as in `saxpy-hip-amdgcn-amd-amdhsa--gfx90a_xnack+saxpy.bc`.
 

@@ -18,9 +18,9 @@ use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
 /// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in LLVM's
-/// order: the defined symbols to which other objects can refer, from the symbol table of an ELF,
-/// COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. Returns an empty list for
-/// such a file without symbols, and `None` for any other file;
+/// order. These are the defined symbols that other objects can refer to. They come from the symbol
+/// table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. The list
+/// is empty if such a file has no symbols. Returns `None` for any other file;
 /// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
 ///
 /// Also returns `None` for malformed bitcode, and if the bitcode's symbol table has an unknown
@@ -47,7 +47,7 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
 }
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// text, so copies of them could need much more memory than the file.
+/// bytes in the file, so their copies could need much more memory than the file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
@@ -84,7 +84,7 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     let table = Coff::parse(data, &mut 0).ok()?.symbols(data).ok()?;
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
-            // A symbol with a value but without a section is a common symbol, and the value is its
+            // A symbol with a value but without a section is a common symbol; its value is the
             // size.
             IMAGE_SYM_CLASS_EXTERNAL => {
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0

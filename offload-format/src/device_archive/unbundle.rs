@@ -1,4 +1,4 @@
-//! Extracts device-specific archives from a heterogeneous one.
+//! Extracts device-specific archives from a heterogeneous archive.
 
 use super::member_symbols;
 use crate::archive::{ArchiveBuilder, WriteError};
@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 pub struct UnbundleOptions {
     /// Whether a HIP code object may be used for an OpenMP target, and vice versa.
     pub hip_openmp_compatible: bool,
-    /// The maximum number of bytes to allocate. It applies to each decompressed member, and
-    /// separately to everything that is kept: the members' names, and code objects that cannot be
-    /// borrowed, because they were compressed or are host objects.
+    /// The maximum number of bytes to allocate. The limit applies to each decompressed member and,
+    /// separately, to the total of all copies: the members' names, and code objects that cannot be
+    /// borrowed because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -36,12 +36,12 @@ impl Default for UnbundleOptions {
 /// fits its target.
 ///
 /// `members` are the names and bytes of the heterogeneous archive's members: [`Member::name`] and
-/// [`Member::data`], or the contents of a thin archive's files. Members without a bundle are
-/// skipped.
+/// [`Member::data`], or the contents of the files that a thin archive refers to. Members without a
+/// bundle are skipped.
 ///
-/// Returns an error if a bundle or an entry's ID is malformed, or if more would have to be
-/// allocated than the options allow. The error contains the number of the member, and its offset
-/// counts from the start of the decompressed member.
+/// Returns an error if a bundle or an entry's ID is malformed, or if the allocations would exceed
+/// the options' limit. The error contains the number of the member, and an offset from the start of
+/// the decompressed member.
 ///
 /// ```
 /// use offload_format::archive::Archive;
@@ -91,7 +91,7 @@ impl<'data> Taken<'data, '_> {
     }
 
     /// Takes the code objects for the requested targets from `data`, the uncompressed contents of
-    /// the member `name`. `keep` returns a code object's bytes in a form that outlives `data`.
+    /// the member `name`. `keep` returns a code object's bytes, which must outlive `data`.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],

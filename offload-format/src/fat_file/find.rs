@@ -7,11 +7,12 @@ use crate::{Error, ErrorKind, Result};
 /// The maximum depth of nested archives, which no known archive exceeds.
 const DEPTH: u32 = 8;
 
-/// Searches a file for device code, and calls `visit` with each place and container, in file order.
+/// Searches a file for device code, and calls `visit` with each container and its place, in file
+/// order.
 ///
 /// For a malformed part, `visit` gets an error whose offset counts from the start of the file, and
-/// the search continues with the next section, slice or member. An unreadable section table ends
-/// the search in its object. A part that needs a missing feature is an error,
+/// the search continues with the next section, slice or member. If a section table cannot be read,
+/// the search in that object ends. A part that needs a missing feature causes the error
 /// [`ErrorKind::Disabled`]. If the file cannot contain device code, `visit` is not called.
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Content<'data>>)) {
     let mut walk = Walk { visit: &mut visit, budget: Budget::of(file) };

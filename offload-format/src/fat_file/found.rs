@@ -1,4 +1,4 @@
-//! Containers that were found in a file, and their places.
+//! Containers found in a file, and their places.
 
 use super::ContainerKind;
 use crate::{Error, ErrorKind, Result};
@@ -9,7 +9,8 @@ use crate::{Error, ErrorKind, Result};
 pub struct Place<'data> {
     /// The processor of the slice in a universal file, Mach-O's `cputype`.
     pub slice: Option<u32>,
-    /// The name of the archive member that contains the place, the innermost in nested archives.
+    /// The name of the archive member that contains the part; in nested archives, the innermost
+    /// member.
     pub member: Option<&'data [u8]>,
     /// The name of the section's segment in a Mach-O file.
     pub segment: Option<&'data [u8]>,
@@ -22,9 +23,9 @@ pub struct Place<'data> {
 /// A part of a file that was found.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'data> {
-    /// A container, from its first byte on. More containers may follow binary bundles of both
-    /// kinds, offload binaries, fatbins and bundles of cuda-oxide, also after padding. For an
-    /// object bundle and an image table, the bytes are the whole object or program.
+    /// A container, from its first byte on. Further containers may follow a bundle (plain or
+    /// compressed), an offload binary, a fatbin or a bundle of cuda-oxide, directly or after
+    /// padding. For an object bundle and an image table, the bytes are the whole object or program.
     Container(ContainerKind, &'data [u8]),
     /// The section of a library whose code objects are in a kernel pack.
     KpackReference(&'data [u8]),
@@ -37,7 +38,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place
 }
 
-/// A part of an archive or universal file: a file to search, or a container that was found.
+/// A part of an archive or universal file: a file to search, or a container.
 #[cfg_attr(
     not(feature = "containers"),
     expect(dead_code, reason = "what stands in for features that are off has no parts")
@@ -48,8 +49,8 @@ pub(super) enum Part<'data> {
 }
 
 /// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,
-/// slices and members may share bytes, so without a limit a small file could take very long to
-/// read.
+/// slices and members may share bytes, so without a limit, reading a small file could take very
+/// long.
 const SHARED_LIMIT: u64 = 64;
 
 /// The number of bytes that the search may still read.

@@ -17,7 +17,8 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
     Slices::are_in(data)
 }
 
-/// Whether this is an object or program. `_header`, its header as an image, is not used.
+/// Whether this is an object or program. `_header`, the file's header if it is an image, is not
+/// used.
 pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     matches!(
         object::FileKind::parse(data),
@@ -59,9 +60,9 @@ pub(super) fn host_file<'data>(
     let format = sections.format();
     let mut has_bundle_entry = false;
     // Whether the code objects are in kernel packs. This is determined at most once, and only if
-    // needed, since reading the names of sections takes time.
+    // needed, because reading the sections' names takes time.
     let mut is_split = None;
-    // The offsets of the images in a table, determined in the same way.
+    // The offsets of the images that the image table lists, also determined at most once.
     let (mut has_table, mut listed) = (false, None);
     for section in sections {
         let section = section?;
@@ -84,7 +85,8 @@ pub(super) fn host_file<'data>(
                 continue;
             }
             // ROCm's tools may have moved the bundles of a section into kernel packs. They remove
-            // only whole pages, so a remainder that is no longer a bundle stays in the section.
+            // only whole pages, so the section may still contain some bytes that are no longer a
+            // bundle.
             if matches!(container, Content::Container(ContainerKind::Bundle, _))
                 && ContainerKind::of(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -108,7 +110,7 @@ fn listed_in(data: &[u8]) -> BTreeSet<u64> {
     images.iter().flatten().map(|image| image.offset).collect()
 }
 
-/// Whether a program or library records that its code objects are in kernel packs.
+/// Whether a program or library refers to kernel packs that contain its code objects.
 fn has_reference(data: &[u8]) -> bool {
     let Ok(sections) = Sections::parse(data) else { return false };
     let format = sections.format();
@@ -139,9 +141,9 @@ fn container<'data>(
     if let Some(kind) = ContainerKind::of(data).filter(|kind| *kind != ContainerKind::Kpack) {
         return Some(Content::Container(kind, data));
     }
-    // Without a magic at the start, the section's type and name decide, since a linker may have put
-    // zeros before the container. A section whose name was cut short may contain no container at
-    // all.
+    // Without a magic at the start, the section's type and name decide, because a linker may have
+    // put zeros before the container. A section whose name was cut short may contain no container
+    // at all.
     let kind = if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         ContainerKind::OffloadBinary
     } else if is_reference(section, format) {

@@ -9,7 +9,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// Whether this is an ELF or PE file whose header is not that of an image for a GPU.
+/// Whether this is an ELF or PE file for a CPU, according to its header.
 pub(super) fn is_host_file(_data: &[u8], header: Option<ImageHeader>) -> bool {
     header.is_some_and(|header| header.is_for_cpu())
 }

@@ -89,8 +89,8 @@ impl ContainerKind {
         Self::WITH_MAGIC.into_iter().find(|kind| data.starts_with(kind.row().2))
     }
 
-    /// Whether the images are in separate pieces of the file: sections of an object, or lines
-    /// between other lines.
+    /// Whether the images are in separate pieces of the file: in several sections of an object, or
+    /// between the marker lines of a text bundle.
     #[inline]
     pub fn is_in_pieces(self) -> bool {
         matches!(self, Self::TextBundle | Self::ObjectBundle | Self::ImageTable)
@@ -136,8 +136,8 @@ impl FileKind {
         Some(FileKind::Container(kind))
     }
 
-    /// Whether the file is a container, an archive or a universal file, whose images can be found
-    /// without reading a host file.
+    /// Whether the file is a container, an archive or a universal file. The images in such a file
+    /// can be found without reading a host file.
     pub fn has_images(self) -> bool {
         !matches!(self, FileKind::Container(ContainerKind::Raw) | FileKind::Host)
     }

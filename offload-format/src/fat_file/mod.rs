@@ -2,7 +2,7 @@
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
 //! [`find`] reports each container, in file order, and allocates only for an image table. It reads
-//! names, types and first bytes; the containers' modules read the contents:
+//! only names, types and first bytes; each container's module reads the contents:
 //!
 //! | container | detected by | [`Content`] |
 //! |---|---|---|
@@ -25,8 +25,8 @@
 //! Bitcode for a host may contain offload binaries among its constants. [`find`] does not search
 //! for these; `Bitcode::variables_in_section` returns them.
 //!
-//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools search:
-//! docs/formats.md, "Sections".)
+//! (The names and types are those of `clang` and `clang-linker-wrapper` 22.1.8 and nvcc 13.5. The
+//! page docs/formats.md, "Sections", describes how LLVM's tools search.)
 //!
 //! ```
 //! # #[cfg(feature = "object")] {

@@ -7,9 +7,9 @@ use crate::object_file::Sections;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionExtent<'data> {
-    /// The segment's name in Mach-O files; empty in others.
+    /// The segment's name in Mach-O files; empty in other files.
     pub segment: &'data [u8],
-    /// The section's name. PE images cut the name after 8 bytes, or contain a number instead.
+    /// The section's name. PE images cut the name off after 8 bytes, or contain a number instead.
     pub name: &'data [u8],
     /// Offset in bytes from the start of the object.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! The structures by which a program passes its device code to the runtime: `.hipFatBinSegment`,
+//! The structures with which a program passes its device code to the runtime: `.hipFatBinSegment`,
 //! `.nvFatBinSegment`.
 //!
 //! | offset | size | field |
@@ -16,7 +16,7 @@ use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 
 const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 
-/// A wrapper, by which a program or object passes its device code to the runtime.
+/// A wrapper, with which a program or object passes its device code to the runtime.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Wrapper<'data> {
@@ -30,7 +30,7 @@ pub struct Wrapper<'data> {
     /// the low half of the last field.
     pub number: u32,
     /// The bytes from the image's start to the end of its section. `None` if the image is not in
-    /// this file, as in objects whose image is in another object of the link.
+    /// this file, for example because it is in another object of the same link.
     pub image: Option<&'data [u8]>,
 }
 
@@ -61,7 +61,7 @@ impl WrapperKind {
 
 /// Calls `visit` for each wrapper in a 64-bit little-endian ELF, COFF, PE or Mach-O file. Other
 /// files, and files with damaged tables, have no wrappers. If the search takes far more steps than
-/// the file's size explains, it stops after the wrappers found so far.
+/// the file's size justifies, it stops and keeps the wrappers found so far.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     pointers(file, LAYOUT, is_of_wrappers, |found| {
         let Pointing { offset, record, target } = found;

@@ -39,8 +39,7 @@ const IMAGE_COMDAT_SELECT_NODUPLICATES: u8 = 1;
 const IMAGE_SYM_CLASS_EXTERNAL: u8 = 2;
 const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 
-/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
-/// be below 4 GiB.
+/// Lays out the object for a payload of `size` bytes. All offsets must stay below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     // The string table starts with its size in four bytes, which are zeros until the size is known.
     let mut names = StringTable::new(&[0; 4]);
@@ -81,7 +80,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0])
         .u16(&[1])
         .bytes(&[IMAGE_COMDAT_SELECT_NODUPLICATES, 0, 0, 0])
-        // The COMDAT is named after the symbol that follows the section's own symbol.
+        // The symbol after the section's own symbol names the COMDAT.
         .u32(&[0, symbol_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_EXTERNAL, 0])

@@ -15,7 +15,7 @@ use crate::layout::{Layout, Piece};
 use crate::offload_binary::SHT_LLVM_OFFLOADING;
 use crate::section::DeviceSection;
 
-/// The parts of a file that depend on the host.
+/// The values in the file that depend on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine {
     /// `e_machine`.
@@ -26,8 +26,8 @@ pub(super) struct Machine {
     section_flags: u64,
 }
 
-/// The flag of a section that may be more than 2 GiB away from the code. The linker puts it after
-/// all sections without this flag.
+/// The flag of a section that may be more than 2 GiB away from the code. The linker puts such a
+/// section after all sections without this flag.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {
@@ -36,8 +36,8 @@ impl Machine {
         match arch {
             "x86_64" => Some(Self { machine: 62, flags: 0, section_flags: SHF_X86_64_LARGE }),
             "aarch64" => plain(183),
-            // The flags select the double-float ABI of Rust's hosted targets; the linker refuses a
-            // mixture of ABIs.
+            // The flags select the double-float ABI, as in Rust's hosted targets. The linker
+            // refuses to mix ABIs.
             "riscv64" => Some(Self { machine: 243, flags: 0x5, section_flags: 0 }),
             "loongarch64" => Some(Self { machine: 258, flags: 0x43, section_flags: 0 }),
             _ => None,
@@ -64,8 +64,7 @@ fn section_type(section: DeviceSection) -> u32 {
     }
 }
 
-/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
-/// be below 2^64.
+/// Lays out the object for a payload of `size` bytes. All offsets must stay below 2^64.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Layout {
     let mut section_names = StringTable::new(&[0]);
     let name_at = section_names.add(section.elf_name());

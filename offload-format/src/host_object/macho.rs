@@ -24,8 +24,8 @@ use crate::section::DeviceSection;
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS version that the object supports: Rust's own default, because linkers warn
-    /// if an object's version is newer than the program's.
+    /// The oldest macOS version that the object supports. This is Rust's default: linkers warn if
+    /// an object's version is newer than the program's.
     min_os: u32,
 }
 
@@ -72,8 +72,7 @@ const N_SECT: u8 = 0x0e;
 /// objects.
 const N_PEXT: u8 = 0x10;
 
-/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
-/// be below 4 GiB.
+/// Lays out the object for a payload of `size` bytes. All offsets must stay below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     let (segment_name, section_name) = section.names().macho;
     let mut names = StringTable::new(&[0]);
@@ -103,8 +102,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // The last three fields: the oldest system, the version of the SDK, the number of tools.
         .u32(&[LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
         .u32(&[LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
-        // The first number and the count of the local, the defined and the undefined symbols. The
-        // fields after them are only for programs and libraries.
+        // The first number and the count of the local symbols, then of the defined and of the
+        // undefined symbols. Only programs and libraries use the remaining fields.
         .u32(&[LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
         .zeros(12 * 4);
     let tail = Fields::new()

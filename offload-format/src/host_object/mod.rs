@@ -1,8 +1,8 @@
-//! The relocatable object that brings device code into the link of a host program. It has one
-//! section, and one symbol that covers the section and is invisible to other shared objects.
+//! The relocatable object that adds device code to a host program at link time. The object has one
+//! section, and one symbol that covers the section and is hidden from other shared objects.
 //!
-//! Sources: ELF's System V ABI, Microsoft's PE format, Apple's `<mach-o/loader.h>`; objects of
-//! LLVM 22.1.8, and links by ld.lld, lld-link, ld64.lld and GNU ld 2.40.
+//! Sources: the System V ABI for ELF, Microsoft's "PE Format", Apple's `<mach-o/loader.h>`. Checked
+//! against objects of LLVM 22.1.8, and by linking with ld.lld, lld-link, ld64.lld and GNU ld 2.40.
 //!
 //! [`write()`] lays out the object for the host's linker:
 //!
@@ -53,7 +53,7 @@ pub struct CargoTarget<'a> {
     pub endian: &'a str,
 }
 
-/// The machine of an object file: the format, and properties of the processor.
+/// The machine that an object file is for: the file's format, and properties of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(OfFormat);
 
@@ -134,8 +134,8 @@ pub fn write(
     let limit = match machine.0 {
         // No file is this large, and with this limit no sum of offsets overflows.
         OfFormat::Elf(_) => 1 << 62,
-        // Offsets have 32 bits. They include at most the payload, the headers and the symbols, and
-        // the last two have less than 4096 bytes.
+        // Offsets have 32 bits. An offset spans at most the payload, the headers and the symbols;
+        // headers and symbols together have less than 4096 bytes.
         OfFormat::Coff(_) | OfFormat::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

@@ -8,7 +8,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | version, 3 in LLVM 22; 1 and 2 differ after what is listed here |
+//! | 0 | 4 | version, 3 in LLVM 22; 1 and 2 differ only after the fields listed here |
 //! | 4 | 8 | producer: offset and size in the string table |
 //! | 12 | 8 | modules: offset in this blob, count |
 //! | 20 | 8 | COMDATs |
@@ -16,8 +16,8 @@
 //! | 36 | 8 | sizes and alignments of some |
 //! | 44 | 8 | target triple: offset and size in the string table |
 //!
-//! A symbol consists of its name and IR name (each an offset and a size in the string table), its
-//! COMDAT and its flags.
+//! A symbol consists of its name, its IR name, its COMDAT and its flags. Each of the two names is
+//! an offset and a size in the string table.
 
 use super::{BITCODE_MAGIC as MAGIC, BITCODE_WRAPPER_MAGIC as WRAPPER_MAGIC};
 use crate::reader::Reader;
@@ -44,7 +44,7 @@ const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// text, so without a limit a small table could take very long to read.
+/// bytes in the file, so without a limit, reading a small table could take very long.
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
@@ -90,8 +90,9 @@ impl<'data> Bitcode<'data> {
     /// symbols, aliases, and definitions in the module's assembly. LLVM's archives list these names
     /// in this order.
     ///
-    /// There are no names if the file has no symbol table: LLVM writes none for targets that it was
-    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
+    /// There are no names if the file has no symbol table. LLVM writes no symbol table for targets
+    /// that it was built without, `llvm-cat` drops the table, and LLVM 4 and earlier did not have
+    /// one.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -183,7 +184,7 @@ impl<'data> SymbolTable<'data> {
 }
 
 /// Finds the symbol table among the blocks at the top level, and its strings, which are in the next
-/// string table after it.
+/// string table.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     for block in blocks(stream) {
@@ -248,8 +249,8 @@ impl<'data> Block<'data> {
         (self.start + self.size).saturating_mul(8)
     }
 
-    /// Returns the blob of a block that contains only one record and the abbreviation for it, as
-    /// LLVM writes such blocks.
+    /// Returns the blob of a block that contains only one record and its abbreviation. LLVM writes
+    /// symbol tables and string tables like this.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
         let wrong =

@@ -1,9 +1,10 @@
 //! Reads the modules of a bitcode file to find embedded device code.
 //!
-//! A block contains other blocks and records. A record is a code with operands. It stores its
-//! numbers either in a general encoding, or by an abbreviation, which has an encoding for each
-//! number. A block defines abbreviations for itself, and block 0 defines abbreviations for other
-//! blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) These records are read:
+//! A block contains other blocks and records. A record consists of a code and operands. These
+//! numbers are stored either in a general encoding or with an abbreviation, which defines an
+//! encoding for each number. A block defines abbreviations for itself, and block 0 defines
+//! abbreviations for other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) This
+//! module reads the following records:
 //!
 //! | block | record | operands |
 //! |---|---|---|
@@ -44,26 +45,26 @@ const C_STRING: u64 = 9;
 /// The number of operands to keep of each record: a variable's operands up to its section.
 const KEPT: usize = 8;
 
-/// The maximum number of operands in an abbreviation. LLVM's have about twenty at most.
+/// The maximum number of operands in an abbreviation. LLVM's abbreviations have at most about
+/// twenty.
 const MOST_OPERANDS: u64 = 256;
 
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
     /// Returns the values of the global variables in this section whose initial value is a string
-    /// of bytes, in file order. In bitcode for a host, clang embeds offload binaries in this way,
-    /// in the section `.llvm.offloading`.
+    /// of bytes, in file order. In bitcode for a host, clang embeds offload binaries as such
+    /// variables in the section `.llvm.offloading`.
     ///
     /// Returns an error if the data does not start with the magic, if a module is malformed, or if
-    /// the variables of one module together have more than 64 times the bytes of the file.
+    /// the values found in one module together have more than 64 times the bytes of the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
     }
 }
 
-/// Returns the same values as [`Bitcode::variables_in_section`], from a stream without a wrapper's
-/// header.
+/// Like [`Bitcode::variables_in_section`], but reads a stream without a wrapper's header.
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
@@ -156,8 +157,8 @@ impl Module {
         }
     }
 
-    /// Numbers the constants in a block, and keeps the strings that are initial values of the
-    /// requested variables.
+    /// Assigns numbers to the constants in a block, and keeps the strings that are initial values
+    /// of the requested variables.
     fn constants(&mut self, block: &Block<'_>, abbreviations: &Abbreviations) -> Result<()> {
         let mut cursor = Cursor::new(block);
         while let Some(item) = cursor.next()? {
@@ -181,7 +182,7 @@ impl Module {
     }
 }
 
-/// Abbreviations by the number of the block that they are for.
+/// Abbreviations by the number of the block that uses them.
 type Abbreviations = BTreeMap<u64, Vec<Abbreviation>>;
 
 fn of_block(abbreviations: &Abbreviations, block: u64) -> &[Abbreviation] {
@@ -297,8 +298,8 @@ impl<'data> Cursor<'data> {
     }
 
     /// Reads a record by the abbreviation `id`, passes each operand to `sink`, and returns the
-    /// code. The abbreviations in `shared` are numbered before the block's own. Skips the contents
-    /// of a blob.
+    /// code. The numbers of the abbreviations in `shared` come before those of the block's own.
+    /// Skips the contents of a blob.
     fn record(
         &mut self,
         id: u64,
@@ -322,8 +323,8 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // Refuse literals as elements: these need no bits, so an array in a small file
-                    // could have any length.
+                    // Refuse literals as elements: a literal needs no bits, so an array in a small
+                    // file could have any length.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))

@@ -2,12 +2,13 @@
 
 use crate::{Error, ErrorKind, Result};
 
-/// The maximum number of steps for each byte of the file. Files from compilers need less than one.
+/// The maximum number of steps for each byte of the file. Files from compilers need less than one
+/// step for each byte.
 const PER_BYTE: u64 = 16;
 
-/// The maximum and the remaining number of steps in the search for kernels. Tables that refer to
-/// each other in an unusual order need more steps than they have rows. Files that exceed the limit
-/// are refused.
+/// The maximum and the remaining number of steps in the search for kernels. If tables refer to each
+/// other in an unusual order, the search needs more steps than the tables have rows. A file that
+/// exceeds the limit is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     allowed: u64,

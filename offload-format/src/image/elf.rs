@@ -1,6 +1,6 @@
 //! The parts of 64-bit little-endian ELF files in GPU code: the header, sections, notes.
 //!
-//! With this small module, build scripts need not compile the crate `object`.
+//! Because of this small module, build scripts need not compile the crate `object`.
 
 use super::budget::Budget;
 use crate::reader::Reader;
@@ -23,15 +23,15 @@ const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
 
-/// The binding of a symbol that all libraries in a process share.
+/// The binding of a unique symbol: all libraries in a process share one definition.
 const STB_GNU_UNIQUE: u8 = 10;
 const SHN_UNDEF: u16 = 0;
 const STB_LOCAL: u8 = 0;
 const STT_OBJECT: u8 = 1;
 const STT_TLS: u8 = 6;
 
-/// Returns whether `data` starts with the ELF header of a shared object (`e_type`), of either size
-/// and byte order.
+/// Returns whether `data` starts with the ELF header of a shared object (`e_type`): 32-bit or
+/// 64-bit, in either byte order.
 #[inline]
 pub(super) fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
@@ -43,8 +43,9 @@ pub(super) fn is_shared_object(data: &[u8]) -> bool {
 }
 
 /// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) that a shared object defines, if there is
-/// one. All libraries in a process that define a unique symbol with this name share the first one,
-/// and the loader never unloads them. g++ makes such symbols without `-fno-gnu-unique`.
+/// one. All libraries in a process that define this unique symbol share the first definition, and
+/// the loader never unloads these libraries. g++ makes such symbols unless it gets
+/// `-fno-gnu-unique`.
 ///
 /// Returns `None` for files other than 64-bit little-endian ELF files.
 ///
@@ -56,7 +57,7 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
     })
 }
 
-/// A symbol in an object that other objects may define or use.
+/// A symbol of an object that other objects may define or use, too.
 ///
 /// Source: System V ABI, "Symbol Table".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
         if symbol.binding != STB_LOCAL
             && let Some(name) = symbols.name(symbol)
         {
-            // Names may share bytes, so a small file could have many long names.
+            // Names may share bytes, so a small file could contain many long names.
             budget.spend(name.len() as u64 / 16)?;
             found.push(GlobalSymbol {
                 name,
@@ -155,7 +156,7 @@ impl ElfHeader {
     }
 }
 
-/// An ELF file, with the places of its program header table and section header table.
+/// An ELF file, with the positions of its program header table and section header table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Elf<'data> {
     reader: Reader<'data>,
@@ -178,7 +179,7 @@ pub(super) struct Section {
     pub(super) size: u64,
     /// The offset of the section's bytes in the file.
     pub(super) offset: u64,
-    /// The offset of this row of the table.
+    /// The offset in the file of the section's row.
     pub(super) row: u64,
 }
 
@@ -232,8 +233,8 @@ impl<'data> Elf<'data> {
         if elf.section_table == 0 {
             return Ok(Self { sections: 0, ..elf });
         }
-        // If the number of sections does not fit into the header's field, it is in the size field
-        // of the first section's row.
+        // If the number of sections does not fit into the header's field, the size field of the
+        // first section contains the number.
         if elf.sections == 0 {
             elf.sections = elf.section(0)?.size;
         }
@@ -247,7 +248,7 @@ impl<'data> Elf<'data> {
         Ok(elf)
     }
 
-    /// Whether a linker wrote the file, as its program headers show.
+    /// Whether a linker wrote the file: only linked files have program headers.
     pub(super) fn is_linked(&self) -> bool {
         self.segments > 0
     }
@@ -321,8 +322,8 @@ impl<'data> Elf<'data> {
 }
 
 /// Searches consecutive notes, which start at `base` in the file. Each note consists of three words
-/// (sizes of owner and description, type), the owner, and the description, the last two padded to 4
-/// bytes.
+/// (size of the owner, size of the description, type), the owner and the description. Owner and
+/// description are padded to 4 bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -364,7 +365,7 @@ pub(super) struct Symbols<'data> {
 }
 
 impl<'data> Symbols<'data> {
-    /// Reads the symbols in a section, whose `sh_link` is the section with the names.
+    /// Reads the symbols in a section. Its `sh_link` is the section with the names.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
         Ok(Self {
@@ -411,7 +412,7 @@ pub(super) struct HashTable<'data> {
 }
 
 /// The maximum number of symbols in one chain of the hash table. Linkers make as many buckets as
-/// symbols, so only files made to be slow have a longer chain.
+/// symbols, so only files that were crafted to be slow have a longer chain.
 const LONGEST_CHAIN: u32 = 64;
 
 impl<'data> HashTable<'data> {

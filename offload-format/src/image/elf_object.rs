@@ -1,8 +1,7 @@
-//! Sections and symbols of objects from compilers, and the edits that builds make to them. Only
-//! 64-bit little-endian ELF files are supported.
+//! Sections and symbols of objects from compilers, and the changes that builds make to these
+//! objects. Only 64-bit little-endian ELF files are supported.
 //!
-//! The functions are `#[inline]`, so that only build scripts that make static libraries compile
-//! them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use super::elf::{Elf, ElfHeader, SHT_SYMTAB, find_symbol};
 use crate::reader::Reader;
@@ -31,15 +30,15 @@ const FLAGS: usize = 8;
 const OFFSET: usize = 24;
 const SIZE: usize = 32;
 
-/// The offset of the field that locates the table of section headers.
+/// The offset of the field that contains the offset of the section headers.
 const TABLE: usize = 0x28;
 
 /// A multiple of the alignment of every section that compilers write.
 const PAGE: usize = 4096;
 
 impl ElfSection {
-    /// Returns the sections of an object; `None` if the bytes are not such an object, or
-    /// incomplete.
+    /// Returns the sections of an object; `None` if the bytes are not such an object, or if the
+    /// object is incomplete.
     #[inline]
     pub fn all(data: &[u8]) -> Option<Vec<Self>> {
         ElfHeader::parse(data).ok()?;
@@ -71,7 +70,7 @@ impl ElfSection {
     #[inline]
     pub fn with_contents(&self, data: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
         let Range { start, end } = self.range;
-        // Move what follows by whole pages.
+        // Move the following bytes by whole pages.
         let more = contents.len().saturating_sub(self.range.len()).next_multiple_of(PAGE);
         let mut edited = data.get(..start)?.to_vec();
         edited.extend_from_slice(contents);

@@ -67,8 +67,8 @@ impl<'data> Kernels<'data> {
                 ));
             }
         });
-        // Read all kernels once, so that errors occur here and not during iteration, which repeats
-        // these steps.
+        // Read all kernels once, so that errors occur here. Iteration repeats these steps and
+        // cannot fail.
         let mut check = kernels.clone();
         while check.read()?.is_some() {}
         Ok(kernels)
@@ -99,14 +99,14 @@ impl fmt::Debug for Kernels<'_> {
     }
 }
 
-/// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
+/// A kernel of an image. A value that the image does not contain is `None`; all sizes are in bytes.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
     /// The mangled name.
     pub name: &'data str,
-    /// The size of its code. AMD: without the functions that it calls; `None` in unlinked objects.
-    /// Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
+    /// The size of its code. AMD: not including the functions that it calls; `None` in unlinked
+    /// objects. Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
@@ -114,8 +114,8 @@ pub struct Kernel<'data> {
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
     pub registers: Option<u64>,
-    /// Vector registers of an AMD kernel, for each work-item; including AGPRs if they share the
-    /// register file.
+    /// Vector registers of an AMD kernel, for each work-item. The number includes AGPRs if they
+    /// share the register file.
     pub vgprs: Option<u64>,
     /// Accumulation registers of an AMD kernel, for each work-item.
     pub agprs: Option<u64>,
@@ -123,17 +123,17 @@ pub struct Kernel<'data> {
     pub sgprs: Option<u64>,
     /// Vector registers of an AMD kernel that are spilled to memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers of an AMD kernel that are spilled. (Cubins do not record how much ptxas
-    /// spills.)
+    /// Scalar registers of an AMD kernel that are spilled. (Cubins do not contain the number of
+    /// registers that ptxas spills.)
     pub sgpr_spills: Option<u64>,
-    /// Memory that the threads of a block share (LDS, `__shared__`), without the bytes that a
+    /// Memory that the threads of a block share (LDS, `__shared__`), not including the bytes that a
     /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
-    /// shared memory. PTX: `None`, since only ptxas determines the size.
+    /// shared memory. PTX: `None`, because only ptxas determines the size.
     pub shared_memory: Option<u64>,
     /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
     /// that it calls. PTX and unlinked cubins: `None`.
     pub private_memory: Option<u64>,
-    /// Threads in a wavefront. NVIDIA: `None`, since it is always 32.
+    /// Threads in a wavefront. NVIDIA: `None`, because a warp always has 32 threads.
     pub wavefront_size: Option<u64>,
     /// The maximum number of threads in a block (`.max_flat_workgroup_size`, `.maxntid`).
     pub max_threads: Option<u64>,
@@ -148,8 +148,8 @@ impl<'data> Kernel<'data> {
 }
 
 /// The arguments of a kernel, in the order of the source; AMD's hidden ones come last. Texture,
-/// sampler and surface references in PTX are omitted, since programs bind them instead of passing
-/// them.
+/// sampler and surface references in PTX are omitted, because programs bind these references
+/// instead of passing them.
 #[derive(Clone, Default)]
 pub struct Arguments<'data>(pub(super) Source<'data>);
 
@@ -168,7 +168,7 @@ impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // This cannot fail, since parsing the image has read all arguments once.
+        // This cannot fail: parsing the image has read all arguments once.
         match &mut self.0 {
             Source::None => None,
             Source::Metadata(arguments) => arguments.next().ok().flatten(),
@@ -210,8 +210,8 @@ pub struct Argument<'data> {
 }
 
 impl Argument<'_> {
-    /// Whether the runtime fills in the argument, which is not in the source and which launches do
-    /// not pass.
+    /// Whether this is a hidden argument: the runtime fills it in, the source does not contain it,
+    /// and launches do not pass it.
     pub fn is_hidden(&self) -> bool {
         self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
     }

@@ -1,4 +1,4 @@
-//! Properties that an image records: its target, and its kernels.
+//! Properties that an image itself contains: its target, and its kernels.
 //!
 //! Sources: AMD code objects: LLVM's AMDGPUUsage (22.1.8). Cubins: files of ptxas 12.9 and 13.5,
 //! and cuobjdump 13.5. PTX: NVIDIA's PTX ISA, and ptxas 13.5. Bitcode: LLVM's BitCodeFormat
@@ -47,7 +47,8 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 /// The kind of an image. Bundles and offload binaries are containers, not images. NVIDIA's fatbin
-/// counts as an image, since other containers contain it. A `match` must name all kinds.
+/// counts as an image, because other containers may contain a fatbin. A `match` must name all
+/// kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageHeader {
     /// Machine code for AMD GPUs.
@@ -77,7 +78,8 @@ pub enum ImageHeader {
 /// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
-/// The first bytes of the header that may precede bitcode and contains its offset.
+/// The first bytes of the header that may precede bitcode. This header contains the bitcode's
+/// offset.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl ImageHeader {
@@ -121,8 +123,8 @@ impl ImageHeader {
 }
 
 impl ImageHeader {
-    /// Returns the target in the header: that of a code object, of a cubin without its suffix, or
-    /// of PTX.
+    /// Returns the target in the header of a code object, a cubin or PTX. A cubin's target is
+    /// returned without its suffix.
     pub fn arch(&self) -> Option<OffloadArch<'static>> {
         match self {
             ImageHeader::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
@@ -153,8 +155,8 @@ impl ImageHeader {
         }
     }
 
-    /// Returns the kind that a pack's index records; `None` if no driver loads such images.
-    /// `triple` is the target triple of an image for a CPU.
+    /// Returns the kind for a pack's index; `None` if no driver loads such images. `triple` is the
+    /// target triple of an image for a CPU.
     pub fn pack_kind<S>(&self, triple: S) -> Option<PackImageKind<S>> {
         Some(match self {
             ImageHeader::CodeObject(header) => {
@@ -172,8 +174,8 @@ impl ImageHeader {
         })
     }
 
-    /// Returns the code of the image, whose names (target ID and triple) describe `named`. The
-    /// header has precedence over the names.
+    /// Returns the code of the image. `named` is the code according to the image's names (target ID
+    /// and triple). The header has precedence over the names.
     #[inline]
     pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         match self {
@@ -189,16 +191,16 @@ impl ImageHeader {
             ImageHeader::SpirV(_) | ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => {
                 ImageCode::Other
             }
-            // Only the container records the target of these images.
+            // Only the container states the target of these images.
             ImageHeader::Bitcode | ImageHeader::Fatbin => named,
         }
     }
 
-    /// Whether the names, which describe `named`, claim a device that cannot run an image with this
-    /// header.
+    /// Whether the names claim a device that cannot run an image with this header. `named` is the
+    /// code according to the names.
     #[inline]
     pub fn contradicts(&self, named: &ImageCode<'_>) -> bool {
-        // `ImageCode::Cpu` only means that the triple is not known to be a GPU's.
+        // `ImageCode::Cpu` only means that the triple does not belong to a known GPU.
         let may_be_cpu = || named.cpu_triple().is_some();
         match self {
             _ if *named == ImageCode::Other => false,
@@ -216,14 +218,15 @@ impl ImageHeader {
         matches!(self, ImageHeader::Elf { .. } | ImageHeader::Pe { .. })
     }
 
-    /// Whether the image is code for GPUs, compiled or to be compiled, and not a container.
+    /// Whether the image is code for GPUs, in machine code or in a form that is still to be
+    /// compiled, and not a container.
     pub(crate) fn is_device_code(&self) -> bool {
         !self.is_for_cpu() && !matches!(self, ImageHeader::Fatbin)
     }
 
-    /// Returns the name of the target, for which the image's container may have the name `named`.
-    /// That name adds what headers lack: the suffix of a cubin's target (`sm_90a`), and AMD
-    /// processors that are not in the table.
+    /// Returns the name of the target. `named` is the target's name in the image's container, if
+    /// there is one. It completes the header's target: with the suffix of a cubin's target
+    /// (`sm_90a`), or if an AMD processor is not in the table.
     pub fn target(&self, named: Option<&str>) -> Option<String> {
         let Some(own) = self.arch().map(|arch| arch.to_string()) else {
             return named.map(str::to_owned);
@@ -249,8 +252,8 @@ impl ImageHeader {
         }
     }
 
-    /// Whether images of this kind list their kernels. Code object version 2 has a different form
-    /// of notes, and code for a CPU has no kernels.
+    /// Whether images of this kind list their kernels. Code objects of version 2 have different
+    /// notes, and code for a CPU has no kernels.
     #[inline]
     pub fn lists_kernels(&self) -> bool {
         self.kind().vendor().is_some_and(Vendor::is_gpu)
@@ -307,8 +310,8 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
-    /// long comments.
+    /// Returns the kind of an image. The first bytes are enough, unless PTX starts with long
+    /// comments.
     pub fn of(bytes: &[u8]) -> Self {
         Self::with_header(bytes, ImageHeader::parse(bytes).ok())
     }
@@ -361,7 +364,7 @@ impl ImageKind {
         self.row().2
     }
 
-    /// Returns the kind that an offload binary should state; `None` if there is none for it.
+    /// Returns the kind that an offload binary should state; `None` if the format has no such kind.
     pub fn stated(self) -> Option<StatedKind> {
         self.row().3
     }

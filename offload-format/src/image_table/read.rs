@@ -13,10 +13,10 @@ const LAYOUT: RecordLayout = RecordLayout { size: 16, pointer: 0 };
 const IMAGE: &str = "image of an image table";
 
 /// The limit for the total size of all images after decompression, as a multiple of the file's
-/// size. Images may share bytes, so without a limit a small file could take very long to read.
+/// size. Images may share bytes, so without a limit, reading a small file could take very long.
 const LIMIT: u64 = 64;
 
-/// The minimum size to count for an image, for the memory of its record.
+/// The minimum size to count for an image, to account for the memory of its entry.
 const RECORD: u64 = LIMIT * LAYOUT.size;
 
 const SHARED: &str = "image table (its images share too many bytes)";
@@ -46,7 +46,7 @@ impl<'data> ImageTable<'data> {
         pointers(self.file, LAYOUT, is_table, |record| {
             let Some(budget) = left else { return };
             let image = TableImage::new(self.file, &names, &record);
-            // A damaged frame may have been read up to any position.
+            // The decoder may have read any part of a damaged frame.
             let rest = record.target.map_or(0, |target| target.bytes.len() as u64);
             let size = image.as_ref().map_or(rest, TableImage::size);
             left = budget.checked_sub(size.max(RECORD));

@@ -9,13 +9,13 @@ use core::ops::Range;
 pub struct Container<'a> {
     /// The kind of the container.
     pub kind: ContainerKind,
-    /// The place of the container; `place.offset` is the container's own offset.
+    /// The place of the container in the file. `place.offset` is the container's own offset.
     pub place: Place<'a>,
-    /// The size in the file, in bytes. For object bundles and text bundles, only the size of the
-    /// entries.
+    /// The size in the file, in bytes. For object bundles and text bundles, this is only the size
+    /// of the entries.
     pub size: u64,
-    /// The size of the decompressed content in bytes, as the header records it; `None` if the
-    /// container is not compressed as a whole. Images of a fatbin are compressed separately:
+    /// The decompressed size in bytes, from the header; `None` if the container is not compressed
+    /// as a whole. Images of a fatbin are compressed separately:
     /// [`Image::stored_size`](super::Image::stored_size).
     pub inflated_size: Option<u64>,
     /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
@@ -27,21 +27,21 @@ pub struct Container<'a> {
     /// The container's bytes, for callers that need more details; empty for an image table or a
     /// text bundle. For an object bundle, the object's bytes.
     pub data: &'a [u8],
-    /// The container's part in a link of NVIDIA's relocatable device code.
+    /// The container's role in a link of NVIDIA's relocatable device code.
     pub link: Option<DeviceLink>,
 }
 
-/// The part of a fatbin in a link of NVIDIA's relocatable device code.
+/// The role of a fatbin in a link of NVIDIA's relocatable device code.
 ///
-/// If the linked machine code does not fit a GPU, the driver compiles and links the parts when it
-/// loads the program, so each part needs an image that fits.
+/// If the linked machine code does not fit a GPU, the driver compiles and links the objects'
+/// fatbins when it loads the program, so each of these fatbins needs an image that fits.
 ///
 /// Source: nvcc manual 13, "JIT Linking Support"; `fatbinary_section.h` and `link.stub` of CUDA
-/// 13.5; nvJitLink 13.5 links parts for the same GPUs.
+/// 13.5. nvJitLink 13.5 links the objects' fatbins for the same GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLink {
     /// The result of the link.
     Linked,
-    /// The code of one object of the link.
+    /// The code of one object in the link.
     Part,
 }

@@ -36,7 +36,7 @@ const LARGEST_TABLE: usize = 1 << 24;
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     let limit = list.limit;
     let bundles = in_a_row(section, 1, |rest| {
-        // Keep each size, since some are found only by decompression.
+        // Keep each size, because some sizes are found only by decompression.
         Found::parse_sized(rest, limit).map(|(found, size)| ((found, size), size))
     });
     for found in bundles {
@@ -74,8 +74,8 @@ fn compressed_bundle<'a>(
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // If the entry table is within the limit but the images are not, report the bundle as a
-        // problem without listing its images.
+        // If the entry table is within the limit but the images are not, report a problem and do
+        // not list the bundle's images.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -122,8 +122,8 @@ fn compressed_entries<'a>(
     list.add_images(Some(inflated), images);
 }
 
-/// Adds a text bundle in a compressed bundle. If the content is not a text bundle either, the
-/// problem is `error`: the reason why the content is not a binary bundle.
+/// Adds a text bundle in a compressed bundle. If the decompressed bytes are not a text bundle
+/// either, the problem is `error`: the reason why they are not a binary bundle.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -249,8 +249,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         image.said = (kernel.kind == "hsaco").then_some(ImageKind::CodeObject);
         image
     };
-    // The caller's limit applies to each decompressed image, so all images together may have more
-    // bytes.
+    // The caller's limit applies to each decompressed image, so all images together may exceed it.
     let compressed = kpack.kernels().iter().filter(|kernel| kernel.is_compressed);
     let inflated = compressed.map(|kernel| kernel.size).reduce(u64::saturating_add);
     let records = IMAGE.saturating_mul(kpack.kernels().len() as u64);
@@ -275,7 +274,8 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
             image.module = Some(Cow::Borrowed(bundle.name));
             image.offload_kind = Some(Cow::Borrowed("cuda"));
             image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
-            // The bundle has only the name of machine code for all forms of the device code.
+            // For all forms of the device code, the bundle contains only the name of the machine
+            // code's target.
             let form = |start: &str| match bundle.target.strip_prefix("sm_") {
                 Some(number) => Cow::Owned(format!("{start}{number}")),
                 None => Cow::Borrowed(bundle.target),
@@ -301,7 +301,7 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
     }
 }
 
-/// Copies what a fatbin records about an image to `image`.
+/// Copies a fatbin's information about an image to `image`.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));
@@ -318,7 +318,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     };
     let (major, minor) = found.version;
     image.ptx_version = found.kind.is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
-    // Fatbins have separate numbers for kinds.
+    // Fatbins have their own numbers for kinds.
     image.said = Some(match found.kind {
         nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,

@@ -1,4 +1,4 @@
-//! Replaces `containers` without the feature of that name: reads a single plain bundle.
+//! Replaces `containers` without the feature of that name, and reads a single plain bundle.
 
 use super::listing::Listing;
 use super::{Place, plain};
@@ -6,7 +6,7 @@ use crate::bundle::Bundle;
 use crate::section::COMPRESSED_BUNDLE_MAGIC;
 use crate::{Error, ErrorKind};
 
-/// Adds the bundle in a file, after which only zeros may follow.
+/// Adds the bundle in a file. Only zeros may follow the bundle.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     if section.starts_with(COMPRESSED_BUNDLE_MAGIC) {
         return takes(list, place, "compressed bundle");

@@ -1,4 +1,4 @@
-//! Copies what containers record about images to the listing.
+//! Copies the containers' information about images to the listing.
 
 use super::Image;
 use crate::bundle::EntryId;
@@ -32,7 +32,7 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Copies what an offload binary records about an image to `image`. Bytes that are not UTF-8 are
+/// Copies an offload binary's information about an image to `image`. Bytes that are not UTF-8 are
 /// replaced, and empty strings are ignored.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =

@@ -13,8 +13,8 @@ const GENERIC: &str = "-generic";
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
 /// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
-/// form. A GPU has a compiler's name, possibly without the first underscore or in capitals
-/// (`SM90a`), between characters that are neither letters nor digits.
+/// form. The GPU is named as by a compiler, possibly without the first underscore or in capitals
+/// (`SM90a`). The characters around the name are neither letters nor digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
     let (mut out, mut rest, mut is_any, mut is_start) = (String::new(), path, false, true);
@@ -39,7 +39,7 @@ fn gpu(text: &str) -> usize {
     let word = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     if let Some(number) = text.strip_prefix("gfx").filter(|it| digits(it)) {
-        // Search only a few bytes, since names of generic targets are short.
+        // Search only a few bytes, because names of generic targets are short.
         let generic = number.as_bytes().windows(GENERIC.len()).take(8);
         let generic = generic.into_iter().position(|it| it == GENERIC.as_bytes());
         let generic = generic.map(|at| "gfx".len() + at + GENERIC.len());
@@ -49,7 +49,7 @@ fn gpu(text: &str) -> usize {
             return 0;
         }
         let mut end = generic.filter(is_known).unwrap_or("gfx".len() + processor);
-        // In file names, other characters precede the modes of target IDs.
+        // In file names, `-` or `_` may precede the modes of target IDs, instead of `:`.
         while let Some(sign) = ["xnack", "sramecc"].iter().find_map(|mode| {
             let after = text[end..].strip_prefix(['-', '_', ':'])?.strip_prefix(mode)?;
             after.starts_with(['+', '-']).then_some(1 + mode.len() + 1)

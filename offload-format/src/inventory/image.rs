@@ -25,15 +25,15 @@ pub struct Image<'a> {
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
-    /// crate. Image tables: the image's alphabetically first kernel, since the runtime finds images
-    /// by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the name of a
-    /// source file. Bundles have none.
+    /// crate. Image tables: the image's alphabetically first kernel, because the runtime finds
+    /// images by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the
+    /// name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
-    /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
-    /// nothing records it.
+    /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if it is
+    /// unknown.
     pub offload_kind: Option<Cow<'a, str>>,
     /// The target triple as stored, without trailing dashes. Fatbins: NVIDIA's target triple.
-    /// `None` if nothing records it.
+    /// `None` if it is unknown.
     pub triple: Option<Cow<'a, str>>,
     /// The target in the container: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image without a
     /// container, the target in its header.
@@ -44,17 +44,17 @@ pub struct Image<'a> {
     /// [`Images`](super::Images) removes.
     pub size: u64,
     /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
-    /// Fatbins: the size of the compressed payload in the file, in bytes; images that were
-    /// compressed together share their payload's size.
+    /// Fatbins: the size of the compressed payload in the file, in bytes. Images that were
+    /// compressed together have the size of their common payload.
     pub stored_size: Option<u64>,
-    /// Fatbins: the version of the PTX. `None` if nothing records it.
+    /// Fatbins: the version of the PTX. `None` if it is unknown.
     pub ptx_version: Option<PtxVersion>,
     pub(super) bytes: Bytes<'a>,
-    /// The kind that the container records.
+    /// The kind that the container states.
     pub(super) said: Option<ImageKind>,
 }
 
-/// The place of an image's bytes.
+/// Where an image's bytes are.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes<'a> {
     /// The bytes themselves, uncompressed in the file.
@@ -93,7 +93,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the bytes, if they are in the file uncompressed; they start at `offset`.
+    /// Returns the bytes if the file contains them uncompressed; they start at `offset`.
     pub fn in_file(&self) -> Option<&'a [u8]> {
         match self.bytes {
             Bytes::Here(bytes) => Some(bytes),
@@ -111,7 +111,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the form in which the image itself is compressed, as in fatbins.
+    /// Returns the compression of the image itself, as in fatbins.
     #[inline]
     pub(super) fn form(&self) -> Form {
         match &self.bytes {
@@ -124,7 +124,7 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the kind, if it is known without decompression. For a compressed image in a fatbin,
-    /// this is the kind that the fatbin records.
+    /// this is the kind that the fatbin states.
     #[inline]
     pub fn known_kind(&self) -> Option<ImageKind> {
         match &self.bytes {
@@ -138,13 +138,13 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the kind from the image's bytes, and from its header if that can be read.
+    /// Returns the kind from the image's bytes, and from its header if the header can be read.
     pub fn kind(&self, bytes: &[u8], header: Option<ImageHeader>) -> ImageKind {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
-    /// Returns the kind that the container records, as fatbins and kernel packs do; `None` if not
-    /// recorded.
+    /// Returns the kind that the container states, as in fatbins and kernel packs; `None` if it
+    /// states none.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }

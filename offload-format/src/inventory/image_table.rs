@@ -19,7 +19,7 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'
     let mut found = Vec::new();
     let images = ImageTable::find(file).map(|table| table.images()).unwrap_or_default();
     if images.is_empty() {
-        // The file is not 64-bit little-endian.
+        // The file is not a 64-bit little-endian file.
         return;
     }
     for image in images {
@@ -87,7 +87,7 @@ fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> 
 }
 
 /// Returns information from an image's bytes: the alphabetically first kernel, the target in the
-/// header, and DPC++'s name of the form, which linkers for Windows cut short.
+/// header, and DPC++'s name for the target, which linkers for Windows cut off the section's name.
 fn facts(bytes: &[u8]) -> (Option<String>, Option<String>, Option<&'static str>) {
     let kernels = Kernels::parse(bytes).ok();
     let first = kernels.and_then(|kernels| kernels.map(|it| it.name.to_owned()).min());

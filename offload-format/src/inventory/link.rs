@@ -1,8 +1,8 @@
 //! Finds fatbins in programs that NVIDIA's device linker made from other fatbins.
 //!
 //! `fatbinary_section.h` of CUDA 13.5: a wrapper of version 2 has "array of prelinked fatbins". The
-//! array is filled when the program starts (`link.stub`), so here all parts of the file belong to
-//! each linked fatbin.
+//! array is filled only when the program starts (`link.stub`). Therefore, this module assigns all
+//! relocatable fatbins of the file to each linked fatbin.
 
 use super::{Container, ContainerKind, DeviceLink};
 use crate::archive::Archive;

@@ -5,19 +5,19 @@ use crate::{Error, ErrorKind};
 #[cfg(feature = "object")]
 use alloc::collections::BTreeSet;
 
-/// The limit for the total size of images, which may share bytes: all uncompressed images together
-/// may have this many times the file's size, and all images of a compressed part this many times
-/// the part's size.
+/// The limit for the total size of images, which may share bytes. All uncompressed images together
+/// may have this many times the file's size. The images of a compressed part may have this many
+/// times the part's size.
 const SHARED_LIMIT: u64 = 8;
 
-/// The limit for the memory of the list, which may contain very many empty images: bytes for each
-/// byte of the file or compressed part.
+/// The limit for the memory of the list, in bytes for each byte of the file or compressed part.
+/// Without a limit, a small file could list very many empty images.
 const LIST_LIMIT: u64 = 64;
 
-/// A generous estimate of the memory for an image's record.
+/// A generous estimate of the memory for an image's entry in the list.
 pub(super) const IMAGE: u64 = 1024;
 
-/// The inventory while it is built, and the limits that still apply.
+/// The inventory while it is built, and the remaining limits.
 pub(super) struct Listing<'a> {
     file: &'a [u8],
     pub(super) inventory: Inventory<'a>,
@@ -26,14 +26,15 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The number of bytes that the list may still keep in memory.
     pub(super) left: u64,
-    /// The offsets of images in tables, which object bundles may contain, too.
+    /// The offsets of images in tables. The same images may also be entries of object bundles.
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
     /// The limits for further uncompressed images.
     in_file: Limits,
 }
 
-/// The total bytes that images may still have, and the memory that their records may still need.
+/// The total number of bytes that further images may have, and the memory that their entries in the
+/// list may need.
 #[derive(Clone, Copy)]
 struct Limits {
     images: u64,
@@ -41,12 +42,13 @@ struct Limits {
 }
 
 impl Limits {
-    /// Returns the limits for the images in this many bytes.
+    /// Returns the limits for images in a file or part of `size` bytes.
     fn of(size: u64) -> Self {
         Self { images: size.saturating_mul(SHARED_LIMIT), list: size.saturating_mul(LIST_LIMIT) }
     }
 
-    /// Returns the limits after an image of this size; `None` if it exceeds one.
+    /// Returns the limits that remain after an image of `size` bytes; `None` if the image exceeds a
+    /// limit.
     fn after(self, size: u64) -> Option<Self> {
         let (images, list) = (self.images.checked_sub(size)?, self.list.checked_sub(IMAGE)?);
         Some(Self { images, list })
@@ -101,8 +103,8 @@ impl<'a> Listing<'a> {
     }
 
     /// Adds images to the last container. `inflated_size` is `None` for uncompressed images, which
-    /// share the file's bytes; all others share the `inflated_size` bytes of a compressed part. If
-    /// the images exceed the limits, the remaining ones are omitted, and a problem is added.
+    /// share the file's bytes. Other images share the `inflated_size` bytes of a compressed part.
+    /// If the images exceed the limits, the remaining images are omitted, and a problem is added.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,

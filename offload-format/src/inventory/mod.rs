@@ -26,11 +26,11 @@
 //! ```
 //!
 //! * [`Inventory::of`] reads headers and tables, and decompresses only the entry tables of
-//!   compressed bundles. An image's kind and bytes cost nothing until a caller needs them:
-//!   [`Image::known_kind`], `Images::read`.
+//!   compressed bundles. An image's kind and bytes cost nothing until a caller calls
+//!   [`Image::known_kind`] or `Images::read`.
 //! * Names, IDs and other text are as in the file, with any characters. Escape them before printing
 //!   them on a terminal.
-//! * A part that cannot be read is a [`Problem`], also if it needs a missing feature
+//! * A part that cannot be read becomes a [`Problem`], even if the reason is a missing feature
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
 //! * A fatbin inside an offload binary or a bundle is a single image of unknown kind: its contents
 //!   are not listed.
@@ -82,18 +82,19 @@ use core::ops::Range;
 /// All containers and images of a file, in file order.
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
-    /// The containers that could be read. A container's index in this list is its `container_index`
-    /// in JSON.
+    /// The containers that could be read. The `container_index` in JSON is a container's index in
+    /// this list.
     pub containers: Vec<Container<'a>>,
     /// The images of all containers.
     pub images: Vec<Image<'a>>,
     /// The parts that could not be read.
     pub problems: Vec<Problem<'a>>,
-    /// References of programs and libraries to code objects in separate kernel packs. The packs are
-    /// not opened.
+    /// References of programs and libraries to code objects in separate kernel packs.
+    /// [`Inventory::of`] does not open the packs.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
-    /// Members of a thin archive: paths relative to the archive's folder. The files are not opened.
+    /// Members of a thin archive: paths relative to the archive's folder. [`Inventory::of`] does
+    /// not open these files.
     pub elsewhere: Vec<&'a [u8]>,
 }
 
@@ -146,7 +147,7 @@ impl<'a> Inventory<'a> {
         self.problems.extend(other.problems);
     }
 
-    /// Returns the form in which the container stores an image, which the loader has to read.
+    /// Returns the form in which the container stores an image. The loader must support this form.
     #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
         let container = self.container(image);
@@ -180,7 +181,7 @@ impl<'a> Inventory<'a> {
 pub struct Reference<'a> {
     /// The place of the reference.
     pub place: Place<'a>,
-    /// The content of the reference.
+    /// The contents of the reference.
     pub reference: KpackReference<'a>,
 }
 
@@ -208,7 +209,7 @@ pub struct Problem<'a> {
     pub place: Place<'a>,
     /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
     pub error: Error,
-    /// Whether the error is in a compressed container, so that its offsets count from the start of
-    /// the container or of its content.
+    /// Whether the error is in a compressed container. If so, its offsets count from the start of
+    /// the container or of the decompressed bytes.
     pub decompressed: bool,
 }

@@ -7,8 +7,8 @@ use crate::compressed::{CodeObjects, CompressedBundle};
 use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
-/// Reads the bytes of images. Only the last decompressed part is kept: one image, or the payload of
-/// a fatbin. If images are read in file order, each container is decompressed once.
+/// Reads the bytes of images. The reader keeps only the last decompressed part: one image, or the
+/// payload of a fatbin. If images are read in file order, each container is decompressed once.
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,
@@ -23,12 +23,12 @@ enum Open<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Creates a reader that decompresses at most `limit` bytes at once.
+    /// Creates a reader that decompresses at most `limit` bytes at a time.
     pub fn new(limit: u64) -> Self {
         Self { limit, open: Open::Nothing }
     }
 
-    /// Returns the image's bytes: borrowed if they are in the file uncompressed.
+    /// Returns the image's bytes. The bytes are borrowed if the file contains them uncompressed.
     ///
     /// Returns an error if the compressed part is damaged, has an unknown method, or exceeds the
     /// limit. Offsets in the error count from the start of the container.
@@ -46,8 +46,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's bytes, unless the image is compressed in a fatbin, which records its
-    /// kind.
+    /// Returns the image's bytes, unless the image is compressed in a fatbin, which states the
+    /// image's kind.
     ///
     /// Returns an error in the same cases as [`Images::read`].
     pub fn read_unrecorded<'b>(

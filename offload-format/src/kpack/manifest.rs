@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file, which lists a `.kpack` file in its folder for each target. The file is
+/// A `.kpm` file: a list with one `.kpack` file for each target, in the same folder. The file is
 /// MessagePack without a magic: a map with `component_name`, `prefix` and `kpack_files`, which maps
 /// target IDs to maps with `file`, `size` and `kernel_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
     /// Returns an error if the manifest is malformed or has no files, or if a file's name contains
-    /// a folder, since files are in the manifest's folder.
+    /// a folder (the files must be in the manifest's folder).
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

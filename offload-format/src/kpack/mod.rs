@@ -6,7 +6,7 @@
 //! where its bundles were. A `.kpack` file contains the code objects of one processor, and a `.kpm`
 //! manifest may list several `.kpack` files.
 //!
-//! A `.kpack` file, integers little-endian:
+//! A `.kpack` file contains the following; all integers are little-endian:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -23,7 +23,7 @@
 //! | `gfx_arches` | target IDs |
 //! | `compression_scheme` | `none` or `zstd-per-kernel` |
 //! | `blobs` | for `none`: an array of maps with `offset` (from the start of the file) and `size` |
-//! | `zstd_offset`, `zstd_size` | for `zstd-per-kernel`: the place of the streams: their number in 4 bytes, then each stream after its size in 4 bytes |
+//! | `zstd_offset`, `zstd_size` | for `zstd-per-kernel`: offset and size of the streams: their number in 4 bytes, then for each stream its size in 4 bytes and the stream |
 //! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
 //!
 //! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack`

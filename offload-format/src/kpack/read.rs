@@ -44,13 +44,13 @@ pub struct KpackKernel<'data> {
     pub stored: &'data [u8],
     /// The offset in bytes of [`KpackKernel::stored`] from the start of the file.
     pub offset: u64,
-    /// The decompressed size in bytes, as the table records it.
+    /// The decompressed size in bytes, from the table.
     pub size: u64,
     /// Whether the code object is compressed with zstd.
     pub is_compressed: bool,
 }
 
-/// The start offsets of the table's parts, whose keys may have any order.
+/// The start offsets of the table's parts. The keys of the table may have any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -149,8 +149,8 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// Returns the places of the code objects, indexed by ordinal. `at` is the table's offset in
-    /// the file.
+    /// Returns the stored bytes and offsets of the code objects, indexed by ordinal. `at` is the
+    /// table's offset in the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();
@@ -242,7 +242,7 @@ impl<'data> Table<'data> {
     }
 }
 
-/// Whether `binary`, a name from a table, is an entry of the program or library `name`. The number
+/// Whether `binary`, a name from a table, belongs to the program or library `name`. The number
 /// after `#` may be missing.
 ///
 /// ```

@@ -13,7 +13,7 @@ const WHAT: &str = "kpack reference";
 /// The maximum size in bytes of a reference that HIP's runtime reads.
 const MOST: usize = 64 * 1024;
 
-/// The section `.rocm_kpack_ref` (`.kpackrf` in PE images), which locates the code objects of a
+/// The section `.rocm_kpack_ref` (`.kpackrf` in PE images), which refers to the code objects of a
 /// program or library. The section is MessagePack: a map with `kernel_name` and the array
 /// `kpack_search_paths`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub struct KpackReference<'data> {
 }
 
 impl<'data> KpackReference<'data> {
-    /// Reads a reference; bytes after it in the section are ignored.
+    /// Reads a reference; further bytes of the section are ignored.
     ///
-    /// Returns an error if the reference is malformed, or has no name or no path, as HIP's runtime
-    /// does.
+    /// Like HIP's runtime, returns an error if the reference is malformed, or has no name or no
+    /// path.
     pub fn parse(section: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
         let (mut name, mut search_paths) = (None, Vec::new());

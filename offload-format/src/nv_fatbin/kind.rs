@@ -20,7 +20,7 @@ impl FatbinImageKind {
     pub const RELOCATABLE_PTX: Self = Self(0x40);
     /// Tile IR.
     pub const TILE_IR: Self = Self(0x80);
-    /// Several images that are compressed together, instead of one image.
+    /// Not one image, but several images that are compressed together.
     pub const GROUP: Self = Self(0x100);
 
     /// Whether the image is PTX text.
@@ -87,7 +87,7 @@ pub enum Compression {
     Lz4Frame,
     /// A zstd frame: written by CUDA 13.
     Zstd,
-    /// An undocumented method: its bits in the flags.
+    /// An undocumented method, given by its bits in the flags.
     Unknown(u64),
 }
 

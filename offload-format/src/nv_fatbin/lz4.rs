@@ -1,6 +1,7 @@
 //! LZ4 decompression: blocks, and the frame format 1.6 around them. Checksums are skipped.
 //!
-//! `lz4_flex` decompresses blocks. Its reader of frames needs `std`, and checks checksums.
+//! `lz4_flex` decompresses the blocks. Its own frame reader is not used, because it needs `std` and
+//! verifies checksums.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -59,14 +60,14 @@ pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     if input.is_empty() { Ok(out) } else { Err("there are bytes after the stream") }
 }
 
-/// Returns a buffer for the output, which is never larger than the maximum that the input can
-/// produce, regardless of the size in a header.
+/// Returns a buffer for the output. Whatever size a header states, the buffer is never larger than
+/// the maximum that the input can produce.
 fn buffer(input: &[u8], size: u64) -> Vec<u8> {
     let size = size.min(RATIO.saturating_mul(input.len() as u64));
     vec![0; usize::try_from(size).unwrap_or(usize::MAX)]
 }
 
-/// Decompresses a block after the first `filled` bytes of `out`, to which matches may refer.
+/// Decompresses a block after the first `filled` bytes of `out`. Matches may refer to these bytes.
 /// Returns the number of decompressed bytes.
 fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     let (earlier, rest) = out.split_at_mut(filled);

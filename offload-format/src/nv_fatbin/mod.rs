@@ -2,8 +2,8 @@
 //! The section's name is `__nv_relfatbin` in objects whose device code is linked later, and
 //! `__NV_CUDA,__nv_fatbin` in Mach-O.
 //!
-//! NVIDIA does not publish the format. This description comes from experiments, which changed
-//! inputs and bytes and observed fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
+//! NVIDIA does not publish the format. This description comes from experiments: we changed inputs
+//! and single bytes and observed fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
 //! 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
@@ -24,12 +24,13 @@
 //! | | | | | 56 | 8 | size of the decompressed payload, or 0 |
 //! | | | | | H | P | payload |
 //!
-//! Offsets in an entry count from its start. The next entry is at H + P. The next container follows
-//! the last entry, possibly after zeros. A name is followed by a NUL, and by zeros up to a multiple
-//! of 8 bytes. The options are the `u32` offset and the `u32` length of a string, stored like a
-//! name: options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a zero
-//! byte and the bytes of the section `.nv.compat`; the length does not count the zero. nvJitLink
-//! uses these bytes to decide which other GPUs of the family the cubin fits.
+//! Offsets in an entry count from the entry's start. The next entry is at H + P. The next container
+//! follows the last entry, possibly after zeros. A NUL follows each name, and then zeros up to a
+//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string, which is
+//! stored like a name and contains options for ptxas (PTX) or for the optimizer (LTO-IR). For a
+//! cubin, the string consists of a zero byte and the bytes of the section `.nv.compat`; the length
+//! does not include the zero byte. nvJitLink uses the section's bytes to decide which other GPUs of
+//! the family the cubin fits.
 //!
 //! | flag | |
 //! |---|---|
@@ -42,13 +43,14 @@
 //! | 0x100000, 0x200000 | `a`, `f` after the compute capability |
 //! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
 //!
-//! Zeros follow an uncompressed payload: up to a multiple of 8 (cubins), at least one (PTX).
+//! Zeros follow an uncompressed payload: after a cubin, zeros up to a multiple of 8 bytes; after
+//! PTX, at least one zero byte.
 //!
 //! Images can be compressed together (`fatbinary --concat`), in an entry of the kind
-//! [`FatbinImageKind::GROUP`]. Its options are the number of images (`u32`), the size of this table
-//! (`u32`), and for each image a header as above with strings. In these headers, the field at
-//! offset 4 is the image's offset in the decompressed payload, and the field at offset 8 is its
-//! size there. A header ends at the end of its strings.
+//! [`FatbinImageKind::GROUP`]. The entry's options are a table: the number of images (`u32`), the
+//! size of the table (`u32`), and for each image a header as above with strings. In these headers,
+//! the field at offset 4 is the image's offset in the decompressed payload, and the field at offset
+//! 8 is the image's size. A header ends at the end of its strings.
 
 #[cfg(feature = "containers")]
 mod compat;
@@ -81,8 +83,8 @@ pub const ALIGN: u64 = 8;
 const VERSION: u16 = 1;
 const HEADER_SIZE: u64 = 16;
 const ENTRY_HEADER_SIZE: u64 = 64;
-/// The size in bytes of the offset and length of the options string. In a group's entry, these are
-/// the number of images and the size of their table.
+/// The size in bytes of the offset and length of the options string. A group's entry has the number
+/// of images and the size of their table instead.
 const OPTIONS_SIZE: u64 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;

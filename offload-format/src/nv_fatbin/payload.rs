@@ -18,9 +18,9 @@ impl<'data> Entry<'data> {
     /// Decompresses the payload, or borrows it if it is not compressed. `limit` is the maximum
     /// number of bytes to allocate.
     ///
-    /// Returns an error if the payload exceeds the limit, is damaged, or does not have the recorded
-    /// size, or if the compression is unknown or not built in (zlib and zstd are features, LZ4 is
-    /// not).
+    /// Returns an error if the payload exceeds the limit, is damaged, or does not have the stated
+    /// size. Also returns an error if the compression is unknown or not built in (zlib and zstd are
+    /// features; LZ4 is always built in).
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
         let (stored, size, at) = (self.stored, self.size, self.offset);
@@ -82,7 +82,8 @@ impl<'data> Payload<'data> {
     }
 
     /// Returns the images with their bytes. PTX is returned without NULs at its end. A cubin that
-    /// was not compressed, or was compressed together with others, has up to 7 zeros at its end.
+    /// was not compressed, or was compressed together with other images, has up to 7 zeros at its
+    /// end.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

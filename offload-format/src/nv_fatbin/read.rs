@@ -1,7 +1,6 @@
 //! Views of a fatbin.
 //!
-//! The functions are `#[inline]`, so that only build scripts that make static libraries compile
-//! them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use super::{
     ALIGN, Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
@@ -22,10 +21,11 @@ pub struct NvFatbin<'data> {
 }
 
 impl<'data> NvFatbin<'data> {
-    /// Checks the fatbin at the start of `data`, which may continue after it, and borrows from it.
+    /// Checks the fatbin at the start of `data`, and borrows from `data`, which may continue after
+    /// the fatbin.
     ///
     /// Returns an error if the magic or the version is unknown, if anything exceeds the size in a
-    /// header, if an image is outside its payload, or if images overlap in it.
+    /// header, if an image is outside its payload, or if images in a payload overlap.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -61,7 +61,7 @@ impl<'data> NvFatbin<'data> {
         in_a_row(data, ALIGN as usize, |rest| Self::parse(rest).map(|it| (it, it.size())))
     }
 
-    /// Returns the size of the whole fatbin in bytes, as its header records it.
+    /// Returns the size of the whole fatbin in bytes, from its header.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }
@@ -107,14 +107,14 @@ pub struct Entry<'data> {
     pub compression: Compression,
     /// The payload as stored: compressed, or uncompressed with the zeros after it.
     pub stored: &'data [u8],
-    /// The size in bytes of the decompressed payload, as its header records it; for an
-    /// uncompressed payload, this includes the zeros after it.
+    /// The size in bytes of the decompressed payload, from the entry's header; for an uncompressed
+    /// payload, this includes the zeros after it.
     pub size: u64,
 }
 
 impl<'data> Entry<'data> {
-    /// Reads the entry at `at`, without its strings and images, and returns it with the offset of
-    /// the next entry.
+    /// Reads the entry at `at`, without its strings and images, and returns the entry and the
+    /// offset of the next one.
     #[inline]
     fn read(data: &'data [u8], at: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
@@ -140,8 +140,8 @@ impl<'data> Entry<'data> {
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
     }
 
-    /// Returns the offset of the length of the entry's name, and the range of the name, if there is
-    /// one, from the start of the fatbin.
+    /// Returns the offset of the field with the name's length, and the range of the name, both from
+    /// the start of the fatbin. Returns `None` if the entry has no name.
     #[inline]
     pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
         let reader = Reader::new(self.header);
@@ -160,7 +160,7 @@ impl<'data> Entry<'data> {
             let mut left = self.size;
             for _ in 0..count {
                 let image = images.read_next()?;
-                // Otherwise, very many images could overlap in a large payload.
+                // Without this check, very many images could overlap in a large payload.
                 let shared = Error::new(
                     ErrorKind::Malformed,
                     "images (together larger than the payload)",
@@ -174,7 +174,7 @@ impl<'data> Entry<'data> {
     }
 
     /// Returns the images in the payload: one, or several that were compressed together. With the
-    /// feature `containers`, `decompress` returns their bytes.
+    /// feature `containers`, `decompress` returns the images' bytes.
     #[inline]
     pub fn images(&self) -> impl Iterator<Item = Image<'data>> + use<'data> {
         let mut images = Images::read(self).ok();
@@ -264,7 +264,7 @@ pub struct Image<'data> {
     pub options: &'data [u8],
     #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
     pub(super) start: u64,
-    /// The size in bytes as the header records it, including zeros after the image.
+    /// The size in bytes from the header, including zeros after the image.
     pub size: u64,
 }
 
@@ -303,8 +303,8 @@ impl<'data> Image<'data> {
         Ok((image, end.next_multiple_of(ALIGN)))
     }
 
-    /// Reads an entry in the table of a group, whose header contains the image's position in the
-    /// payload.
+    /// Reads an entry in the table of a group. The entry's header contains the image's position in
+    /// the payload.
     #[inline]
     fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);

@@ -3,10 +3,10 @@
 use super::NvFatbin;
 use alloc::vec::Vec;
 
-/// Replaces the existing names of a fatbin's images with this name. Images with shorter names, and
-/// images that are compressed together, keep theirs.
+/// Replaces the existing names of a fatbin's images with this name. Images whose names are shorter,
+/// and images that are compressed together, keep their names.
 ///
-/// `nvcc -dlink` names an image after the paths of all objects that it was linked from.
+/// `nvcc -dlink` builds an image's name from the paths of all linked objects.
 #[inline]
 pub fn rename(fatbin: &mut [u8], name: &str) {
     let Ok(parsed) = NvFatbin::parse(fatbin) else { return };

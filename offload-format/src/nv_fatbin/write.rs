@@ -16,8 +16,8 @@ const ENTRY_VERSION: u16 = 0x0101;
 /// Collects images and lays out the fatbin that `fatbinary` 13.5 writes with
 /// `--compress-mode=none`.
 ///
-/// The builder reads only the fields of each image that entries repeat. The [`Layout`] needs the
-/// bytes again, from memory or from files.
+/// From each image, the builder reads only the fields that the image's entry repeats. Writing the
+/// [`Layout`] needs the images' bytes again, from memory or from files.
 ///
 /// ```
 /// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
@@ -59,8 +59,9 @@ impl NvFatbinBuilder {
         Self { host, images: Vec::new() }
     }
 
-    /// Adds a cubin. `arch` determines whether the entry is for `sm_90` or `sm_90a`, which the
-    /// cubin does not record. The prefix (`sm_` or `compute_`) does not matter.
+    /// Adds a cubin. `arch` determines whether the entry is for `sm_90` or `sm_90a`, because the
+    /// cubin does not contain the suffix. The prefix of `arch` (`sm_` or `compute_`) does not
+    /// matter.
     ///
     /// Returns an error if `cubin` is not a cubin, if its section table is damaged, or if it is for
     /// a different compute capability.
@@ -85,7 +86,7 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// Adds PTX text, which records its target. Unlike `fatbinary`, this method keeps comments and
+    /// Adds PTX text, which contains its target. Unlike `fatbinary`, this method keeps comments and
     /// white space.
     ///
     /// Returns an error if the text does not start with the directives `.version` and `.target`, or
@@ -96,7 +97,7 @@ impl NvFatbinBuilder {
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
         let version =
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
-        // Write an empty options string, since nvJitLink 13.5 crashes without one.
+        // Write an empty options string, because nvJitLink 13.5 crashes without one.
         let options = options(b"\0");
         let (kind, size) = (FatbinImageKind::PTX, text.len() as u64);
         self.images.push(NewImage { kind, arch: header.arch, version, flags: 0, options, size });
@@ -158,7 +159,7 @@ impl NvFatbinBuilder {
 }
 
 /// Returns an options string, preceded by its offset and its length. The length does not include
-/// one zero byte: the last of a text, or the first of `.nv.compat`.
+/// one zero byte: the last byte of a text, or the byte before `.nv.compat`.
 fn options(string: &[u8]) -> Vec<u8> {
     let mut options = Vec::new();
     options.extend_from_slice(&((ENTRY_HEADER_SIZE + OPTIONS_SIZE) as u32).to_le_bytes());

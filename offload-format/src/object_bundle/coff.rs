@@ -30,8 +30,8 @@ const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 /// meanings.
 const MAX_SECTIONS: usize = 0xfeff;
 
-/// A section: its header, whose name and offsets are replaced on writing, and the data at the
-/// offsets.
+/// A section: its header, and the data that the header's offsets refer to. Writing replaces the
+/// name and the offsets in the header.
 struct Section<'a> {
     name: &'a [u8],
     header: [u8; SECTION_HEADER_SIZE as usize],
@@ -139,8 +139,8 @@ pub(super) fn rewrite(
 }
 
 impl<'a> Section<'a> {
-    /// Reads the header at `at`, except for the name. If `place` is set, a section without bytes in
-    /// the file gets zeros, as in LLVM.
+    /// Reads the header at `at`, except for the name. If `place` is set, a section that has no
+    /// bytes in the file gets zeros, as in LLVM.
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
@@ -195,8 +195,8 @@ impl<'a> Section<'a> {
         let word = |at: usize| {
             last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])))
         };
-        // The virtual size and address, which objects do not use. LLVM fills them with running
-        // totals.
+        // The virtual size and address, which objects do not use. LLVM fills these fields with
+        // running totals.
         let address = word(8).wrapping_add(word(12));
         let mut header = [0; SECTION_HEADER_SIZE as usize];
         let characteristics = IMAGE_SCN_LNK_REMOVE | IMAGE_SCN_MEM_READ;

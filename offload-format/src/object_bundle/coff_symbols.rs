@@ -21,8 +21,8 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old symbol table, and for the table's end, the number of kept records
-    /// before it, which is a kept record's new number.
+    /// For each record of the old symbol table, and for the table's end: the number of kept records
+    /// before this position. For a kept record, this is its new number.
     before: Vec<u32>,
 }
 
@@ -89,8 +89,9 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Replaces a symbol's number in the four bytes of `field` with the new number. A number
-    /// without a symbol is unchanged if no symbol is removed, otherwise an error.
+    /// Replaces a symbol's number in the four bytes of `field` with the new number. If there is no
+    /// symbol with this number, the number stays unchanged, or is an error if any symbol is
+    /// removed.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -115,7 +116,7 @@ impl<'a> Symbols<'a> {
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
     }
 
-    /// Updates, in each weak symbol, the number of the symbol that replaces it.
+    /// Updates in each weak symbol the number of its default symbol.
     fn renumber_weak(&mut self, class: Class) -> Result<()> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
@@ -199,7 +200,7 @@ impl Numbers {
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
             // The record contains the number of the associated section. Only `/bigobj` objects have
-            // the upper half, at a later offset.
+            // the upper half of the number, at a later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

@@ -6,7 +6,8 @@
 //! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, even if it is empty or SHT_NOBITS |
 //! | section headers | in their old order, new sections last; aligned to the size of a word |
 //!
-//! The tables of section names and symbol names are rebuilt, as one table if they were one.
+//! The table of section names and the table of symbol names are rebuilt. If one table contained
+//! both in the old file, one table contains both in the new file.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,

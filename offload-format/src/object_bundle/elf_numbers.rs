@@ -42,8 +42,9 @@ impl SectionNumbers {
         self.new.get(index as usize) == Some(&GONE)
     }
 
-    /// Returns the new number of a referenced section, or 0 if it was removed. A number without a
-    /// section is unchanged if no section is removed, otherwise an error.
+    /// Returns the new number of a referenced section, or 0 if it was removed. If there is no
+    /// section with this number, the number stays unchanged, or is an error if any section is
+    /// removed.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

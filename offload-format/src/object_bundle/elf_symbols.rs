@@ -24,8 +24,8 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table, the number of kept symbols before it, which
-    /// is a kept symbol's new number.
+    /// For each symbol, and for the end of the table: the number of kept symbols before this
+    /// position. For a kept symbol, this is its new number.
     before: Vec<u32>,
 }
 
@@ -98,8 +98,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the new number of a symbol that is referenced in `section`. A number without a
-    /// symbol is unchanged if no symbol is removed, otherwise an error.
+    /// Returns the new number of a symbol that is referenced in `section`. If there is no symbol
+    /// with this number, the number stays unchanged, or is an error if any symbol is removed.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -127,8 +127,8 @@ impl<'a> Symbols<'a> {
         out
     }
 
-    /// Returns a number for each kept symbol: its section number if that does not fit into the
-    /// symbol table, otherwise 0.
+    /// Returns a number for each kept symbol: its section number if the number does not fit into
+    /// the symbol table, otherwise 0.
     pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
         self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
     }

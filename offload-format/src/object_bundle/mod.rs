@@ -32,12 +32,12 @@ pub use write::{bundle, strip};
 /// The prefix of each bundle entry's section name, before the bundle entry ID.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// The prefix of the name of a section with sizes, before the bundle entry ID. DPC++'s bundler adds
-/// such a section to each entry, with 8 bytes for each image. A linker that joins objects (`ld -r`)
-/// joins both their entries and their sizes.
+/// The prefix of the name of a section with sizes, before the bundle entry ID. For each entry,
+/// DPC++'s bundler adds such a section, which has 8 bytes for each image. A linker that joins
+/// objects (`ld -r`) joins the entries and also the sections with their sizes.
 pub(crate) const SIZE_SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
-/// The content of the host entry's section.
+/// The contents of the host entry's section.
 pub const HOST_PLACEHOLDER: &[u8] = b"\0";
 
 const NOT_A_HOST: &str = "relocatable ELF file or COFF object";

@@ -30,8 +30,8 @@ pub struct ObjectBundle<'data> {
 
 impl<'data> ObjectBundle<'data> {
     /// Checks the section table of the object file `data` (ELF of either size and byte order, or
-    /// COFF), and borrows from it. An object without a bundle has no entries. Neither have Mach-O
-    /// and PE files, whose section names are too short.
+    /// COFF), and borrows from it. An object without a bundle has no entries. Mach-O and PE files
+    /// have no entries either: their section names are too short.
     ///
     /// Returns an error if `data` is not such an object, if a bundle entry ID is not UTF-8, or if
     /// the section table, a section's name or a bundle entry is outside the file.
@@ -63,7 +63,7 @@ impl<'data> ObjectBundle<'data> {
 
     /// Returns the images, in the order of the sections. If a linker joined the entries of several
     /// objects, an entry contains several images. The sections of [`SIZE_SECTION_PREFIX`] contain
-    /// their sizes; without these, only SPIR-V images can be separated.
+    /// the images' sizes; without these sections, only SPIR-V images can be separated.
     pub(crate) fn images(&self) -> Vec<Entry<'data>> {
         let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
             .filter_map(|index| {
@@ -108,7 +108,7 @@ impl fmt::Debug for ObjectBundle<'_> {
     }
 }
 
-/// Returns the sizes in a section of sizes, if they belong to several images that fill the entry.
+/// Returns the sizes in a section of sizes, if there are several and their sum is the entry's size.
 fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
     let sizes = sizes
         .chunks_exact(SIZE)
@@ -119,15 +119,15 @@ fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
 }
 
 impl Entry<'_> {
-    /// Whether this is the host's entry of an object bundle, which LLVM writes as one zero byte. It
-    /// represents the object without the bundle, which `strip` returns.
+    /// Whether this is the host's entry of an object bundle, which LLVM writes as one zero byte.
+    /// The entry stands for the object without its bundle; `strip` returns that object.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
     }
 }
 
-/// The section table and the names of the sections, which count from 1; in ELF, number 0 is not a
-/// section.
+/// The section table and the names of the sections. The numbers of sections start at 1; in ELF,
+/// number 0 is not a section.
 #[derive(Clone, Copy)]
 pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),

@@ -11,10 +11,10 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The maximum number of bytes by which the new file may be longer than its source.
+/// The limit for the number of bytes that the new file may have in addition to its source's bytes.
 ///
-/// Sections of a hostile file may overlap or have any alignment, so without a limit a small file
-/// could become a huge one.
+/// Sections of a hostile file may overlap or have any alignment, so without a limit, a small file
+/// could become a huge file.
 pub(super) struct Growth {
     limit: u64,
     left: u64,
@@ -26,8 +26,8 @@ impl Growth {
         Self { limit, left: limit }
     }
 
-    /// Subtracts `bytes` from the remaining growth. Returns an error if existing sections and the
-    /// zeros between them exceed the limit.
+    /// Subtracts `bytes` from the remaining growth. Returns an error if the total exceeds the
+    /// limit.
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };

@@ -1,4 +1,4 @@
-//! Adds a bundle to an object, and removes it.
+//! Adds a bundle to an object, and removes a bundle from an object.
 
 use super::section::NewSection;
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
@@ -66,7 +66,7 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // This call also checks the names of sections.
+    // This call also checks the names of the sections.
     let names = &ObjectBundle::parse(data)?.sections;
     match FileKind::parse(data) {
         Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),

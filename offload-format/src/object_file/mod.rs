@@ -1,9 +1,9 @@
-//! The sections of object files and linked programs: ELF of either size and byte order, COFF, PE,
-//! and Mach-O of either size. Also reads the slices of universal Mach-O files, and the targets of
-//! pointers.
+//! Reads the sections of object files and linked programs: ELF (32-bit and 64-bit, in either byte
+//! order), COFF, PE, and Mach-O (32-bit and 64-bit). Also reads the slices of universal Mach-O
+//! files, and the targets of pointers.
 //!
-//! The crate `object` reads the structures; this module has one type for all formats, without
-//! allocations.
+//! The crate `object` reads the structures. This module has one type for all formats and allocates
+//! nothing.
 
 mod pointers;
 mod sections;
@@ -15,7 +15,7 @@ pub(crate) use slices::Slices;
 
 use core::ptr;
 
-/// Returns the file offset of a structure that the `object` crate has found.
+/// Returns the file offset of a structure that the crate `object` has found.
 pub(crate) fn offset_of<Structure: ?Sized>(file: &[u8], found: &Structure) -> u64 {
     ptr::from_ref(found).cast::<u8>().addr().wrapping_sub(file.as_ptr().addr()) as u64
 }

@@ -1,5 +1,5 @@
-//! Consecutive records, each with a pointer. Its target comes from a relocation of the field in an
-//! object, or from a dynamic relocation in a position-independent program.
+//! Consecutive records that contain a pointer each. In an object, a relocation of the field
+//! contains the pointer's target; in a position-independent program, a dynamic relocation does.
 
 use super::{Section, Sections};
 use crate::reader::Reader;
@@ -11,12 +11,12 @@ use object::read::{
 use object::{AddressSize, BinaryFormat, Endianness, SectionIndex};
 
 /// The bits of a pointer in a Mach-O program that contain the address. In the upper bits, linkers
-/// chain the places that the loader has to change.
+/// store the chain of the pointers that the loader has to adjust.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// The maximum number of steps for each byte of the file. Sections, names and relocation tables may
-/// share bytes, so a small file could take very long to read. Files from linkers need less than one
-/// step for each byte.
+/// share bytes, so without a limit, reading a small file could take very long. Files from linkers
+/// need less than one step for each byte.
 const STEPS_PER_BYTE: u64 = 64;
 
 /// The layout of the records.
@@ -49,7 +49,7 @@ pub(crate) struct Pointee<'data> {
 
 /// Calls `visit` for each record in the chosen sections of a 64-bit little-endian ELF, COFF, PE or
 /// Mach-O file. Other files, and files with damaged tables, have no records. If the search takes
-/// far more steps than the file's size explains, it stops after the records found so far.
+/// far more steps than the file's size justifies, it stops and keeps the records found so far.
 pub(crate) fn pointers<'data>(
     file: &'data [u8],
     layout: RecordLayout,
@@ -58,7 +58,7 @@ pub(crate) fn pointers<'data>(
 ) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // Use the architecture's address size, since COFF objects do not record one.
+    // Use the architecture's address size: COFF objects do not contain an address size.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -66,8 +66,8 @@ pub(crate) fn pointers<'data>(
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, layout, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both iterators return all sections in the order of the table. `named` is this crate's reader,
-    // which limits the time for reading names.
+    // Both iterators return all sections in the order of the table. `named` comes from this crate's
+    // reader, which limits the time for reading names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_chosen(&name, format) && walk.section(&section).is_none() {
             return;
@@ -99,7 +99,7 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Reports the records in a section of an object, in which each relocation belongs to a
+    /// Reports the records in a section of an object. Each relocation of the section belongs to a
     /// record's pointer.
     fn in_object(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
@@ -116,7 +116,7 @@ impl<'data> Walk<'_, 'data> {
 
     /// Reports the records in a section of a program. The address is in the record or, if it is
     /// zero there, in a dynamic relocation. Relocation tables for other tools (`--emit-relocs`) are
-    /// not read, since they contain nothing new.
+    /// not read: they contain nothing new.
     fn in_program(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
@@ -129,7 +129,8 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Pointing { target, ..found });
             }
         }
-        // Reading the dynamic relocations starts with a search of all sections, a step for each.
+        // Reading the dynamic relocations starts with a search through all sections, one step for
+        // each.
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
@@ -144,7 +145,8 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Returns the record at `offset`, and the address in it; `None` if there is no record.
+    /// Returns the record at `offset`, and the address that it contains; `None` if there is no
+    /// record.
     fn record(&self, section: &'data [u8], offset: u64) -> Option<(Pointing<'data>, u64)> {
         let RecordLayout { size, pointer } = self.layout;
         let bytes = Reader::new(section).range(offset, size, 0, "record").ok()?;
@@ -155,7 +157,7 @@ impl<'data> Walk<'_, 'data> {
     }
 
     /// Returns the bytes that an object's relocation refers to. `in_place` is the value stored at
-    /// the relocation's place.
+    /// the relocation's offset.
     fn target(&self, relocation: &Relocation, in_place: u64) -> Option<Pointee<'data>> {
         let addend = if relocation.has_implicit_addend() {
             in_place.wrapping_add_signed(relocation.addend())
@@ -197,7 +199,7 @@ impl<'data> Walk<'_, 'data> {
     }
 
     /// Returns the bytes from an address to the end of its section. The outer `None` means that no
-    /// steps are left, the inner one that no section has the address.
+    /// steps are left; the inner `None` means that no section has the address.
     fn bytes_at(&mut self, address: u64) -> Option<Option<Pointee<'data>>> {
         self.spend(self.sections)?;
         // Sections that are not loaded have the address 0. A section of thread-local zeros has no

@@ -20,13 +20,13 @@ use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// bytes, so without a limit a small file could take very long to read.
+/// bytes, so without a limit, reading a small file could take very long.
 const NAME_LIMIT: u64 = 64;
 
 /// A section of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section<'data> {
-    /// The segment's name in Mach-O files; empty in others.
+    /// The segment's name in Mach-O files; empty in other files.
     pub(crate) segment: &'data [u8],
     pub(crate) name: &'data [u8],
     /// `sh_type` in ELF files.
@@ -175,7 +175,7 @@ struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
     /// The string table, with the names of more than eight bytes. `None` if the file has no symbol
-    /// table, which the string table would follow.
+    /// table: a string table always follows a symbol table.
     strings: Option<StringTable<'data>>,
 }
 
@@ -195,8 +195,8 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<SectionTable<'_>> {
     let mut offset = dos.nt_headers_offset().into();
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
     let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
-    // Only linkers for MinGW write a symbol table. A damaged one is not an error, since no loader
-    // reads it.
+    // Only linkers for MinGW write a symbol table. A damaged table is not an error, because no
+    // loader reads it.
     let strings = strings(headers.file_header(), data).unwrap_or_default();
     Ok(SectionTable::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
@@ -255,7 +255,7 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                 let zeros =
                     [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
-                // Files that contain only debug information have the section headers of their
+                // A file that contains only debug information has the section headers of its
                 // program, with offset 0. Such sections have no bytes in the file.
                 let size = if offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     0

@@ -79,10 +79,10 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// Appends an image, or any other range after the header, to `out`: `size` bytes at `offset`,
-    /// counted from the start of the binary that [`Compressed::decompress`] returns. Bytes after
-    /// the range are not decompressed, and bytes before it are not kept. For several images, use
-    /// `decompress`.
+    /// Appends an image, or any other range after the header, to `out`. The range has `size` bytes
+    /// and starts at `offset` in the binary that [`Compressed::decompress`] would return. Bytes
+    /// after the range are not decompressed, and bytes before the range are not kept. For several
+    /// images, use `decompress`.
     ///
     /// Returns an error if the range is not inside the inflated binary after its header, if it has
     /// more than `limit` bytes, if the decoder needs more, if the method was not built in, or if

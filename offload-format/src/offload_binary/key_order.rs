@@ -1,17 +1,17 @@
-//! The order in which `llvm-offload-binary` 22 writes string pairs: that of a hash table's buckets.
-//! Readers ignore the order, but it makes our files identical to LLVM's.
+//! The order in which `llvm-offload-binary` 22 writes string pairs: the order of the buckets of a
+//! hash table. Readers ignore the order, but using it makes our files identical to LLVM's.
 //!
 //! The table has 64 buckets, and its size doubles before three quarters of them are in use. The
 //! search for a key's bucket starts at the low bits of the key's hash, and continues in growing
 //! steps to the first free bucket. The hash is similar to CityHash, with a formula for each range
-//! of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by
-//! tests/formats/versus_llvm/.
+//! of lengths. Details are in docs/formats.md, "String pairs". The tests in
+//! tests/formats/versus_llvm/ compare the order with LLVM 22.1.8.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Returns the order of `keys` in the file, as indices into `keys`, which has the order of the
-/// command line.
+/// Returns the order of `keys` in the file, as indices into `keys`. The keys are given in the order
+/// of the command line.
 pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
     let mut buckets: Vec<Option<usize>> = vec![None; 64];
     let insert = |buckets: &mut Vec<Option<usize>>, item: usize| {
@@ -93,8 +93,8 @@ fn hash(key: &[u8]) -> u64 {
             let both = fold(low.wrapping_add(high));
             fold((SEED ^ both.wrapping_mul(K0)).wrapping_add(first_turned)).wrapping_mul(K2)
         }
-        // First all whole blocks, and then, if the key does not end with a whole block, its last 64
-        // bytes, which overlap the last block.
+        // First hash all whole blocks. If the key does not end with a whole block, then hash its
+        // last 64 bytes, which overlap the last whole block.
         _ => {
             let mut state = State::new();
             key.chunks_exact(64).for_each(|block| state.stir(block));

@@ -7,7 +7,7 @@ use core::fmt;
 pub struct StatedKind(pub u16);
 
 impl StatedKind {
-    /// The kind is not recorded.
+    /// No kind is stated.
     pub const NONE: Self = Self(0);
     /// An object file: AMD code objects, CPU images.
     pub const OBJECT: Self = Self(1);
@@ -23,7 +23,7 @@ impl StatedKind {
     pub const SPIRV: Self = Self(6);
 
     /// Returns the kind that `llvm-offload-binary` 22 derives from an extension;
-    /// [`StatedKind::NONE`] for all others.
+    /// [`StatedKind::NONE`] for any other extension.
     pub fn from_extension(extension: &str) -> Self {
         match extension {
             "o" => Self::OBJECT,
@@ -58,7 +58,7 @@ impl fmt::Display for StatedKind {
 pub struct OffloadKind(pub u16);
 
 impl OffloadKind {
-    /// The programming model is not recorded.
+    /// No programming model is stated.
     pub const NONE: Self = Self(0);
     /// OpenMP.
     pub const OPENMP: Self = Self(1);
@@ -72,7 +72,7 @@ impl OffloadKind {
     pub const SYCL: Self = Self(8);
 
     /// Returns the model with this name: `openmp`, `cuda`, `hip`, `sycl`; [`OffloadKind::NONE`] for
-    /// all others.
+    /// any other name.
     pub fn named(name: &str) -> Self {
         match name {
             "openmp" => Self::OPENMP,

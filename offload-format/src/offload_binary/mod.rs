@@ -23,8 +23,9 @@
 //! them.
 //!
 //! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame. The
-//! stream ends at the end of the binary. The decompressed binary has the same header, with the
-//! inflated size as its size, followed by the stream's content ([`Compressed`]).
+//! stream ends at the end of the binary. The decompressed binary has the same header, but with the
+//! inflated size as its size. The decompressed bytes of the stream follow the header
+//! ([`Compressed`]).
 //!
 //! Source: LLVM's ClangOffloadPackager page. Version 1 was checked against LLVM 22.1.8, which
 //! supports only this version. Versions 2 and 3 follow LLVM's main branch, and were checked against
@@ -73,7 +74,7 @@ pub const MAGIC: [u8; 4] = *section::OFFLOAD_BINARY_MAGIC;
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
 /// The alignment in bytes of an offload binary and of its first image. The size of an uncompressed
-/// binary is a multiple of it.
+/// binary is a multiple of this alignment.
 pub const ALIGN: u64 = DeviceSection::LlvmOffloading.align();
 
 const SIZE_OFFSET: u64 = 8;

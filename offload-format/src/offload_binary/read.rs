@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The size limit for all pairs of all images together, as a multiple of the binary's own size.
-/// Pairs may share text, and images may share pairs, so without a limit a small file could make a
+/// Pairs may share text, and images may share pairs, so without a limit, a small file could make a
 /// reader read the same bytes millions of times.
 const TEXT_LIMIT: u64 = 64;
 
@@ -23,12 +23,13 @@ pub struct OffloadBinary<'data> {
     pub version: Version,
     entries_offset: u64,
     entries: u64,
-    /// The compressed content, if the binary has it instead of images.
+    /// The compressed content, if the binary contains it instead of images.
     pub compressed: Option<Compressed<'data>>,
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Checks the binary at the start of `data`, which may continue after it, and borrows from it.
+    /// Checks the binary at the start of `data`, and borrows from `data`, which may continue after
+    /// the binary.
     ///
     /// Returns an error if the magic or the version is unknown, if anything exceeds the size in the
     /// header, or if a string key is not UTF-8. Compressed content is not read.
@@ -89,8 +90,8 @@ impl<'data> OffloadBinary<'data> {
         Ok(())
     }
 
-    /// Returns the size of the whole binary in bytes, as its header records it. The size of a
-    /// compressed binary need not be a multiple of 8.
+    /// Returns the size of the whole binary in bytes, from its header. The size of a compressed
+    /// binary need not be a multiple of 8.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }

@@ -6,9 +6,10 @@
 pub enum Version {
     /// The version with one image in each binary. LLVM 22 writes and reads only this version.
     V1 = 1,
-    /// The version with any number of images, and values that may contain NULs. Read by LLVM 23.
+    /// The version with any number of images, and values that may contain NULs. LLVM 23 reads this
+    /// version.
     V2 = 2,
-    /// Like version 2, but the content may be compressed. Read by LLVM 24.
+    /// Like version 2, but the content may be compressed. LLVM 24 reads this version.
     V3 = 3,
 }
 

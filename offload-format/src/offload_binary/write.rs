@@ -25,8 +25,8 @@ impl OffloadBinaryBuilder {
     }
 
     /// Adds an image with `size` bytes. `image_kind` is the kind of its file, and `offload_kind`
-    /// the programming model that it was compiled for. Returns the image, to which strings can be
-    /// added. Images keep the order of the calls.
+    /// the programming model that it was compiled for. Returns the image, so that strings can be
+    /// added to it. Images keep the order of the calls.
     pub fn image(
         &mut self,
         image_kind: StatedKind,
@@ -60,10 +60,10 @@ impl OffloadBinaryBuilder {
         layout
     }
 
-    /// Returns one compressed binary of version 3 with all images; nothing if there are none.
-    /// `images` are the images' bytes, in order. `level` is on the method's scale; `None` is its
-    /// default. Zeros pad the binary to a multiple of 8 bytes. During compression, the uncompressed
-    /// binary is in memory, too.
+    /// Returns one compressed binary of version 3 with all images; empty if there are no images.
+    /// `images` are the images' bytes, in order. `level` is on the method's scale; `None` is the
+    /// method's default. Zeros pad the binary to a multiple of 8 bytes. During compression, memory
+    /// also contains the uncompressed binary.
     ///
     /// Returns an error if the method was not built in.
     ///
@@ -102,7 +102,8 @@ pub struct ImageBuilder {
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// The keys of the option `--image`, in order. Keys that are not stored as strings have `None`.
+    /// The keys of the option `--image`, in order. A key that is not stored as a string has the
+    /// value `None`.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }
 
@@ -136,9 +137,9 @@ impl ImageBuilder {
         self
     }
 
-    /// Records that a key of `--image` that LLVM's tool does not store (`file` or `kind`) follows
-    /// the strings added so far. The order of the string pairs depends on this position. Without
-    /// this call, `file` and `kind` come first.
+    /// Puts the key `file` or `kind` after the strings added so far. LLVM's tool does not store
+    /// these keys of `--image`, but the order of the string pairs depends on their positions.
+    /// Without this call, `file` and `kind` come first.
     #[inline]
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {

@@ -29,7 +29,7 @@ impl fmt::Display for PayloadKind {
     }
 }
 
-/// The kind of a function that a bundle lists. Unknown numbers are kept.
+/// The kind of a function in a bundle's list. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntryKind(pub u16);
 

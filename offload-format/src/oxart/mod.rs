@@ -1,7 +1,8 @@
 //! Bundles of cuda-oxide: the device code of a Rust crate, in the section `.oxart` of objects,
 //! libraries and programs. Linkers place the bundles of all crates one after another.
 //!
-//! A bundle, integers little-endian, offsets from its start:
+//! A bundle contains the following. Integers are little-endian; offsets count from the bundle's
+//! start:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -29,7 +30,7 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 2 | [`EntryKind`] |
-//! | 2 | 2 | flags; bit 0: there are metadata |
+//! | 2 | 2 | flags; bit 0: the entry has metadata |
 //! | 4 | 8 | metadata, whose meaning depends on the kind |
 //! | 12 | 4 | offset of the symbol |
 //! | 16 | 2 | size of the symbol |

@@ -10,8 +10,8 @@ const WHAT: &str = "bundle of cuda-oxide";
 const VERSIONS: core::ops::RangeInclusive<u16> = 1..=2;
 const HEADER: u64 = 32;
 const RECORD: u64 = 24;
-/// The limit for the total size of all names, as a multiple of the bundle's size, since records may
-/// share names, and reading each takes time.
+/// The limit for the total size of all names, as a multiple of the bundle's size, because records
+/// may share names, and reading each name takes time.
 const SHARED_LIMIT: usize = 16;
 
 /// A bundle of cuda-oxide.
@@ -19,7 +19,7 @@ const SHARED_LIMIT: usize = 16;
 pub struct Oxart<'data> {
     /// The bytes of the bundle.
     pub bytes: &'data [u8],
-    /// The name, usually the crate's.
+    /// The name, usually the name of the crate.
     pub name: &'data str,
     /// The target of the device code: `sm_90`, also for PTX.
     pub target: &'data str,
@@ -45,7 +45,7 @@ struct Records {
 pub struct OxartPayload<'data> {
     /// The kind of the payload.
     pub kind: PayloadKind,
-    /// The name, usually a file's.
+    /// The name, usually the name of a file.
     pub name: &'data str,
     /// The bytes.
     pub data: &'data [u8],
@@ -53,7 +53,7 @@ pub struct OxartPayload<'data> {
     pub offset: u64,
 }
 
-/// A function that a bundle lists.
+/// A function in a bundle's list.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OxartEntry<'data> {
@@ -61,7 +61,7 @@ pub struct OxartEntry<'data> {
     pub kind: EntryKind,
     /// The function's symbol in the payloads.
     pub symbol: &'data str,
-    /// The metadata, if there are any. Their meaning depends on the kind.
+    /// The metadata, if there is any. Its meaning depends on the kind.
     pub metadata: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ impl<'data> Oxart<'data> {
         for (index, at) in (0..).zip(payloads.offsets()) {
             let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;
             spend(payload.name, at)?;
-            // Each image also gets the names of its bundle.
+            // In listings, each image also gets the name and the target of its bundle.
             spend(name, 16)?;
             spend(target, 18)?;
         }
@@ -180,13 +180,13 @@ impl<'data> Oxart<'data> {
     }
 }
 
-/// Returns the text to which the last fields of a record at `at` refer.
+/// Returns the text that the last fields of the record at `at` refer to.
 fn named<'data>(reader: Reader<'data>, at: u64, what: &'static str) -> Result<&'data str> {
     let (offset, size) = (reader.u32(at + 12, what)?, reader.u16(at + 16, what)?);
     text(reader, offset.into(), size.into(), at + 12, what)
 }
 
-/// Returns a text. `field` is the offset of the number in the error.
+/// Returns a text. `field` is the offset that an error contains.
 fn text<'data>(
     reader: Reader<'data>,
     offset: u64,

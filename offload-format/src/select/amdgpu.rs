@@ -28,8 +28,8 @@ impl Fit {
     /// Returns the first version of ROCm whose HIP runtime loads code with this fit: 6030 for 6.3.
     /// Returns 0 if the code object version is unknown or lower than 5.
     ///
-    /// Sources: the runtime's list of versions, which ends with 5 in ROCm 6.2
-    /// (`hip_code_object.cpp`); ROCm's own libraries use generic targets since 6.4.
+    /// Sources: the runtime's list of code object versions, which ends with 5 in ROCm 6.2
+    /// (`hip_code_object.cpp`). ROCm's own libraries have used generic targets since 6.4.
     #[inline]
     pub(super) fn least_rocm(&self) -> u32 {
         match self {
@@ -75,7 +75,7 @@ impl AmdGpu {
         }
     }
 
-    /// Reads an AMD device; returns `None` if the text names none.
+    /// Reads an AMD device; returns `None` if the text does not name one.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
@@ -140,8 +140,8 @@ impl InMessages for AmdGpu {
         vec![self.processor().to_owned()]
     }
 
-    /// The target names the same features as `image`, in the states that this device reports. There
-    /// is no such target if the device does not report one of them.
+    /// The target names the same features as `image`, in the states that this device reports. If
+    /// the device does not report one of these features, there is no such target.
     fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
         let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
         let mut target = String::from(self.processor());

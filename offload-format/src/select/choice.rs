@@ -4,8 +4,8 @@ use super::{Candidate, Fit};
 use core::fmt;
 use core::ops::Deref;
 
-/// The image that [`select()`](super::select()) chose; it dereferences to the image, and displays
-/// the reason for the choice.
+/// The image that [`select()`](super::select()) chose. Dereferences to the image, and displays the
+/// reason for the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<I> {
     image: I,

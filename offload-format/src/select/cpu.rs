@@ -15,7 +15,7 @@ use core::fmt;
 pub(super) struct Cpu;
 
 impl Cpu {
-    /// Returns the CPU if the text names it.
+    /// Returns the CPU if the text is `cpu`.
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         (named.text == "cpu").then_some(Ok(Self))
     }
@@ -50,8 +50,8 @@ fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
     };
-    // Most of Cargo's triples for Linux have this form, with all parts at their usual positions.
-    // They need no further parsing.
+    // Most of Cargo's triples for Linux have this form, with all parts at their usual positions,
+    // and need no further parsing.
     let triple = match linux("gnu").or_else(|| linux("musl")) {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,

@@ -14,16 +14,15 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
-/// A vendor's device in messages; `Display` prints its name. The rules are methods of the types
-/// instead, so that the compiler inlines them.
+/// A vendor's device in messages; `Display` prints its name. The rules are not part of this trait:
+/// as methods of the types, they can be inlined.
 pub(super) trait InMessages: fmt::Display {
-    /// Returns a property that is not in the device's name: `CUDA driver 12.8`.
+    /// Returns a property that the device's name does not contain: `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// Returns the targets that a build script can list for this device, of which any one is
-    /// enough.
+    /// Returns the targets that a build script can list for this device. Any one of them is enough.
     fn targets(&self) -> Vec<String>;
 
     /// If `image` is for a different mode of this device, returns the targets for this device that
@@ -39,7 +38,7 @@ pub(super) struct DeviceName<'a> {
     pub(super) text: &'a str,
     /// The text up to the driver: `RTX 4090`.
     pub(super) name: &'a str,
-    /// The target that is named, or the target of the named product: `sm_89`.
+    /// The target in the text, or the target of the product in the text: `sm_89`.
     pub(super) target: &'a str,
     /// The version of the driver: `12.4`.
     pub(super) driver: Option<&'a str>,
@@ -72,10 +71,10 @@ impl DeviceInfo {
     ///
     /// | text | device |
     /// |---|---|
-    /// | `gfx90a:sramecc+:xnack-` | an AMD GPU as runtimes name it, which does not report the omitted features |
+    /// | `gfx90a:sramecc+:xnack-` | an AMD GPU with the name that runtimes report; it does not report features that the name omits |
     /// | `sm_90` | an NVIDIA GPU of this compute capability, with a driver that accepts all PTX |
-    /// | `sm_121@driver13.0` | the same with a driver that supports CUDA 13.0 |
-    /// | `spirv64` | a GPU whose OpenCL driver accepts all SPIR-V; `spirv64:float64-@driver1.2` is a GPU without `double`, whose driver accepts SPIR-V up to 1.2 |
+    /// | `sm_121@driver13.0` | an NVIDIA GPU with a driver that supports CUDA 13.0 |
+    /// | `spirv64` | a GPU whose OpenCL driver accepts all SPIR-V; `spirv64:float64-@driver1.2` is a GPU without `double` whose driver accepts SPIR-V up to 1.2 |
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///

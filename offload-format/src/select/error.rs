@@ -6,9 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The error if no image fits: the device, and every image with the reason why it was refused. If
-/// no images were compared, the reason: the pack was not built, its images are unknown, its module
-/// has none, or it has several modules and none was named.
+/// The error if no image fits. Contains the device, and every image with the reason why it was
+/// refused. If no images were compared, contains the reason instead: the pack was not built, its
+/// images are unknown, the module has no images, or the pack has several modules and the program
+/// named none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
@@ -70,7 +71,7 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::NoImages(module))
     }
 
-    /// Creates the error for a pack with several `modules` of which the program named none.
+    /// Creates the error for a pack with several `modules` if the program named none.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
     }
@@ -99,17 +100,18 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// Returns targets of which any one, added to build.rs's list, makes an image for the device:
-    /// `sm_75` and `compute_75`. If an image is for a different mode of the device's processor,
-    /// only a target with the same features may be built together with it. Returns no targets if
-    /// none would help: if the device does not report a feature, or if the build was for a
-    /// different CPU. Also returns none if no images were compared, since the reason may not be a
-    /// missing target.
+    /// Returns targets for the list in build.rs, such as `sm_75` and `compute_75`; any one of them
+    /// makes an image for the device. If an image is for a different mode of the device's
+    /// processor, only a target with the same features may be built together with that image.
+    /// Returns no targets if none would help: the device does not report a feature, or the build
+    /// was for a different CPU. Also returns no targets if no images were compared, because the
+    /// reason may not be a missing target.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }
 
-    /// Returns every image with the reason why it was refused, independently of the images' type.
+    /// Returns every image with the reason why it was refused. The result does not depend on the
+    /// images' type.
     fn refused_images(&self) -> Vec<RefusedImage<'_>> {
         self.refused().iter().map(|(image, refusal)| (image as &dyn Candidate, refusal)).collect()
     }
@@ -117,8 +119,8 @@ impl<I: Candidate> SelectError<I> {
 
 type RefusedImage<'a> = (&'a dyn Candidate, &'a Refusal);
 
-// The functions below have no type parameters, so that programs need not compile them for their own
-// image types.
+// The functions below have no type parameters, so programs need not compile them for each image
+// type.
 
 fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<String> {
     if refused.is_empty() {
@@ -224,8 +226,7 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     }
 }
 
-/// Prints the same text as `Display`, since a `main` that returns this error prints it with
-/// `Debug`.
+/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
 impl<I: Candidate> fmt::Debug for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! How well an image fits a device, or the reason why it does not.
+//! How well an image fits a device, or the reason why it does not fit.
 
 use crate::target::{
     FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
@@ -43,10 +43,10 @@ pub enum Fit {
     Cpu,
 }
 
-/// The sort key of images, of which the greatest is chosen: the kind of image, the number of named
-/// features or the compute capability, the suffix, the PTX ISA version, and the code object
-/// version. The lowest code object version is preferred, because more runtimes load it. Unknown
-/// values come last.
+/// The sort key of images; the image with the greatest key is chosen. The key consists of the kind
+/// of image, the number of named features or the compute capability, the suffix, the PTX ISA
+/// version, and the code object version. The lowest code object version is preferred, because more
+/// runtimes load it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
@@ -143,7 +143,8 @@ pub enum Refusal<S = String> {
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, but runtimes refuse its code object version for these.
+    /// The image is for a generic target, but for generic targets, runtimes refuse its code object
+    /// version.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,
@@ -164,8 +165,8 @@ pub enum Refusal<S = String> {
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
-    /// The loader refuses the image because of its form, its toolkit or a missing part. The text is
-    /// that of the [`Needs`](crate::target::Needs).
+    /// The loader refuses the image because of its form, its toolkit or a missing part. The text
+    /// comes from [`Needs`](crate::target::Needs).
     NotLoaded(S),
     /// The version of the image's SPIR-V is too new for the device's driver.
     SpirvTooNew {
@@ -206,7 +207,7 @@ impl Unfit<'_> {
 }
 
 impl<S> Refusal<S> {
-    /// Converts the reason's text (a feature's name or a triple) by `hold`.
+    /// Converts the reason's text (a feature's name or a triple) with `hold`.
     fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
         match *self {
             Refusal::Feature { ref name, image, device } => {
@@ -241,7 +242,7 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
 }
 
 impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. Not generic over the text, so that this function is compiled only once,
+    /// Prints the reason. This function is not generic over the text, so it is compiled only once,
     /// in this crate.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

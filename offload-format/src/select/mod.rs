@@ -2,8 +2,8 @@
 //!
 //! | device | images that fit, best first |
 //! |---|---|
-//! | AMD | an image for its processor whose named features are all in the device's states (more named features first); then one for its generic target, under the same condition and from code object version 6 on; then SPIR-V |
-//! | NVIDIA | cubins of the same major compute capability and no higher minor, highest first, but not between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for the same number, `a` before `f` before no suffix, where `a` runs on exactly that number, and `f` on its family: the same major, minor not lower, and 10.1 in the family of 11.0, its name since CUDA 13; then PTX not above the device, highest first, with the same rules for suffixes, if the driver supports its ISA version |
+//! | AMD | an image for the device's processor, if every feature that the image names has the same state on the device (more named features first); then an image for the processor's generic target, under the same condition and from code object version 6 on; then SPIR-V |
+//! | NVIDIA | cubins of the same major compute capability and no higher minor, highest first, but never a cubin for a Tegra GPU (5.3, 6.2, 7.2, 8.7, 11.0) on a different kind of GPU, or vice versa; for the same number, `a` before `f` before no suffix (`a` runs only on exactly that number; `f` runs on the number's family: the same major and no lower minor; 10.1 belongs to the family of 11.0, its name since CUDA 13); then PTX for a compute capability that is not higher than the device's, highest first, with the same rules for suffixes, if the driver supports the PTX ISA version |
 //! | Intel | SPIR-V, if the driver accepts its version and the device has the features that it needs, such as `double` |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
@@ -12,12 +12,12 @@
 //! position in the file matters only if the rules find no difference.
 //!
 //! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
-//! `gfx90a`. Unknown properties of an image, such as its PTX version, are no reason to refuse it.
+//! `gfx90a`. An image is not refused because of an unknown property, such as its PTX version.
 //!
-//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if known: zstd in a
-//! fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13 one for CUDA 13.0. HIP's
-//! runtime reads no compressed bundles of version 1 and no stripped code objects.
-//! `target/loader.rs` has the table with its sources.
+//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if it is known. For
+//! example, zstd in a fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13 needs a
+//! driver for CUDA 13.0. HIP's runtime reads no compressed bundles of version 1 and no stripped
+//! code objects. `target/loader.rs` has the whole table, with its sources.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, select};
@@ -76,8 +76,8 @@ use fit::Unfit;
 use intel::IntelGpu;
 use nvidia::NvidiaGpu;
 
-/// A device of each vendor, with the properties that the vendor's rules compare. The types are in
-/// the vendors' files; only this enum lists the vendors.
+/// A device of any vendor, with the properties that the vendor's rules compare. Each vendor's type
+/// is in its own file; only this enum lists the vendors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum VendorDevice {
     Amd(AmdGpu),
@@ -87,7 +87,7 @@ enum VendorDevice {
 }
 
 impl VendorDevice {
-    /// Asks each vendor whether the text names one of its devices.
+    /// Returns the device that the text names; `None` if it is no vendor's device.
     #[inline]
     fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
@@ -106,8 +106,8 @@ impl VendorDevice {
         }
     }
 
-    // The compiler inlines this function and its callees into `select`, and removes the reasons for
-    // refusals, which `select` does not read. This halves the time of `select`.
+    // The compiler inlines this function and its callees into `select`. It can then remove the
+    // reasons for refusals, which `select` does not read. This halves the time of `select`.
     #[inline(always)]
     fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match self {
@@ -120,11 +120,11 @@ impl VendorDevice {
 }
 
 impl DeviceInfo {
-    /// Checks whether the device's loader accepts an image with these needs, regardless of its
+    /// Checks whether the device's loader accepts an image with these needs. Ignores the image's
     /// code.
     ///
-    /// Returns the reason if it does not. Images in packs have no such needs, so programs need no
-    /// check.
+    /// Returns an error with the reason if the loader does not accept the image. Images in packs
+    /// have no such needs, so programs need no check.
     #[inline]
     pub fn check_loader(&self, needs: Needs) -> Result<(), Refusal> {
         let loads = match &self.of_vendor {
@@ -154,20 +154,21 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     }
 }
 
-/// Checks whether an image runs on a device. Returns how well it fits, or why it does not.
+/// Checks whether an image runs on a device. Returns how well the image fits, or why it does not
+/// fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
     device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
 }
 
-/// Whether `image` is preferred to `other`, regardless of their order in a list. Both must fit the
-/// same device. Returns `false` if the rules find no difference.
+/// Whether `image` is preferred to `other`, regardless of their order in a list. Both images must
+/// fit the same device. Returns `false` if the rules find no difference.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
 /// Returns the image with the worst fit among images that a device needs together, such as the
-/// parts that NVIDIA's driver links. Returns `None` if there are none.
+/// images that NVIDIA's driver links. Returns `None` if there are no images.
 #[inline]
 pub fn worst<T>(needed: impl Iterator<Item = (T, Fit)>) -> Option<(T, Fit)> {
     needed.reduce(|worst, other| if worst.1.is_better_than(&other.1) { other } else { worst })

@@ -25,12 +25,12 @@ pub struct ComputeCapability {
 pub(super) struct NvidiaGpu {
     major: u32,
     minor: u32,
-    /// The result of `cuDriverGetVersion`; `None` for a driver that accepts all PTX.
+    /// The driver's version, from `cuDriverGetVersion`; `None` for a driver that accepts all PTX.
     driver: Option<u32>,
 }
 
 impl NvidiaGpu {
-    /// Reads an NVIDIA device; returns `None` if the text names none.
+    /// Reads an NVIDIA device; returns `None` if the text does not name one.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
@@ -81,7 +81,7 @@ impl InMessages for NvidiaGpu {
     fn targets(&self) -> Vec<String> {
         let cubin = self.arch();
         let ptx = cubin.with_code(NvidiaCode::Ptx);
-        // Treat PTX of an unknown version as too new, since it may be.
+        // Treat PTX of an unknown version as too new.
         let is_too_new =
             |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
         match self.driver {
@@ -109,7 +109,8 @@ impl DeviceInfo {
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
     ///
-    /// The compute capability has named fields, since three plain numbers could be swapped:
+    /// The compute capability has named fields, because three plain numbers could be swapped by
+    /// mistake:
     ///
     /// ```compile_fail
     /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
@@ -119,7 +120,8 @@ impl DeviceInfo {
         Self::new(VendorDevice::Nvidia(NvidiaGpu { major, minor, driver: Some(driver_version) }))
     }
 
-    /// Whether this is an NVIDIA GPU with a known driver, for which [`Needs::toolkit`] matters.
+    /// Whether this is an NVIDIA GPU with a known driver. [`Needs::toolkit`] matters only for such
+    /// devices.
     #[inline]
     pub fn has_driver(&self) -> bool {
         matches!(&self.of_vendor, VendorDevice::Nvidia(gpu) if gpu.driver.is_some())
@@ -128,9 +130,10 @@ impl DeviceInfo {
 
 impl Fit {
     /// Returns the minimum CUDA driver that loads an image with this fit and these needs on this
-    /// device, in the format of `cuDriverGetVersion`. The device, the PTX version, and the needs
-    /// each require a minimum. For AMD's GPUs, returns the minimum ROCm in the same format; a new
-    /// GPU may need a newer one. Returns `None` if no version is known, and for other vendors.
+    /// device, in the format of `cuDriverGetVersion`. The device, the PTX version and the needs may
+    /// each require a minimum; the result is the highest of them. For AMD's GPUs, returns the
+    /// minimum ROCm in the same format; a new GPU may need a newer version. Returns `None` if no
+    /// version is known, and for other vendors.
     ///
     /// ```
     /// use offload_format::select::{DeviceInfo, Fit};
@@ -201,8 +204,8 @@ fn judge_ptx<'a>(
     }
 }
 
-/// Checks whether the suffix `a` or `f` allows the device. The rule is the same for machine code
-/// and PTX.
+/// Checks whether an image with the suffix `a` or `f` may run on the device. The rule is the same
+/// for machine code and PTX.
 #[inline(always)]
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {

@@ -7,8 +7,8 @@ use crate::target::{
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// An image that consists only of a name: `gfx90a`, `sm_80`, `compute_80@7.0` (PTX ISA version),
-/// `gfx12-generic@5` (code object version), `cpu`.
+/// An image with no properties except its name: `gfx90a`, `sm_80`, `compute_80@7.0` (PTX ISA
+/// version), `gfx12-generic@5` (code object version), `cpu`.
 #[derive(Debug, Clone, PartialEq)]
 struct Named<'a>(&'a str);
 
@@ -59,7 +59,7 @@ impl Candidate for Spirv {
     }
 }
 
-/// An image that consists of the name of a target.
+/// An image with no properties except the name of its target.
 #[derive(Debug, Clone)]
 struct Arch(&'static str);
 
@@ -160,8 +160,8 @@ fn amd() {
         ("gfx1200", "gfx1201", "none"),
         // Aliases.
         ("fiji", "gfx803", "fiji"),
-        // The processor is not in the table, but an image for exactly the device's target ID still
-        // fits.
+        // The processor is not in the table, but an image for exactly the device's target ID fits
+        // anyway.
         ("gfx9999:foo+", "gfx9999:foo+", "gfx9999:foo+"),
     ] {
         assert_eq!(chosen(images, device), expected, "{images} for {device}");
@@ -398,7 +398,7 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.r
          to run on this device, add \"gfx1151\" to the targets in build.rs"
     );
     // The image was built with the target `cpu` for a different kind of CPU, so the error does not
-    // advise to add `cpu`.
+    // suggest adding `cpu`.
     let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
@@ -478,7 +478,7 @@ fn what_no_runtime_reports_is_no_device() {
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
         assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
-    // Numbers that no real driver reports do not cause a panic.
+    // Numbers that no real driver reports must not cause a panic.
     let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }

@@ -1,4 +1,5 @@
-//! The IDs of a module, in a table whose size depends on the instructions, not on the bound.
+//! The IDs of a module. The size of the table depends on the module's instructions, not on its
+//! bound.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,7 +21,7 @@ pub(super) enum Declared {
     Array {
         element: Layout,
         length: u32,
-        /// The offset in the module of the operands.
+        /// The offset of the operands in the module.
         at: u64,
     },
     Constant {
@@ -55,9 +56,9 @@ pub(super) struct Known {
     pub(super) decorations: Decorations,
 }
 
-/// A binary tree of the IDs that instructions declare or decorate. The bits of an ID, from the
-/// lowest, select the sides, so no path is longer than an ID's bits. `BTreeMap` would add 10,000
-/// lines of LLVM IR to each program's build (`cargo xtask weight`).
+/// A binary tree of the IDs that instructions declare or decorate. The bits of an ID, starting with
+/// the lowest, select the left or right child, so no path is longer than an ID's number of bits.
+/// `BTreeMap` would add 10,000 lines of LLVM IR to each program's build (`cargo xtask weight`).
 pub(super) struct Ids(Vec<Node>);
 
 #[derive(Clone, Default)]
@@ -70,11 +71,12 @@ struct Node {
 
 impl Ids {
     pub(super) fn new() -> Self {
-        // The root is for the ID 0, which no module has.
+        // The root is for the ID 0, which no module uses.
         Self(vec![Node::default()])
     }
 
-    /// Returns the index of an ID's node or, if it is missing, of its parent, with the side.
+    /// Returns the index of an ID's node. If the node is missing, returns the index and the side of
+    /// the parent to which it can be added.
     fn find(&self, id: u32) -> (usize, usize) {
         let (mut at, mut bits) = (0, id);
         loop {

@@ -37,8 +37,9 @@ const WORD: u64 = 4;
 /// The largest bound that drivers must accept ("Universal Limits").
 const MOST_IDS: u32 = 0x3f_ffff;
 
-/// The name that offload-build gives to the array that represents `extern __shared__`. No other
-/// variable has the array's type, whose length [`SpirvModule::for_driver`] replaces.
+/// The name that offload-build gives to the array that represents `extern __shared__`.
+/// [`SpirvModule::for_driver`] replaces the length in the array's type, which no other variable
+/// has.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 /// The header of a module, and the capabilities after it.
@@ -57,10 +58,10 @@ impl SpirvHeader {
         data.starts_with(&MAGIC.to_le_bytes()) || data.starts_with(&MAGIC.to_be_bytes())
     }
 
-    /// Reads the header and the capabilities, which are a module's first instructions. Later bytes
-    /// are not needed.
+    /// Reads the header and the capabilities, which are a module's first instructions. Needs no
+    /// later bytes.
     ///
-    /// Returns an error if the bytes are not a module, or end before the version.
+    /// Returns an error if the bytes are not a module, or if they end before the version.
     pub fn parse(data: &[u8]) -> Result<Self> {
         if !Self::is_at_start_of(data) {
             return Err(Error::new(ErrorKind::BadMagic, "SPIR-V module", 0));
@@ -87,8 +88,8 @@ impl SpirvHeader {
         Ok(header)
     }
 
-    /// Returns the reason why no OpenCL driver accepts the module, in words that follow its name;
-    /// `None` if a driver may.
+    /// Returns the reason why no OpenCL driver accepts the module, as words to print after the
+    /// module's name; `None` if a driver may accept it.
     pub fn why_not_opencl(&self) -> Option<&'static str> {
         if self.is_big_endian {
             Some("is big-endian SPIR-V, but drivers accept only little-endian SPIR-V")
@@ -159,7 +160,7 @@ pub struct SpirvArgument {
     pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
-    /// Whether it is an address in device memory.
+    /// Whether the argument is an address in device memory.
     pub is_address: bool,
 }
 
@@ -197,11 +198,11 @@ impl<'data> SpirvModule<'data> {
         Ok(Self { data, bound, kernels, shared, has_variables, blocks })
     }
 
-    /// Returns the reason why offload-gpu cannot run a module's kernels, in words that follow the
-    /// module's name; `None` if it can.
+    /// Returns the reason why offload-gpu cannot run a module's kernels, as words to print after
+    /// the module's name; `None` if it can run them.
     ///
-    /// Launches count threads as the kernel header does, which makes each kernel require sub-groups
-    /// of 32 lanes. OpenCL C kernels count threads differently.
+    /// Launches count threads in the same way as the kernel header, which makes each kernel require
+    /// sub-groups of 32 lanes. OpenCL C kernels count threads differently.
     #[inline]
     pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
         if let Ok(header) = SpirvHeader::parse(data)
@@ -225,15 +226,15 @@ impl<'data> SpirvModule<'data> {
         &self.kernels
     }
 
-    /// Returns the total shared memory of all variables in bytes, without the array for
-    /// `extern __shared__`: the maximum for a kernel.
+    /// Returns the total size in bytes of all variables in shared memory, without the array for
+    /// `extern __shared__`. This is the maximum for a kernel.
     pub fn shared_memory(&self) -> u64 {
         self.shared.fixed
     }
 
     /// Returns [`Self::shared_memory`] plus the maximum number of bytes for alignment. The driver
-    /// chooses the order of the variables, and alignments of up to 128 bytes, the largest of any
-    /// OpenCL type.
+    /// chooses the order of the variables, and alignments of up to 128 bytes, which is the largest
+    /// alignment of an OpenCL type.
     pub fn padded_shared_memory(&self) -> u64 {
         self.shared.padded
     }
@@ -244,7 +245,7 @@ impl<'data> SpirvModule<'data> {
     }
 
     /// Whether the module has variables in device memory that kernels or programs may change. Each
-    /// program that a driver compiles from the module has a separate copy.
+    /// program that a driver compiles from the module has its own copy of the variables.
     pub fn has_variables(&self) -> bool {
         self.has_variables
     }
@@ -252,8 +253,9 @@ impl<'data> SpirvModule<'data> {
     /// Returns the module in the form that drivers compile for launches by offload-gpu; `None` if
     /// it already has this form.
     ///
-    /// Its dynamic shared memory has this many bytes, rounded up to whole elements of the array. A
-    /// required block (`reqd_work_group_size`) has one dimension, as launches do.
+    /// In this form, the dynamic shared memory has `dynamic_shared_memory` bytes, rounded up to
+    /// whole elements of the array. A required block (`reqd_work_group_size`) has one dimension, as
+    /// launches have.
     ///
     /// Returns an error if the type of the array's length cannot represent the number of elements,
     /// or if the module's bound is the maximum, which leaves no ID for the length.
@@ -267,7 +269,7 @@ impl<'data> SpirvModule<'data> {
             write(&mut module, at, &[x.saturating_mul(y).saturating_mul(z), 1, 1]);
         }
         if let Some(it) = self.shared.dynamic {
-            // Add a constant for the length, since other code may use the old one.
+            // Add a constant for the length, because other code may use the old constant.
             let id = self.bound;
             if id == MOST_IDS {
                 let what = "bound of a SPIR-V module (it leaves no ID for a constant)";
@@ -301,8 +303,8 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
     }
 }
 
-/// Marks each store, and each copy from memory to memory, as volatile, so that no driver drops it.
-/// Code after a malformed instruction is unchanged.
+/// Marks each store, and each copy from memory to memory, as volatile. Otherwise, a driver might
+/// drop it. Code after a malformed instruction is unchanged.
 #[inline]
 pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());
@@ -320,7 +322,7 @@ pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
         let start = done.len();
         done.extend_from_slice(instruction);
         rest = after;
-        // A copy may have memory operands for its source after those for its target.
+        // A copy may have memory operands for its source after the memory operands for its target.
         let operands = match opcode {
             OP_STORE | OP_COPY_MEMORY => 3,
             OP_COPY_MEMORY_SIZED => 4,

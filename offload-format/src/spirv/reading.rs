@@ -49,16 +49,16 @@ pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The largest alignment of an OpenCL type in bytes, that of `long16`. A driver may align each
-/// variable in shared memory to this.
+/// The largest alignment of an OpenCL type in bytes: the alignment of `long16`. A driver may align
+/// each variable in shared memory to this number of bytes.
 const LARGEST_ALIGN: u64 = 128;
 
 /// The memory that the threads of a block share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SharedMemory {
     pub(super) fixed: u64,
-    /// The bytes of `fixed`, plus the maximum that a driver needs to align the variables in any
-    /// order.
+    /// The bytes of `fixed`, plus the maximum number of bytes that a driver needs to align the
+    /// variables, in any order.
     pub(super) padded: u64,
     pub(super) dynamic: Option<Dynamic>,
 }
@@ -66,7 +66,7 @@ pub(super) struct SharedMemory {
 /// The array that represents `extern __shared__`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dynamic {
-    /// The offset in the module of the operands of the array's type: ID, element, length.
+    /// The offset in the module of the array type's operands: ID, element, length.
     pub(super) array_at: u64,
     /// The size of an element in bytes.
     pub(super) element: u64,
@@ -167,7 +167,7 @@ impl<'data> Reading<'data> {
             OP_TYPE_VECTOR => {
                 let element = self.layout(it.operand(1)?);
                 let count = u64::from(it.operand(2)?);
-                // A vector of three elements has the size and the alignment of one with four.
+                // A vector of three elements has the size and the alignment of a vector of four.
                 let size = element.size.saturating_mul(count.next_power_of_two());
                 self.declare(it, 0, Declared::value(size, size))?;
             }
@@ -323,7 +323,7 @@ impl<'data> Reading<'data> {
         } else {
             let size = self.layout(to).size;
             let align = u64::from(self.ids.get(id).decorations.align.unwrap_or(0));
-            // A driver with smaller alignments needs no more bytes.
+            // A driver that uses smaller alignments does not need more bytes.
             let padded =
                 round_up(size, LARGEST_ALIGN).saturating_add(align.saturating_sub(LARGEST_ALIGN));
             self.shared.fixed = self.shared.fixed.saturating_add(size);
@@ -357,7 +357,7 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment, for any alignment that a file may declare.
+/// Returns the next multiple of an alignment. Any alignment that a file may declare is possible.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

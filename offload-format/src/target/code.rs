@@ -27,7 +27,7 @@ pub enum PackImageKind<S = &'static str> {
     SpirV {
         /// Its version.
         version: SpirvVersion,
-        /// The features that it needs.
+        /// The features that the module needs.
         needs: SpirvFeatures,
     },
     /// A shared object for the CPU.
@@ -38,7 +38,7 @@ pub enum PackImageKind<S = &'static str> {
 }
 
 impl<S> PackImageKind<S> {
-    /// Returns this kind with its text converted to another type by `hold`.
+    /// Returns this kind, with its text converted to another type with `hold`.
     pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
         match self {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
@@ -113,17 +113,17 @@ pub enum ImageCode<'a> {
     },
     /// SPIR-V.
     SpirV {
-        /// Its version, if known.
+        /// The version of the SPIR-V, if known.
         version: Option<SpirvVersion>,
-        /// The features that it needs, as far as known.
+        /// The features that the module needs, as far as known.
         needs: SpirvFeatures,
     },
     /// Machine code for an Intel architecture.
     Intel(IntelArch),
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
-    /// An AMD code object for a processor that is not in the table, with its number in the ELF
-    /// header.
+    /// An AMD code object for a processor that is not in the table, with the processor's number in
+    /// the ELF header.
     UnknownProcessor(u8),
     /// Code that no device in this crate can run.
     Other,
@@ -158,11 +158,11 @@ impl ImageCode<'static> {
 }
 
 impl<'a> ImageCode<'a> {
-    /// SPIR-V of which only the name is known.
+    /// SPIR-V if only its name is known.
     const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
 
-    /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, since clang names
-    /// PTX after the GPU.
+    /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, because clang
+    /// names PTX after the GPU.
     #[inline]
     pub fn of_arch(arch: OffloadArch<'a>, is_ptx: bool) -> Self {
         match arch {
@@ -187,8 +187,8 @@ impl<'a> ImageCode<'a> {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
             _ => {}
         }
-        // DPC++ calls SPIR-V for any device `spir64`, and code for one device `spir64_gen` and
-        // similar. In programs, these names have no vendor and no system.
+        // DPC++ calls SPIR-V for any device `spir64`; code for one device has a name such as
+        // `spir64_gen`. In programs, these names contain no vendor and no system.
         if let Some([b's', b'p', b'i', b'r', b'6', b'4', rest @ ..]) = triple.map(str::as_bytes) {
             let is_spirv = matches!(rest, [] | [b'-', ..]);
             return if is_spirv { ImageCode::SPIRV } else { ImageCode::Other };
@@ -287,8 +287,8 @@ mod tests {
     use alloc::format;
     use alloc::string::String;
 
-    /// Checks that the triple names the processor if an image has no `arch`, as LLVM's main branch
-    /// writes it.
+    /// Checks that the triple names the processor if an image has no `arch`, as in images of LLVM's
+    /// main branch.
     #[test]
     fn a_triple_with_a_number_names_the_processor() {
         let processor = |target, triple| match ImageCode::named(target, Some(triple), false) {

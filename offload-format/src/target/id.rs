@@ -9,7 +9,7 @@ use core::fmt;
 /// The state of one feature in a target ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
-    /// The feature is not named: the code runs in either mode.
+    /// The target ID does not name the feature: the code runs in either mode.
     Any,
     /// `+`.
     On,
@@ -27,9 +27,9 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// The maximum number of features in a target ID, although no processor has more than two. It
-/// limits the time for hostile names, since each feature is compared with all earlier ones and with
-/// those of other target IDs.
+/// The maximum number of features in a target ID, although no processor has more than two. This
+/// limits the time for hostile names: each feature is compared with all earlier features and with
+/// the features of other target IDs.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
@@ -134,7 +134,8 @@ impl<'a> TargetId<'a> {
         if self.processor == amdgpu::SPIRV { "spirv64-amd-amdhsa" } else { "amdgcn-amd-amdhsa" }
     }
 
-    /// Returns the processor's primary name, which differs from the name only for an alias.
+    /// Returns the processor's primary name. It differs from [`TargetId::processor`] only for an
+    /// alias.
     #[inline]
     pub fn primary_processor(&self) -> &'a str {
         if amdgpu::is_primary_name(self.processor) {
@@ -191,7 +192,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Like `provides_for`, but for an unparsed target ID. Returns `false` if the ID is malformed.
-    /// Parses only IDs for the requested processor, since most are for a different one.
+    /// Parses only IDs for the requested processor, because most IDs are for a different processor.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
@@ -205,8 +206,8 @@ impl<'a> TargetId<'a> {
     }
 
     /// Whether the two target IDs must not be in the same bundle: they have the same processor, but
-    /// only one of them names some feature, so code for both might run on the same device. The
-    /// relation is symmetric, as in LLVM's documentation.
+    /// one of them names a feature that the other does not name, so code for both might run on the
+    /// same device. The relation is symmetric, as in LLVM's documentation.
     #[inline]
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
@@ -221,9 +222,9 @@ impl<'a> TargetId<'a> {
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
         // Each step of this loop finds the next feature in alphabetical order. There are few
-        // features, and each program would compile much more code for the standard library's sort.
-        // `+` and `-` sort before all characters of names, so features with signs have the order of
-        // their names.
+        // features, and with the standard library's sort, each program would compile much more
+        // code. `+` and `-` sort before all characters of names, so features with signs are in the
+        // order of their names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');

@@ -1,4 +1,4 @@
-//! SPIR-V for GPUs of any vendor whose driver compiles it, such as Intel's, and Intel's own
+//! SPIR-V for the GPUs of vendors such as Intel whose drivers compile it, and Intel's own
 //! architectures.
 //!
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
@@ -105,7 +105,7 @@ impl fmt::Display for SpirvVersion {
 /// A set of features that SPIR-V may need from a device.
 ///
 /// A module declares its needs as capabilities, and a driver lists the device's features among its
-/// extensions. Capabilities that every driver supports, such as 64-bit integers, are not features
+/// extensions. A capability that every driver supports, such as 64-bit integers, is not a feature
 /// here.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
@@ -118,13 +118,13 @@ pub struct SpirvFeatures(
 
 /// A feature; the table is in the order of the bits.
 struct Feature {
-    /// The name in names of devices that lack it: `float64` in `spirv64:float64-`.
+    /// The feature's name in the names of devices that lack it: `float64` in `spirv64:float64-`.
     name: &'static str,
     /// The feature as kernels use it, for messages: `double`.
     words: &'static str,
     /// The number of the capability, and its name.
     capability: (u32, &'static str),
-    /// The extension that drivers list for it.
+    /// The extension that drivers list for the feature.
     extension: &'static str,
 }
 
@@ -184,7 +184,7 @@ impl SpirvFeatures {
         Self(features)
     }
 
-    /// Returns the feature for a capability; the empty set for other capabilities.
+    /// Returns the feature for a capability; the empty set if there is none.
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))

@@ -1,12 +1,12 @@
-//! An image's requirements on its loader, apart from its code: the loader has to read the form in
-//! which a container stores the image, and to support the toolkit that wrote it.
+//! An image's requirements on its loader, apart from its code. The loader must be able to read the
+//! form in which a container stores the image, and must support the toolkit that wrote the image.
 //!
 //! | form | minimum loader | source |
 //! |---|---|---|
 //! | compressed with zstd in a fatbin | driver 550.54.14, for CUDA 12.4 | RAPIDS' page on fatbin compression (26.10); driver 535 refuses such an image (ollama, pull request 16895) |
-//! | compressed bundle, version 1 | no release of HIP | ROCm's clr reads the size where version 2 has it, and crashes (clr, issue 99) |
-//! | compressed bundle, version 2 | ROCm 6.2 | clr: the tag rocm-6.2.0 reads it, rocm-6.1.2 does not |
-//! | compressed bundle, version 3 | ROCm 7.0 | clr passes it to comgr; LLVM 20, which is in ROCm 7.0 but not in ROCm 6.4, reads it (clang's release notes); not run |
+//! | compressed bundle, version 1 | no release of HIP | ROCm's clr reads the size at the offset of version 2, and crashes (clr, issue 99) |
+//! | compressed bundle, version 2 | ROCm 6.2 | clr: the tag rocm-6.2.0 reads this version, rocm-6.1.2 does not |
+//! | compressed bundle, version 3 | ROCm 7.0 | clr passes the bundle to comgr; LLVM 20, which is in ROCm 7.0 but not in ROCm 6.4, reads this version (clang's release notes); not tested |
 //! | kernel pack | ROCm 7.12 | rocm-systems, pull request 2622 of January 2026, which is in TheRock's tag therock-7.12 but not in therock-7.11 |
 //!
 //! For all other forms, no minimum is known. No vendor's loader reads offload binaries.
@@ -37,8 +37,8 @@ const NEVER: u32 = u32::MAX;
 pub struct Needs {
     /// The form in which the container stores the image.
     pub form: Form,
-    /// The version of the CUDA toolkit that wrote the image, times ten, if it is a cubin and
-    /// records it.
+    /// The version of the CUDA toolkit that wrote the image, times ten, if the image is a cubin
+    /// that contains the version.
     pub toolkit: Option<u32>,
     /// The part that a code object lacks for ROCm's loaders, if any is known.
     pub lacks: Option<&'static str>,
@@ -47,9 +47,9 @@ pub struct Needs {
 impl Needs {
     /// Returns the minimum CUDA driver, in the format of `cuDriverGetVersion`; 0 if any is enough.
     ///
-    /// Since CUDA 11, a driver runs machine code from all toolkits with its major version; older
-    /// drivers, only from the same version. Source: NVIDIA's "CUDA Compatibility" (release 590),
-    /// "Minor Version Compatibility".
+    /// Since CUDA 11, a driver runs machine code from all toolkits with its major version; an older
+    /// driver runs machine code only from the same version. Source: NVIDIA's "CUDA Compatibility"
+    /// (release 590), "Minor Version Compatibility".
     #[inline]
     pub(crate) fn cuda(self) -> u32 {
         let of_form = if self.form == Form::ZstdInFatbin { 12040 } else { 0 };

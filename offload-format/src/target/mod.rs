@@ -8,7 +8,7 @@
 //! | name | grammar | source |
 //! |---|---|---|
 //! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, omitted, or in a different position | LLVM's Triple, 22.1.8 |
-//! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; canonical in alphabetic order | LLVM's AMDGPUUsage; clang 22.1.8 |
+//! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; the canonical form has them in alphabetical order | LLVM's AMDGPUUsage; clang 22.1.8 |
 //! | processor | letters, digits, `-`, `_`: `gfx90a`, `gfx9-4-generic`, an alias (`fiji`), `amdgcnspirv` | the table in [`amdgpu`] |
 //! | feature | `sramecc`, `xnack`, if the processor supports it | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
@@ -41,21 +41,21 @@ pub use triple::TargetTriple;
 use alloc::string::String;
 use core::fmt;
 
-/// The vendor of a device, which determines its targets, images, tools and driver. The CPU counts
-/// as a vendor.
+/// The vendor of a device. The vendor determines the device's targets, images, tools and driver.
+/// The CPU counts as a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// AMD's GPUs: code objects, which the HIP runtime loads.
     Amd,
     /// NVIDIA's GPUs: cubins and PTX, which the CUDA driver loads.
     Nvidia,
-    /// GPUs whose drivers compile SPIR-V, mainly Intel's: OpenCL runtimes load it.
+    /// GPUs whose drivers compile SPIR-V, mainly Intel's GPUs. OpenCL runtimes load the SPIR-V.
     Intel,
     /// The CPU: shared objects, which the program loads.
     Cpu,
 }
 
-/// The properties of a vendor, which the vendor's file defines.
+/// The properties of a vendor. Each vendor's file defines them.
 struct Row {
     name: &'static str,
     driver: &'static str,
@@ -109,19 +109,19 @@ impl Vendor {
         Self::ALL.into_iter().find(|vendor| vendor.driver() == name)
     }
 
-    /// Returns the name of the driver that runs the code, in names of devices: `hip`, `cuda`,
-    /// `opencl`, `cpu`.
+    /// Returns the name of the driver that runs the code, as used in names of devices: `hip`,
+    /// `cuda`, `opencl`, `cpu`.
     pub const fn driver(self) -> &'static str {
         self.row().driver
     }
 
-    /// Returns the offload kind of the code in containers: `hip`, `cuda`, or `cpu` for the CPU,
-    /// which has none. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
+    /// Returns the offload kind of the code in containers: `hip` or `cuda`; for the CPU, which has
+    /// no offload kind, `cpu`. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
     pub const fn offload_kind(self) -> &'static str {
         self.row().offload_kind
     }
 
-    /// Returns the target triple of the vendor's GPUs; `None` for the CPU, which has many.
+    /// Returns the target triple of the vendor's GPUs; `None` for CPUs, which have many triples.
     pub const fn triple(self) -> Option<&'static str> {
         self.row().triple
     }
@@ -136,7 +136,7 @@ impl Vendor {
         self.row().devices
     }
 
-    /// Returns targets of the vendor, at least one, for messages.
+    /// Returns at least one target of the vendor, as examples for messages.
     pub const fn examples(self) -> &'static [&'static str] {
         self.row().examples
     }
@@ -146,14 +146,14 @@ impl Vendor {
         self.row().triple.is_some()
     }
 
-    /// Whether host code can launch kernels by `<<<...>>>`, because the vendor's runtime has the
-    /// functions that compilers call for it.
+    /// Whether host code can launch kernels with `<<<...>>>`: compilers turn a launch into calls of
+    /// functions that the vendor's runtime must have.
     pub const fn has_launch_syntax(self) -> bool {
         matches!(self, Vendor::Amd | Vendor::Nvidia)
     }
 
-    /// Whether a kernel's parameters may have different offsets in images for different targets:
-    /// [`NVIDIA_PARAMETERS_ALIGN`].
+    /// Whether a kernel's parameters may have different offsets in images for different targets;
+    /// [`NVIDIA_PARAMETERS_ALIGN`] explains why.
     pub const fn moves_parameters(self) -> bool {
         matches!(self, Vendor::Nvidia)
     }
@@ -185,7 +185,7 @@ impl<'a> OffloadArch<'a> {
     /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80`, `spirv64` or `cpu`.
     ///
     /// Returns an error if the name is malformed. Well-formed names that are not in the tables are
-    /// accepted, since the compiler decides which targets exist.
+    /// accepted, because the compiler decides which targets exist.
     #[inline]
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
@@ -249,8 +249,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the target triple of the code; `None` for the CPU, whose triple is the host
-    /// program's.
+    /// Returns the target triple of the code; `None` for the CPU, which has the host program's
+    /// triple.
     pub fn triple(&self) -> Option<&'static str> {
         match self {
             OffloadArch::Amdgpu(id) => Some(id.triple()),
@@ -274,7 +274,7 @@ impl<'a> OffloadArch<'a> {
         self.nvidia().is_some_and(|arch| arch.code == NvidiaCode::Ptx)
     }
 
-    /// Returns the target ID, if the target is an AMD GPU.
+    /// Returns the target ID if the target is an AMD GPU.
     pub fn target_id(&self) -> Option<TargetId<'a>> {
         match self {
             OffloadArch::Amdgpu(id) => Some(*id),
@@ -282,7 +282,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the NVIDIA architecture, if the target is one.
+    /// Returns the NVIDIA architecture if the target is one.
     pub fn nvidia(&self) -> Option<NvidiaArch> {
         match self {
             OffloadArch::Nvidia(arch) => Some(*arch),
@@ -290,8 +290,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Whether two different targets may fit the same device, so that they must not be built
-    /// together: [`TargetId::conflicts_with`].
+    /// Whether two different targets may fit the same device ([`TargetId::conflicts_with`]). Such
+    /// targets must not be built together.
     #[inline]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))

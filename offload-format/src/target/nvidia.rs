@@ -20,8 +20,8 @@ pub(super) const VENDOR: Row = Row {
 };
 
 /// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
-/// address differs between architectures, so ptxas gives a parameter with a larger alignment
-/// different offsets for sm_80 and sm_90 (CUDA 13.0).
+/// address differs between architectures. If a parameter needs a larger alignment, ptxas therefore
+/// gives it different offsets for sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
@@ -72,12 +72,12 @@ struct Known {
     /// The PTX ISA version that introduced the architecture. Source: PTX ISA 9.1, "PTX Module
     /// Directives: .target".
     introduced: PtxVersion,
-    /// The lowest PTX ISA version in which clang's backend supports the architecture. The version
-    /// to request is low, because drivers refuse PTX that is newer than the driver. Checked with
-    /// clang 22.1.8, and ptxas 13.5 and 12.9.
+    /// The lowest PTX ISA version in which clang's backend supports the architecture. Builds
+    /// request a low version, because drivers refuse PTX that is newer than the driver. Checked
+    /// with clang 22.1.8, and ptxas 13.5 and 12.9.
     lowest_ptx: PtxVersion,
-    /// The first version of clang supported by offload-build that compiles for it. Debian's clang
-    /// 15, 16, 19 and 22 were tried; clang 20 is LLVM's release branch.
+    /// The first version of clang supported by offload-build that compiles for the architecture.
+    /// Debian's clang 15, 16, 19 and 22 were tried; the number 20 comes from LLVM's release branch.
     first_clang: u32,
 }
 
@@ -121,8 +121,8 @@ pub(super) fn numbers() -> impl Iterator<Item = u32> {
     KNOWN.iter().map(|known| known.number)
 }
 
-/// The PTX ISA versions, each with the first CUDA driver that compiles it. Source: the release
-/// history in PTX ISA 9.1; 9.2 to 9.5 from nvcc 13.2 to 13.5.
+/// The PTX ISA versions, each with the first CUDA driver that compiles it. Sources: the release
+/// history in PTX ISA 9.1; for 9.2 to 9.5, nvcc 13.2 to 13.5.
 const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
     (PtxVersion::new(5, 0), 8000),
     (PtxVersion::new(6, 0), 9000),
@@ -157,8 +157,8 @@ const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
     (PtxVersion::new(9, 5), 13050),
 ];
 
-/// The PTX ISA versions that introduced the suffixes: `sm_90a` was the first with `a`, and
-/// `sm_100f` in CUDA 12.9 the first with `f`.
+/// The PTX ISA versions that introduced the suffixes. `sm_90a` was the first name with `a`;
+/// `sm_100f`, in CUDA 12.9, was the first name with `f`.
 const FIRST_ARCH_SPECIFIC: PtxVersion = PtxVersion::new(8, 0);
 const FIRST_FAMILY_SPECIFIC: PtxVersion = PtxVersion::new(8, 8);
 
@@ -169,8 +169,8 @@ const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
 /// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
-/// The compute capabilities of Tegra GPUs: the column Jetson on NVIDIA's pages "CUDA GPU Compute
-/// Capability" and "Legacy CUDA GPU Compute Capability".
+/// The compute capabilities of Tegra GPUs, from the column Jetson on NVIDIA's pages "CUDA GPU
+/// Compute Capability" and "Legacy CUDA GPU Compute Capability".
 const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
 
 fn is_tegra(major: u32, minor: u32) -> bool {
@@ -203,7 +203,7 @@ impl NvidiaArch {
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
-            // The value of a number with too many digits does not matter, since it is refused
+            // The value of a number with too many digits does not matter: such a number is refused
             // below.
             number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
             digits += 1;
@@ -278,8 +278,8 @@ impl NvidiaArch {
     }
 
     /// Returns the first supported version of clang that compiles for this architecture. Returns
-    /// `None` if the architecture is not in the table, or if no tried version compiles for it
-    /// (suffix `f`).
+    /// `None` if the architecture is not in the table, or if none of the tried versions compiles
+    /// for it (suffix `f`).
     #[inline]
     pub(super) fn first_clang(&self) -> Option<u32> {
         let plain = self.known()?.first_clang;
@@ -296,8 +296,8 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether `major.minor` is the compute capability of `self`. If `self` is 10.1, so is 11.0,
-    /// its new name.
+    /// Whether `major.minor` is the compute capability of `self`. If `self` is 10.1, 11.0 is the
+    /// same compute capability under its new name.
     pub(crate) fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
@@ -356,8 +356,8 @@ impl PtxVersion {
     }
 
     /// Returns the first CUDA driver that compiles PTX of this version, in the format of
-    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. Versions newer than the release history are
-    /// assumed to follow the rule of 9.x: PTX ISA n.m came with CUDA (n+4).m.
+    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions that are newer than the release
+    /// history, assumes the rule of 9.x: PTX ISA n.m came with CUDA (n+4).m.
     #[inline]
     pub(crate) fn first_driver(&self) -> u32 {
         match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
@@ -370,8 +370,8 @@ impl PtxVersion {
         }
     }
 
-    /// Returns the newest version that a CUDA driver compiles, given in the format of
-    /// `cuDriverGetVersion`; `None` for drivers before the release history.
+    /// Returns the newest version that a CUDA driver compiles; `None` for drivers that are older
+    /// than the release history. `driver` is in the format of `cuDriverGetVersion`.
     #[inline]
     pub(crate) fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);

@@ -3,7 +3,8 @@
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A name that does not follow its grammar: the name, the column, and what was expected there.
+/// A name that does not follow its grammar. Contains the name, the column, and what was expected at
+/// this column.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -32,8 +33,7 @@ impl fmt::Display for ParseError {
     }
 }
 
-/// Prints the same text as `Display`, since a `main` that returns this error prints it with
-/// `Debug`.
+/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
 impl fmt::Debug for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,16 +1,16 @@
-//! The targets of GPUs by their product names, as shops and drivers use them.
+//! The targets of GPUs by the product names that shops and drivers use.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
 //! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
-//! the device names of drivers. The table has only a few Intel products. That the chip DG2 (Arc A
-//! and Flex series) has no `double` is from the tests of intel/llvm (2025). The table starts at
-//! compute capability 5.0 and gfx900. It is incomplete, because new products appear more often than
-//! new versions of this crate: for a missing product, write its target (`sm_89`, `gfx942`). Names
-//! of two different chips (Radeon 840M, "Krackan Point") are omitted.
+//! the device names of drivers. The table has only a few Intel products. According to the tests of
+//! intel/llvm (2025), the chip DG2 (Arc A and Flex series) has no `double`. The table starts at
+//! compute capability 5.0 and gfx900. The table is incomplete, because new products appear more
+//! often than new versions of this crate. For a missing product, write its target (`sm_89`,
+//! `gfx942`). Names that two different chips share (Radeon 840M, "Krackan Point") are omitted.
 //!
-//! The functions are `inline`, so that programs that name no products do not compile them.
+//! The functions are `inline`, so programs that name no products do not compile them.
 
 use alloc::string::String;
 
@@ -25,7 +25,7 @@ pub struct Product {
     pub target: &'static str,
 }
 
-/// Targets, each with the names of its products.
+/// The targets, each with the names of its products.
 pub const PRODUCTS: &[(&str, &[&str])] = &[
     // NVIDIA.
     ("sm_121", &["GB10", "DGX Spark"]),
@@ -384,7 +384,7 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "Radeon AI PRO R9600D",
         ],
     ),
-    // Intel. The first ones have no `double`.
+    // Intel's products. The devices of the first group have no `double`.
     (
         "spirv64:float64-",
         &[
@@ -429,7 +429,7 @@ pub fn find(name: &str) -> Option<Product> {
 }
 
 /// Whether a product's name has this key. Compares word by word instead of building each product's
-/// key, since most names differ in the first word.
+/// key, because most names differ in the first word.
 #[inline]
 fn has_key(name: &str, key: &str) -> bool {
     let mut rest = key;
@@ -480,7 +480,7 @@ const WORDS: [&str; 34] = [
     "design",
 ];
 
-/// Ignored words that need no space after them at the start of a name: `geforcertx4090`.
+/// Words that are ignored at the start of a name even if no space follows: `geforcertx4090`.
 const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
@@ -536,8 +536,8 @@ mod tests {
             };
             assert!(known, "{target}");
             for name in *names {
-                // `find` compares the key of the wanted name with the words of each product's name,
-                // so both must be equal.
+                // `find` compares the key of the requested name with the words of each product's
+                // name, so a product's key and its words must be equal.
                 assert_eq!(words(name).collect::<String>().to_ascii_lowercase(), key(name));
                 assert_eq!(find(name), Some(Product { name, target }));
                 assert_eq!(keys.insert(key(name), name), None, "{name}");
@@ -565,7 +565,7 @@ mod tests {
             ("NVIDIA B300 SXM6 AC", "sm_103"),
             ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
             ("Jetson AGX Thor Developer Kit", "sm_110"),
-            // The RTX 3050 A, whose chip differs from the RTX 3050's, is not in the table.
+            // The RTX 3050 A is not in the table. Its chip differs from the chip of the RTX 3050.
             ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),

@@ -6,11 +6,11 @@ use alloc::format;
 use alloc::string::String;
 
 /// Returns the closest known target's name, with the features in `name`. At most two consecutive
-/// characters may differ; returns `None` if no name is that close.
+/// characters may differ. Returns `None` if no name is close enough.
 #[inline]
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
-    // With more changes, any short name would match any other.
+    // If more changes were allowed, any short name would match any other short name.
     let mut least = (2.min(name.len() / 2) + 1, 0, 0);
     let mut nearest = String::new();
     let mut compare = |known: &str| {
@@ -33,8 +33,8 @@ pub fn similar(name: &str) -> Option<String> {
     (nearest.len() > features.len()).then_some(nearest)
 }
 
-/// Returns the number of changed characters, how late the first one is, and their distance in the
-/// alphabet: `b` may mean `a`.
+/// Returns the number of changed characters, how late the first change is, and the distance of the
+/// characters in the alphabet (`b` is close to `a`).
 #[inline]
 fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
     let (mut start, mut a_end, mut b_end) = (0, a.len(), b.len());
@@ -50,7 +50,7 @@ fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
         let are_letters = a[at].is_ascii_alphabetic() && b[at].is_ascii_alphabetic();
         letters += if are_letters { u32::from(a[at].abs_diff(b[at])) } else { 26 };
     }
-    // A different number with different digits is a different name.
+    // Names are less similar if the parts that differ are not empty and have different lengths.
     let is_other = a_end != b_end && a_end.min(b_end) > start;
     (a_end.max(b_end) - start + usize::from(is_other), usize::MAX - start, letters)
 }

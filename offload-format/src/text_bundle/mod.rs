@@ -10,8 +10,8 @@
 //! | the payload, unchanged | |
 //! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; the LF before it is not part of the payload |
 //!
-//! A line end is LF; a CR before it is part of the line's content. Text outside entries, and the ID
-//! in an END line, have no meaning. A payload ends at the first END line; START lines before it are
+//! A line end is LF; a CR before the LF is part of the line. Text outside entries, and the ID in an
+//! END line, have no meaning. A payload ends at the first END line; START lines before that are
 //! part of the payload.
 //!
 //! ```

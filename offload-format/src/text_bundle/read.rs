@@ -27,7 +27,7 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the leader of the first START line in `data`; `None` if there is none, so that
+    /// Returns the leader of the first START line in `data`; `None` if there is no such line: then
     /// `data` is not a text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
@@ -50,8 +50,9 @@ impl<'data> TextBundle<'data> {
         })
     }
 
-    /// Reads the first entry after offset `at`, and returns it with the offset from which to read
-    /// the next. Each search starts where the previous one ended, so every byte is read only once.
+    /// Reads the first entry after offset `at`. Returns the entry, and the offset where the search
+    /// for the next entry starts. Each search starts where the previous search ended, so every byte
+    /// is read only once.
     fn read(&self, at: usize) -> Result<Option<(Entry<'data>, usize)>> {
         let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[at..]) else {
             return Ok(None);

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
 /// The builder needs only the sizes of the payloads; the [`Layout`] needs their bytes, from memory
-/// or from files. If a payload contains an END line, every reader cuts it there.
+/// or from files. If a payload contains an END line, every reader cuts the payload off there.
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,

@@ -1,4 +1,4 @@
-//! The functions of kernels, and the code that they share.
+//! The functions of kernels, and the code that these functions share.
 
 use super::code::{argument_type, attributes, documentation, function_attributes, value_type};
 use super::named;
@@ -14,11 +14,11 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// The maximum number of parameters of all kernels from sources for which each kernel has separate
+/// Up to this total number of parameters of all kernels from sources, each kernel has separate
 /// traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
-/// A note for packs with types of the program in the places of structs.
+/// A note for packs in which types of the program replace structs.
 const OF_OVERRIDE: &str = ", note = \"a type that replaces a kernel's struct must derive \
                            `Parameter` to be passed by value: #[derive(Clone, Copy, \
                            offload_gpu::Parameter)]\"";
@@ -33,33 +33,36 @@ pub(super) struct Calls<'a> {
     functions: String,
     /// The traits of parameters, by the name of the module that contains them.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
-    /// The layouts of arguments, each with the number of the function that stores them.
+    /// The layouts of arguments, each with the number of the function that stores arguments in this
+    /// layout.
     shapes: Vec<(Shape, usize)>,
-    /// The lines of kernels for the function `named`, by the number of their layout.
+    /// The kernels' lines for the function `named`, by the number of their layout.
     groups: Vec<String>,
     /// The functions that store the arguments of template instances, in the order of kernels.
     stored: Vec<Stored<'a>>,
     /// The types that generic functions return.
     wide: Vec<String>,
-    /// The traits of templates with the generic functions, and the traits' implementations.
+    /// The traits of templates together with the generic functions, and the implementations of the
+    /// traits.
     templates: (String, String),
 }
 
-/// A layout of kernel arguments, for which one generated function stores all arguments. The texts
-/// are Rust code: numbers, or constants that the compiler computes.
+/// A layout of kernel arguments. For each layout, one generated function stores all arguments. The
+/// texts are Rust code: numbers, or constants that the compiler computes.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// The name of the type that functions return.
     call: String,
-    /// The offset of each argument, and the type for which it is passed.
+    /// The offset of each argument, and the type of its parameter.
     arguments: Vec<(String, String)>,
     /// The offset in bytes of the end of the last argument.
     bytes: String,
     has_buffer: String,
 }
 
-/// A trait for arguments of parameters with this number, name and size in bytes, of any type. The
-/// size is `None` if instances of a template differ. The last text is a note for errors, or empty.
+/// A trait for the arguments of parameters with this number, name and size in bytes, whatever their
+/// type is. The size is `None` if it differs between instances of a template. The last text is a
+/// note for error messages, or empty.
 type Trait<'a> = (usize, &'a str, Option<u64>, String);
 
 fn ident((number, name, bytes, _): &Trait<'_>) -> String {
@@ -67,7 +70,7 @@ fn ident((number, name, bytes, _): &Trait<'_>) -> String {
     format!("{name}_{number}_{bytes}")
 }
 
-/// Returns a note with the cast from a pointer to numbers, for a parameter that is a pointer to a
+/// Returns a note about the cast from a pointer to numbers, for a parameter that is a pointer to a
 /// vector such as `float4`. rustc reads the note as a format string.
 fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String> {
     let Type::Pointer { is_mutable, to } = ty else { return None };
@@ -123,15 +126,15 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Adds the function of a kernel from a source. Returns false without a function if the size of
-    /// a parameter is unknown.
+    /// Adds the function of a kernel from a source. If the size of a parameter is unknown, adds
+    /// nothing and returns false.
     pub(super) fn add(&mut self, kernel: &'a Signature) -> bool {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
         let records = &self.signatures.records;
         let Some(layout) = kernel.layout(records) else { return false };
         let mut all = Vec::new();
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
-            // Shared traits have parameters of different types, so they have no such note.
+            // Parameters of different types may share a trait, so shared traits have no such note.
             let note = if self.has_own_traits { cast(parameter, records) } else { None };
             let note = note.unwrap_or_default();
             let of_parameter = (at + 1, &*parameter.name, Some(size.bytes), note);
@@ -158,7 +161,7 @@ impl<'a> Calls<'a> {
         true
     }
 
-    /// Returns the bounds of parameters, and adds their traits.
+    /// Returns the bounds of parameters, and adds the traits that the bounds name.
     fn bounds(&mut self, kernel: &'a str, parameters: Vec<(Trait<'a>, String)>) -> Vec<String> {
         let module = if self.has_own_traits { kernel } else { "any" };
         if self.has_own_traits || self.traits.is_empty() {
@@ -176,7 +179,7 @@ impl<'a> Calls<'a> {
         bounds
     }
 
-    /// Adds the generic function of a template, whose instances already have functions.
+    /// Adds the generic function of a template. Its instances already have functions.
     pub(super) fn add_generic(&mut self, generic: &'a Generic<'a>) {
         let parameters = generic.parameters(&self.signatures.records);
         let (mut all, mut names) = (Vec::new(), Vec::new());
@@ -223,8 +226,8 @@ impl<'a> Calls<'a> {
         generic.write(text, instances, &parts);
     }
 
-    /// Adds the function of a kernel that the program declares, whose types only the compiler
-    /// knows.
+    /// Adds the function of a kernel that the program declares. Only the compiler knows the types
+    /// of such a kernel.
     pub(super) fn add_declared(&mut self, kernel: &'a Declared) {
         let Declared { signature, attributes } = kernel;
         let Signature { symbol, name, place, parameters, .. } = signature;
@@ -262,7 +265,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Writes the function of a kernel, and returns the number of the function that stores its
-    /// arguments. `bounds` are the traits of its arguments. `place` is for errors of `named`.
+    /// arguments. `bounds` are the traits of the arguments. `place` appears in errors of `named`.
     fn function(
         &mut self,
         kernel: &Signature,
@@ -306,11 +309,11 @@ impl<'a> Calls<'a> {
         self.shapes[at].1
     }
 
-    /// Returns the functions, and the code that they share. `others` are lines of kernels without
-    /// functions, for errors of `named`.
+    /// Returns the functions, and the code that the functions share. `others` are the lines of
+    /// kernels without functions, for errors of `named`.
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
-        // Modules of kernels are separate from types, since a kernel may have any name.
+        // The modules of kernels are separate from types, because a kernel may have any name.
         text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
         text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
@@ -385,8 +388,8 @@ impl<'a> Calls<'a> {
                 (String::new(), String::new(), String::new());
             let mut offsets = String::new();
             for (at, (offset, _)) in arguments.iter().enumerate() {
-                // Records may have any other name, and would be hidden by a generic parameter with
-                // that name.
+                // The generic parameters need names that no record can have, because they would
+                // hide a record with the same name.
                 let _ = write!(generics, "__offload_{at}: __offload::Passed,");
                 let _ = write!(parameters, ", a{at}: __offload_{at}");
                 let _ = write!(stores, "call.set({at}, a{at});");
@@ -425,7 +428,7 @@ fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgume
     image.kernel(symbol)?.arguments.as_deref()
 }
 
-/// Returns the list of the arguments that an image records, as Rust code.
+/// Returns the list of the arguments that an image states, as Rust code.
 fn recorded(image: &IndexImage, symbol: &str) -> String {
     let target = &image.target;
     let may_be_moved = image.kind.vendor().moves_parameters();
@@ -446,8 +449,8 @@ fn is_ptx(image: &IndexImage) -> bool {
     image.kind.is_ptx()
 }
 
-/// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record them.
-/// For PTX, this must hold for all machine code that drivers make from it.
+/// Whether an image has a kernel's arguments at the offsets in `layout`, or does not state the
+/// offsets. For PTX, the offsets must be right in all machine code that drivers make from it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = arguments(image, symbol) else { return true };
     if layout.len() != recorded.len() {

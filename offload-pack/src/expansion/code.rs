@@ -6,11 +6,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The maximum number of arguments without a warning by clippy.
+/// The maximum number of arguments that clippy accepts without a warning.
 const FEW_ARGUMENTS: usize = 7;
 
-/// Returns the type of arguments for a parameter. A pointer to any type may be passed for a `void`
-/// pointer.
+/// Returns the type of the argument for a parameter. For a `void` pointer, a pointer to any type
+/// may be passed.
 pub(super) fn argument_type(ty: &Type) -> String {
     match ty {
         Type::Pointer { is_mutable, to } if **to == Type::Void => {
@@ -20,8 +20,8 @@ pub(super) fn argument_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the Rust type of a parameter. `bool` is Rust's type only by value: in memory, it may be
-/// any byte.
+/// Returns the Rust type of a parameter. A `bool` has Rust's type only if it is passed by value: in
+/// memory, a `bool` may be any byte.
 pub(super) fn value_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::Bool) => "__offload::core::primitive::bool".to_owned(),
@@ -29,13 +29,13 @@ pub(super) fn value_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the Rust type of a scalar that Rust has.
+/// Returns the name of a scalar that exists in Rust.
 pub(super) fn value_name(scalar: Scalar) -> String {
     format!("__offload::core::primitive::{}", scalar.name())
 }
 
 /// Returns the attributes of a function with these parameters. Unneeded attributes are omitted,
-/// since each takes rustc some time.
+/// because each attribute costs rustc some time.
 pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
     let mut has_uppercase = name.contains(char::is_uppercase);
     for parameter in &parameters {

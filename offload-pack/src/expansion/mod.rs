@@ -1,5 +1,5 @@
-//! Generates Rust code for a pack: the pack itself, a function for each kernel, and structs for the
-//! records among the parameters. `include_kernels!` and `include_offload!` put the code into a
+//! Generates Rust code for a pack: the pack itself, a function for each kernel, and a struct for
+//! each record among the parameters. `include_kernels!` and `include_offload!` put the code into a
 //! program.
 //!
 //! [`of`] returns text such as this (shortened):
@@ -21,19 +21,20 @@
 //! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = …;
 //! ```
 //!
-//! All other items of `__offload_items` are hidden from rustdoc, which also documents private items
-//! of programs. rustdoc shows imports in public modules as if the functions were defined there.
+//! All other items of `__offload_items` are hidden from rustdoc, because rustdoc also documents
+//! private items of programs. rustdoc shows the functions that a public module imports as if the
+//! module defined them.
 //!
 //! In the scope around the text, `__offload` is the hidden module of the crate `offload-gpu`. All
 //! types are paths through this name, because a program may define its own `u8` or `core`.
-//! Functions are imported from a hidden module, because a constant of the user's module with a
-//! parameter's name would be a pattern. Records are outside that module, because the compiler shows
-//! their paths in messages. All names that are not from a source begin with `__offload`; names from
-//! sources never do.
+//! Functions are imported from a hidden module: in the user's module, a constant with a parameter's
+//! name would turn the parameter into a pattern. Records are outside the hidden module, because the
+//! compiler shows their paths in messages. All names that do not come from a source begin with
+//! `__offload`; names from sources never do.
 //!
-//! A pack may have thousands of kernels, whose functions rustc compiles in each build of the crate.
-//! The functions are therefore small: they share traits, returned types, and the code that stores
-//! arguments.
+//! A pack may have thousands of kernels, and rustc compiles their functions in each build of the
+//! crate. Therefore, the functions are small: they share traits, return types, and the code that
+//! stores arguments.
 
 mod calls;
 mod code;
@@ -64,7 +65,7 @@ pub const NAMED: &str = "named";
 /// with types for names in messages.
 #[derive(Debug)]
 pub struct Declared {
-    /// The kernel with its parameters. The names are Rust identifiers, and may be raw.
+    /// The kernel with its parameters. The names are Rust identifiers, and may be raw identifiers.
     pub signature: Signature,
     /// The attributes of the function, as Rust code.
     pub attributes: String,
@@ -76,8 +77,8 @@ pub struct Declared {
 pub struct Override {
     /// The record's name in Rust.
     pub record: String,
-    /// The name of the program's type in the scope around the pack's code; `None` if it has the
-    /// record's name in the scope around the module's code.
+    /// The name of the program's type in the scope around the pack's code. `None` if the scope
+    /// around the module's code contains the type under the record's name.
     pub ty: Option<String>,
 }
 
@@ -87,8 +88,7 @@ impl Declared {
         format!("__offload_layout_of_{}", unraw(&self.signature.name))
     }
 
-    /// Returns the name of the constant in `__offload_items` with the images' records of the
-    /// arguments.
+    /// Returns the name of the constant in `__offload_items` with the arguments from the images.
     pub fn images(&self) -> String {
         format!("__offload_images_of_{}", unraw(&self.signature.name))
     }
@@ -98,7 +98,7 @@ impl Declared {
 /// the code.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Program<'a> {
-    /// The kernels that the program declares, which replace those from sources.
+    /// The kernels that the program declares. They replace kernels from sources.
     pub declared: &'a [Declared],
     /// The types that replace structs.
     pub overrides: &'a [Override],
@@ -134,14 +134,15 @@ pub fn of(index: &Index) -> String {
     text
 }
 
-/// Whether the code of a module is in a separate Rust module. This is not needed for the only
-/// module of a pack, or for the module with the pack's name.
+/// Whether the code of a module is in a separate Rust module. The only module of a pack, and the
+/// module with the pack's name, need no separate Rust module.
 pub fn is_nested(pack: &str, count: usize, module: &IndexModule) -> bool {
     count > 1 && module.name != pack
 }
 
 /// Returns a compile error as Rust code if a module's kernels are unknown; otherwise an empty text.
-/// Without it, calls of kernels would not compile, but the message would lack the reason.
+/// Without this error, calls of kernels would fail to compile, too, but the message would lack the
+/// reason.
 pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let is_known =
         |module: &&IndexModule| module.images.iter().any(|image| image.kernels.is_some());
@@ -155,7 +156,7 @@ pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
          include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}); or embed the \
          pack without functions: include_offload!(\"{pack}\")"
     );
-    // rustdoc does not check function bodies, so documentation works without the functions.
+    // rustdoc does not check function bodies, so documentation can be built without the functions.
     format!("#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}\n")
 }
 

@@ -28,7 +28,7 @@ pub fn items(
     form: &str,
 ) -> String {
     let Signatures { kernels: known, records, enumerations, variables } = signatures;
-    // A kernel in a source may have the name of the macro's own function.
+    // A kernel in a source may have the name of the macro's own function, `named`.
     let renamed: Vec<Signature>;
     let known = if known.iter().any(|kernel| kernel.name == NAMED) {
         let mut free = function_name(NAMED);
@@ -111,8 +111,8 @@ pub fn items(
         let is_empty = record.is_empty();
         records::write(&mut text, record, records, !is_empty || is_free(name));
         if is_empty {
-            // An import would also import the constant of this name, and a parameter cannot have a
-            // constant's name.
+            // An import would also import the constant with this name, but a parameter cannot have
+            // the name of a constant in scope.
             let _ = writeln!(types, "#[doc(hidden)] type {name} = super::{name};");
         } else {
             of_scope.push(name);
@@ -137,7 +137,7 @@ pub fn items(
              #[doc(hidden)] pub const __offload_module: __offload::Module<'static, __offload_form> = __offload::module(&{outer}PACK, {number});\n",
         of_scope.join(",")
     );
-    // The checks are in a separate function, since constants in a generic function are evaluated
+    // The checks are in a separate function, because constants in a generic function are evaluated
     // for each instance.
     text.push_str(
             "#[doc(hidden)] pub fn __offload_kernel(symbol: &'static __offload::core::primitive::str) \
@@ -175,7 +175,7 @@ pub fn items(
         imports.join(",")
     );
     if !generics.is_empty() {
-        // As in `write_constants`, other items of the program hide these.
+        // As in `write_constants`, other items of the program hide these imports.
         let names: Vec<&str> = generics.iter().map(|it| &*it.name).collect();
         let names = if is_nested { format!("{{{}}}", names.join(",")) } else { "*".to_owned() };
         let _ = writeln!(
@@ -196,15 +196,15 @@ pub fn items(
     text
 }
 
-/// Returns the name of a kernel's function or constant, which must differ from the function
-/// `named`.
+/// Returns the name of a kernel's function or constant. The name must differ from the name of the
+/// function `named`.
 fn function_name(name: &str) -> String {
     if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
 }
 
-/// Writes a module for each enumeration, with a constant for each value. The modules are glob
-/// imports, so an item of the program with the same name hides them. A separate Rust module
-/// contains no items of the program, but may have a glob import of the outer module.
+/// Writes a module for each enumeration, with a constant for each value. The modules are imported
+/// with a glob, so an item of the program with the same name hides a module. A separate Rust module
+/// contains no items of the program, but it may have a glob import of the outer module.
 fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: bool) {
     if enumerations.is_empty() {
         return;
@@ -234,7 +234,7 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: b
     );
 }
 
-/// Returns the kernels in the module's images that are in no source and that the program does not
+/// Returns the kernels in the module's images that no source contains and that the program does not
 /// declare.
 fn without_signature<'a>(
     module: &'a IndexModule,
@@ -257,9 +257,9 @@ fn without_signature<'a>(
     unknown
 }
 
-/// Writes a function whose calls do not compile, for a kernel that differs between images. Returns
-/// false without a function if the kernel has no parameters, since the compiler shows the error at
-/// the first argument.
+/// Writes a function whose calls do not compile, for a kernel that differs between images. If the
+/// kernel has no parameters, writes nothing and returns false, because the compiler shows the error
+/// at the first argument.
 fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let Signature { name, source_name, difference, parameters, .. } = kernel;
     let Some((first, others)) = parameters.split_first() else { return false };

@@ -1,20 +1,20 @@
 //! Generates the function `named`, which finds a kernel by a name chosen at run time.
 //!
-//! The kernels are text, which the program reads at the first call. For 2,000 kernels, this costs
-//! rustc a few milliseconds; a table of constants would cost a quarter of a second. Each line
-//! describes a kernel in these parts, separated by tabs:
+//! The kernels are stored as text, which the program reads at the first call. For 2,000 kernels,
+//! the text costs rustc a few milliseconds; a table of constants would cost a quarter of a second.
+//! Each line describes a kernel and has these parts, separated by tabs:
 //!
 //! | part | content |
 //! |---|---|
 //! | name | the name of the kernel's function |
 //! | symbol | empty if the same as the name |
 //! | name in the source | empty if the same as the name |
-//! | place | the file and the line of the definition |
-//! | parameters | their names, one part each; for a kernel without a function, the reason |
+//! | location | the file and the line of the definition |
+//! | parameters | their names, one part each; if there is no function, the reason why |
 //!
-//! Kernels whose arguments have the same layout and types share one text. The function is
-//! `#[inline]`, so that programs that never call it contain neither the texts nor the functions
-//! that they use.
+//! Kernels whose arguments have the same layout and types share one text. The function `named` is
+//! `#[inline]`, so a program that never calls it contains neither the texts nor the functions that
+//! `named` uses.
 
 use super::unraw;
 use crate::signature::Signature;
@@ -42,7 +42,7 @@ pub(super) fn line<'a>(
     lines.push('\n');
 }
 
-/// Returns the text of a part. Names contain no tabs or line ends, but may contain backslashes:
+/// Returns the text of a part. A name contains no tabs or line ends, but may contain backslashes:
 /// `f<'\\'>`. The program compares the text without unescaping it.
 fn in_part(text: &str) -> String {
     text.replace(['\t', '\n', '\r'], " ")

@@ -1,4 +1,4 @@
-//! Types of the program that replace records.
+//! The program's types that replace records.
 
 use super::Override;
 use crate::signature::Record;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(super) struct Overrides<'a> {
     overrides: &'a [Override],
-    /// The names of these records, and of the records that contain them.
+    /// The names of the replaced records, and of the records that contain them.
     all: Vec<&'a str>,
 }
 

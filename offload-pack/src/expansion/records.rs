@@ -8,8 +8,8 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
-/// Writes the struct of a record, with checks that it has the device compiler's layout. `is_free`
-/// is set if a constant may have the record's name.
+/// Writes the struct of a record, with checks that the struct has the device compiler's layout.
+/// `is_free` is set if a constant may have the record's name.
 pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_free: bool) {
     let Record { name, source_name, size, content, .. } = record;
     if let Some(known) = shared(record, records) {
@@ -25,7 +25,8 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
             }
             _ => ("the source does not define it", "_opaque"),
         };
-        // The compiler's message about a missing field lists public fields.
+        // The field is hidden from documentation, but public: the compiler's message about a
+        // missing field lists public fields.
         let visibility = if *content == Content::Differs { "#[doc(hidden)] pub " } else { "" };
         let doc = format!("`{source_name}`, which kernels get only by pointer: {why}.");
         let _ = writeln!(
@@ -62,8 +63,8 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
     write_checks(text, record);
     let form = if record.is_plain(records) { "plain" } else { "bytes" };
     let _ = writeln!(text, "__offload::impl_record!({form} {name});");
-    // An empty struct has no bytes in Rust, but at least one in C++, also as a field. With this
-    // constant, programs use it like a struct without fields.
+    // An empty struct has no bytes in Rust, but at least one byte in C++, even as a field. With
+    // this constant, programs use the struct like a struct without fields.
     if record.is_empty() && is_free {
         let doc = format!("The value of `{source_name}`.");
         let _ = writeln!(
@@ -89,12 +90,13 @@ fn write_fields(text: &mut String, fields: &[Field]) {
     }
 }
 
-/// Writes checks that the struct of a record has the device compiler's layout.
+/// Writes checks that a record's struct has the device compiler's layout.
 fn write_checks(text: &mut String, record: &Record) {
     write_checks_with(text, record, "");
 }
 
-/// Writes the same checks, with further arguments of `assert!`: a comma and a message.
+/// Like `write_checks`, but `message` contains further arguments of `assert!`: a comma and a
+/// message.
 fn write_checks_with(
     text: &mut String,
     Record { name, size, content, .. }: &Record,
@@ -158,8 +160,8 @@ pub(super) fn write_override(
             );
             write_fields(text, fields);
             text.push_str("}\n");
-            // The sizes of the types in it were compared, so only a greater alignment can change
-            // the layout.
+            // The sizes of the fields' types have already been compared, so only a greater
+            // alignment can change the layout.
             let message = format!(
                 "`{name}` contains a type of the program with a larger alignment than the \
                  kernels' struct"

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::compression::Method;
 
-/// The size in bytes from which a pack is not copied into the crate's library, so that linkers read
-/// it from the build script's output.
+/// The minimum size in bytes of packs that are not copied into the crate's library. Linkers read
+/// such a pack from the build script's output.
 const LARGE: u64 = 64 << 20;
 
 /// Returns the expression for a pack as Rust code. `form` is the pack's form: `Plain` or
-/// `Compressed`. `more` contains items that refer to the bytes as `PACK`; if `is_registered`, these
-/// include a `REGISTERED_<n>` for each module with a bundle.
+/// `Compressed`. `more` contains items that refer to the bytes as `PACK`; if `is_registered` is
+/// set, these items include a `REGISTERED_<n>` for each module with a bundle.
 pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> String {
     match index {
         Index::Built(PackIndex { name, library, symbol, section, size, modules, .. }) => {
@@ -42,8 +42,8 @@ pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> Strin
     }
 }
 
-/// Returns the constants `IMAGES` and `MODULES`, also `STREAMS` for a compressed pack, and the
-/// lists to which they refer.
+/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the
+/// lists that these constants refer to.
 pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     // Most images of a module have the same kernels, so each list is written once.
     let mut kernels =
@@ -77,7 +77,7 @@ pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
     )
 }
 
-/// Returns the constant with the place of each module's stream, for a compressed pack.
+/// Returns the constant with the location of each module's stream in a compressed pack.
 fn streams(modules: &[IndexModule]) -> String {
     if modules.iter().all(|module| module.stream.is_none()) {
         return String::new();
@@ -98,7 +98,7 @@ fn streams(modules: &[IndexModule]) -> String {
     format!("const STREAMS: &[__offload::StreamRecord] = &[{streams}];\n")
 }
 
-/// Lists of the same type, each of which becomes a constant.
+/// Lists of the same type. Each list becomes a constant.
 struct Lists {
     name: &'static str,
     /// The type of the items.
@@ -143,7 +143,8 @@ fn limits_of(limits: &Limits) -> String {
     text + ","
 }
 
-/// Returns a module's record. `registered` is the number in its `REGISTERED_<n>`, if it has one.
+/// Returns the expression for a module. `registered` is the number in the module's
+/// `REGISTERED_<n>`, if it has one.
 fn module(name: &str, first: usize, count: usize, registered: Option<usize>) -> String {
     let registered = registered.map(|number| format!("REGISTERED_{number}"));
     let registered = option(registered.map(|it| format!("&{it}")));
@@ -161,7 +162,8 @@ fn option(value: Option<String>) -> String {
 
 fn image(image: &IndexImage, lists: Option<(String, String)>) -> String {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
-    // The `Debug` output of a kind or an origin is an expression, except for its paths.
+    // The `Debug` output of a kind or an origin is a Rust expression, except that the paths are
+    // incomplete.
     let mut kind = format!("{kind:?}");
     for name in [" PtxVersion ", " SpirvVersion ", " SpirvFeatures("] {
         kind = kind.replacen(name, &format!(" __offload::{}", name.trim_start()), 1);

@@ -17,10 +17,10 @@
 //! The first type among the template's arguments implements the trait; the other arguments are
 //! parameters of the trait. If there is no type, `()` implements it. A parameter has the type from
 //! the source if all instances agree (`*mut T`), otherwise an associated type of the trait. For
-//! `bool` and halves, `T` in parameters is the type in device memory, so that `*mut bool` may be
-//! passed for `*mut Bool`.
+//! `bool` and 16-bit floating-point numbers, `T` in parameters means the type in device memory, so
+//! `*mut bool` may be passed for `*mut Bool`.
 //!
-//! Since the functions are glob imports, programs may have items with the names of templates.
+//! The functions are imported with a glob, so programs may have items with the names of templates.
 
 use super::code::{argument_type, attributes, documentation, memory_type, value_name};
 use crate::signature::{
@@ -32,13 +32,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// A template with the instances that its generic function has.
+/// A template, with the instances that its generic function covers.
 #[derive(Debug)]
 pub(super) struct Generic<'a> {
     /// The name of the function and of the trait.
     pub(super) name: String,
     pub(super) instances: Vec<Instance<'a>>,
-    /// The functions of the instances that a generic function cannot distinguish.
+    /// The functions of instances that the generic function cannot distinguish.
     alike: Vec<&'a str>,
     arguments: Vec<Argument>,
     /// The argument that implements the trait.
@@ -60,7 +60,7 @@ struct Argument {
     name: String,
     /// The type of a number; `None` for a type.
     number: Option<Scalar>,
-    /// Whether the type has a different form in device memory, for any instance.
+    /// Whether the type has a different form in device memory in any of the instances.
     has_other_form: bool,
 }
 
@@ -86,7 +86,7 @@ const BOOL: &str = "__offload::core::primitive::bool";
 const F16: &str = "__offload::types::F16";
 const BF16: &str = "__offload::types::Bf16";
 
-/// Returns the templates of the kernels, whose names must be those from the source.
+/// Returns the templates of the kernels. The kernels must have the names from the source.
 pub(super) fn find<'a>(
     kernels: &[&'a Signature],
     records: &[Record],
@@ -114,7 +114,7 @@ fn argument_text(value: &TemplateValue, records: &[Record]) -> String {
     match value {
         TemplateValue::Type(Type::Scalar(Scalar::Bool)) => BOOL.to_owned(),
         TemplateValue::Type(ty) => {
-            // Several records may be the same type in Rust.
+            // Several records may become the same type in Rust.
             if matches!(ty, Type::Record(_))
                 && let Some(record) = ty.record(records)
                 && let Some(known) = shared(record, records)
@@ -129,7 +129,8 @@ fn argument_text(value: &TemplateValue, records: &[Record]) -> String {
 }
 
 impl Instance<'_> {
-    /// Whether both have the same number of parameters and the same kinds of arguments.
+    /// Whether both instances have the same number of parameters and the same kinds of template
+    /// arguments.
     fn is_of_same_form(&self, other: &Self) -> bool {
         let (these, others) = (&self.template.arguments, &other.template.arguments);
         if these.len() != others.len()
@@ -165,10 +166,11 @@ fn number(value: &TemplateValue) -> Option<Scalar> {
 }
 
 impl<'a> Generic<'a> {
-    /// Makes the generic function of these instances. Returns `None` if they are overloads, or if
-    /// their types are the same in Rust. `name` is called last.
+    /// Makes the generic function of these instances. Returns `None` if the instances are
+    /// overloads, or if their types are the same in Rust. `name` is called last.
     pub(super) fn new(all: Vec<Instance<'a>>, name: impl FnOnce() -> String) -> Option<Self> {
-        // The instances' arguments in order, and whether several instances have them.
+        // The sorted template arguments of the instances, and whether several instances have the
+        // same arguments.
         let mut known: Vec<(&[String], bool)> = Vec::new();
         for instance in &all {
             if !instance.is_of_same_form(&all[0]) {
@@ -193,7 +195,7 @@ impl<'a> Generic<'a> {
             }
         }
         let first = instances.first()?;
-        // A constant cannot have the name of a parameter.
+        // A constant argument cannot have the name of a parameter.
         let mut names = Identifiers::default();
         for parameter in &first.kernel.parameters {
             names.give(&parameter.name);
@@ -217,7 +219,8 @@ impl<'a> Generic<'a> {
         self.instances.iter().map(|it| it.kernel)
     }
 
-    /// Returns items in angle brackets, one for each argument except that of the trait.
+    /// Returns items in angle brackets, one for each argument except the one that implements the
+    /// trait.
     fn without_self(&self, items: &[String]) -> String {
         let mut others = Vec::new();
         for (at, item) in items.iter().enumerate() {
@@ -254,7 +257,7 @@ impl<'a> Generic<'a> {
         }
     }
 
-    /// Returns the type of a parameter, if it is the same in all instances except for the
+    /// Returns the type of a parameter if it is the same in all instances, apart from the
     /// template's arguments. Record names in the type are names of generic arguments, or paths.
     fn pattern(&self, types: &[&Type]) -> Option<Type> {
         let first = types[0];
@@ -290,7 +293,7 @@ impl<'a> Generic<'a> {
         })
     }
 
-    /// Returns the argument that equals these types in all instances.
+    /// Returns the template argument that is equal to the parameter's type in all instances.
     fn argument_of(&self, types: &[&Type]) -> Option<usize> {
         (0..self.arguments.len()).find(|at| {
             self.instances.iter().zip(types).all(|(instance, ty)| {
@@ -343,7 +346,7 @@ pub(super) struct Stored<'a> {
     pub(super) has_buffer: bool,
 }
 
-/// The parts of a generic function that depend on other functions' code.
+/// The parts of a generic function that depend on the code of other functions.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
     pub(super) parameters: &'a [Parameter<'a>],
@@ -351,8 +354,8 @@ pub(super) struct Parts<'a> {
     pub(super) bounds: Vec<String>,
     /// The type that the function returns.
     pub(super) call: &'a str,
-    /// The number of the function that stores each instance's arguments, and whether it returns a
-    /// different type.
+    /// For each instance, the number of the function that stores its arguments, and whether that
+    /// function returns a different type.
     pub(super) stored: Vec<(usize, bool)>,
     /// The attributes of the generic function.
     pub(super) attributes: &'a str,
@@ -478,9 +481,9 @@ impl<'a> Generic<'a> {
         );
     }
 
-    /// Returns the trait's bound that allows values of its type as arguments, if a parameter has
-    /// the type. It is omitted for types of the program, which need not be arguments if the program
-    /// calls no such kernel.
+    /// Returns the bound of the trait that allows values of the implementing type as arguments, if
+    /// a parameter has this type. The bound is omitted for types of the program: if the program
+    /// calls no such kernel, these types need not be valid as arguments.
     fn super_trait(&self, parts: &Parts<'_>) -> String {
         if let Some(at) = self.of_self
             && !parts.has_override
@@ -515,13 +518,13 @@ impl<'a> Generic<'a> {
         attributes(&doc, &kernel.comment)
     }
 
-    /// Returns a sentence about the instances that the function lacks.
+    /// Returns a sentence about the instances that the function does not cover.
     fn without(&self) -> String {
         let names = listed(&self.alike);
         format!("These instances have the same types in Rust; call their functions: {names}")
     }
 
-    /// Returns the attribute with the message for arguments without an instance.
+    /// Returns the attribute with the error message for arguments that have no instance.
     fn message(&self) -> String {
         let name = &self.name;
         let mut wanted = Vec::new();
@@ -547,7 +550,7 @@ impl<'a> Generic<'a> {
     }
 }
 
-/// Returns the first names in backticks, and the number of the remaining ones.
+/// Returns the first names in backticks, and the number of the remaining names.
 fn listed(names: &[&str]) -> String {
     let (first, others) = names.split_at(names.len().min(MOST_IN_MESSAGES));
     let text = format!("`{}`", first.join("`, `"));

@@ -155,7 +155,7 @@ fn named_knows_each_kernel() {
     for part in [
         "NamedGroup { kernels: \"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
          arguments: &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
-        // The kernel's function is renamed because of the macro's function.
+        // The kernel's function is renamed, because the macro's function is called `named`.
         "pub fn named__(y: ",
         "kernels: \"named__\\tnamed\\tnamed\\ta b.cu:2\\ty\\tz\\n\", ",
         // A kernel `named_` keeps its name.
@@ -266,12 +266,12 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     for part in [
         "call their functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
         "it has `f::<f32>`\"",
-        // No other type is known.
+        // `named` accepts no other type.
         "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // Overloads, whose parameters or arguments differ.
+    // Overloads: their parameters or template arguments differ.
     for other in [
         "typename T f64\nplace k.cu:2\nparameter x *mut f64\nparameter n i32",
         "typename T f64\ntypename U f64\nplace k.cu:2\nparameter x *mut f64",

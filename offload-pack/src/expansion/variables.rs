@@ -1,13 +1,14 @@
-//! Generates constants for the variables of a module, through which host code reads and writes
-//! them.
+//! Generates constants for the variables of a module. Host code reads and writes the variables
+//! through these constants.
 //!
 //! ```text
 //! pub const TABLE: __offload::Variable<'static, [f32; 256], f32, …> = __offload::new_variable!(…, "table");
 //! pub const HIDDEN: __offload::HiddenVariable<__offload_variables::hidden, __offload::Static> = …;
 //! ```
 //!
-//! A variable that host code cannot access also has a constant, whose methods cause a compile error
-//! with the reason. Each such variable has its own type, because the message shows a type's name.
+//! A variable that host code cannot access has a constant, too. The methods of this constant cause
+//! a compile error with the reason. Each such variable has its own type, because the message shows
+//! the type's name.
 
 use super::code::{documentation, memory_type};
 use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};
@@ -16,8 +17,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// Writes the constants of a module's variables. `given` contains the names of the module's other
-/// values.
+/// Writes the constants of a module's variables. `given` contains the names that other values of
+/// the module already use.
 pub(super) fn write(
     text: &mut String,
     variables: &[Variable],
@@ -31,7 +32,7 @@ pub(super) fn write(
         let name = given.give(&variable.name);
         let mut doc = format!("{} `{source_name}`, {place}", documentation(comment));
         let obstacle = variable.obstacle.or_else(|| {
-            // The type with this name differs between targets.
+            // The type with this name has different layouts for different targets.
             ty.size(records).is_none().then_some(Obstacle::Differs)
         });
         let (of_type, value) = match obstacle {

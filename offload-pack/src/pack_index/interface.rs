@@ -1,7 +1,7 @@
-//! Compares two indexes of a pack by the types that programs use. A program that reads a pack from
+//! Compares the types that programs use in two indexes of a pack. A program that reads a pack from
 //! disk compares the index from its compilation with the index on disk.
 //!
-//! All functions are `#[inline]`, so that only programs that read packs from disk compile them.
+//! All functions are `#[inline]`, so only programs that read packs from disk compile them.
 
 use super::{Index, IndexArgument, IndexModule};
 use crate::signature::{
@@ -15,26 +15,27 @@ use alloc::vec::Vec;
 /// A kernel, a variable or an enumeration whose types or values differ between two indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The item and its module. Kernels have their names in images, variables and enumerations
-    /// those in the source.
+    /// The item and its module. A kernel has its name from images; a variable or an enumeration has
+    /// its name from the source.
     pub item: String,
-    /// Its types or values in the first index.
+    /// The item's types or values in the first index.
     pub before: String,
-    /// Its types or values in the second index.
+    /// The item's types or values in the second index.
     pub after: String,
 }
 
 /// Returns the first kernel, variable or enumeration in the index `before` whose types or values
-/// differ in `after`. Ignores new names of parameters and fields, and items in only one index.
+/// differ in `after`. Ignores renamed parameters and fields, and items that only one index
+/// contains.
 ///
-/// Compares signatures from sources, and the arguments that images for the same target record.
+/// Compares signatures from sources, and the arguments in images for the same target.
 #[inline]
 pub fn first_change(before: &Index, after: &Index) -> Option<Change> {
     let modules = || {
         let other = |module: &IndexModule| after.modules().iter().find(|it| it.name == module.name);
         before.modules().iter().filter_map(move |module| Some((module, other(module)?)))
     };
-    // Compare signatures first, since their message contains types.
+    // Compare signatures first, because the message about signatures contains types.
     modules()
         .find_map(|(before, after)| changed_signature(before, after))
         .or_else(|| modules().find_map(|(before, after)| changed_arguments(before, after)))
@@ -83,7 +84,7 @@ fn changed_signature(before: &IndexModule, after: &IndexModule) -> Option<Change
             return Some(changed("variable", &variable.source_name, before, old, new));
         }
     }
-    // The program has constants only for the old values.
+    // New values do not matter: the program has constants only for the old values.
     let has_all = |enumeration: &Enumeration, of: &Enumeration| {
         enumeration.source_name == of.source_name
             && enumeration.ty == of.ty
@@ -111,8 +112,8 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
         image.kernels.iter().flatten().find_map(|kernel| {
             let (old, new) =
                 (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
-            // If the types are known, compare only the offsets in images, since newer compilers may
-            // record types.
+            // If the types are known from signatures, compare only offsets and sizes in images:
+            // newer compilers may have started to add types.
             let has_types =
                 [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
             let is_same = |one: &IndexArgument, other: &IndexArgument| {
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(changed.item, "the kernel k of the module \"m\"");
         assert_eq!(changed.before, format!("the parameters (n: i32, p: *mut P){records}"));
         assert_eq!(changed.after, format!("the parameters (n: i64, p: *mut P){records}"));
-        // A record that only a pointer in a different record refers to.
+        // A record that is used only through a pointer in a different record.
         let changed = change("field y 0 i32", "field y 0 u32").unwrap();
         let after = records.replace("i32", "u32");
         assert_eq!(changed.after, format!("the parameters (n: i32, p: *mut P){after}"));
@@ -199,7 +200,7 @@ mod tests {
                 "the parameters (8 bytes at 0, 8 bytes at 8 (a pointer))"
             )
         );
-        // A kernel without a signature, and a kernel whose signature is no longer known.
+        // A kernel without a signature, and a kernel whose signature only the old index contains.
         let changed = change("kernel other\narguments 0+4", "kernel other\narguments 0+8").unwrap();
         assert_eq!(changed.after, "the parameters (8 bytes at 0)");
         let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
@@ -227,7 +228,8 @@ mod tests {
         assert_eq!(changed.after, "different types for its targets");
     }
 
-    /// A program whose images agreed refuses the index of a build whose images differ.
+    /// The images of the program's build agree, but the images of the new build differ: the program
+    /// refuses the new index.
     #[test]
     fn differences_between_targets_are_compared() {
         let changed =

@@ -1,4 +1,4 @@
-//! A kernel in the index: its name, and the limits and arguments that the image records.
+//! A kernel in the index: its name, and the limits and arguments from the image.
 
 use super::Limits;
 use crate::escape::unescape;
@@ -10,29 +10,29 @@ use core::fmt;
 /// A kernel of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
-    /// The kernel's name, as the image records it.
+    /// The kernel's name, as the image states it.
     pub name: String,
     /// The limits for launches of this kernel.
     pub limits: Limits,
-    /// The arguments of a launch, in order; `None` if the image does not record them.
+    /// The arguments of a launch, in order; `None` if the image does not list them.
     pub arguments: Option<Vec<IndexArgument>>,
 }
 
-/// An argument of a kernel, as an image records it.
+/// An argument of a kernel, from an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
     /// The offset in bytes from the start of the arguments.
     pub offset: u64,
     /// The size in bytes.
     pub size: u64,
-    /// The kind of its type, as the image records it.
+    /// The kind of the argument's type, as the image states it.
     pub kind: ArgumentKind,
 }
 
-/// The kind of an argument's type, as an image records it.
+/// The kind of an argument's type, from an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// Not recorded: the argument may have any type.
+    /// The image does not state the kind: the argument may have any type.
     Any,
     /// A floating-point number: PTX's `.f32`.
     Float,
@@ -42,8 +42,8 @@ pub enum ArgumentKind {
 
 impl IndexKernel {
     /// Reads a line of the text form of an [`IndexKernel`], and adds its data to `kernels`. `word`
-    /// is the line's first word, and `rest` the text after it. Returns `None` if the line does not
-    /// belong to a kernel or is misplaced.
+    /// is the line's first word, and `rest` is the text after it. Returns `None` if the line does
+    /// not belong to a kernel, or if it is misplaced.
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {
@@ -53,7 +53,7 @@ impl IndexKernel {
             }
             "limits" => {
                 let kernel = kernels.last_mut()?;
-                // Limits occur once, before the arguments.
+                // There is only one line of limits, and it precedes the arguments.
                 let is_first = kernel.limits == Limits::UNKNOWN && kernel.arguments.is_none();
                 kernel.limits = Limits::parse(rest).filter(|_| is_first)?;
             }
@@ -100,7 +100,7 @@ impl IndexArgument {
     }
 }
 
-/// Writes the argument as the index has it: `8+8:pointer`.
+/// Writes the argument in the text form of the index: `8+8:pointer`.
 impl fmt::Display for IndexArgument {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,9 @@
 //! The limits of a kernel's launches, and their line in the index.
 
-/// Limits on a kernel's launches, as far as an image records them.
+/// Limits on a kernel's launches, as far as an image states them.
 ///
 /// Source: AMD's metadata of kernels (`AMDGPUUsage`, LLVM 22), the attributes of kernels in cubins,
-/// and PTX's directives (PTX ISA 9.0). The project's docs/formats.md describes the records.
+/// and PTX's directives (PTX ISA 9.0). The project's docs/formats.md describes these formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -14,13 +14,13 @@ pub struct Limits {
     /// The shared memory of a block in bytes (`__shared__`), without the dynamic part that a launch
     /// adds.
     pub shared_memory: Option<u64>,
-    /// The number of threads in a wavefront, for AMD. Images for NVIDIA do not record it, since
-    /// warps always have 32 threads.
+    /// The number of threads in a wavefront, for AMD. Images for NVIDIA do not contain this number,
+    /// because warps always have 32 threads.
     pub wavefront_size: Option<u64>,
 }
 
 impl Limits {
-    /// Limits without any recorded value.
+    /// Limits without any known value.
     pub const UNKNOWN: Self =
         Self { max_threads: None, required_block: None, shared_memory: None, wavefront_size: None };
 

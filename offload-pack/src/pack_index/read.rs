@@ -1,7 +1,7 @@
 //! Reads an index.
 //!
 //! This module is compiled once for build scripts and macros. For programs, all functions are
-//! `#[inline]`, so that only the few programs that call them compile them.
+//! `#[inline]`, so only the few programs that call these functions compile them.
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
@@ -16,8 +16,8 @@ use offload_format::section::{DeviceSection, ObjectFormat};
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error that names the first invalid line, or the line after the last if something
-    /// is missing.
+    /// Returns an error with the number of the first invalid line. If something is missing at the
+    /// end, this is the line after the last one.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
@@ -79,7 +79,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {
-                    // The line for unknown kernels must be the only one about an image's kernels.
+                    // A line for unknown kernels must be the only line about the image's kernels.
                     Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
                         image.kernels = None;
                         Some(())

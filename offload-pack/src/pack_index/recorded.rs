@@ -1,4 +1,4 @@
-//! Converts the kernels that an image records to kernels of the index.
+//! Converts the kernels of an image to kernels of the index.
 
 use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
 use alloc::string::ToString;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use offload_format::image::{Argument, Kernel};
 
 impl IndexKernel {
-    /// Converts the kernels that an image records to kernels of the index, in alphabetical order
-    /// and without duplicates.
+    /// Converts the kernels of an image to kernels of the index, in alphabetical order and without
+    /// duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all = Vec::new();
         for kernel in kernels {
@@ -17,8 +17,8 @@ impl IndexKernel {
         all
     }
 
-    /// Sorts kernels, and removes duplicates. This function is not generic, so that it is compiled
-    /// only once.
+    /// Sorts kernels, and removes duplicates. This function is not generic, so it is compiled only
+    /// once.
     fn sort(all: &mut Vec<Self>) {
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         all.dedup_by(|one, other| one.name == other.name);
@@ -31,8 +31,8 @@ impl IndexKernel {
                 arguments.push(IndexArgument::of(argument));
             }
         }
-        // Handwritten images may record the total size of the arguments, but not the arguments,
-        // which are then unknown.
+        // Handwritten images may contain the total size of the arguments but no list of them. In
+        // that case, the arguments are unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,
@@ -48,8 +48,8 @@ impl IndexArgument {
     fn of(Argument { offset, size, value_kind, type_name, .. }: Argument<'_>) -> Self {
         let kind = match (value_kind, type_name) {
             (Some("global_buffer" | "dynamic_shared_pointer"), _) => ArgumentKind::Pointer,
-            // PTX. OpenCL C has other type names, but AMD images from OpenCL C also have a
-            // `value_kind`.
+            // This is PTX's type name. OpenCL C has different type names, but AMD images from
+            // OpenCL C also have a `value_kind`.
             (None, Some("f16" | "f32" | "f64")) => ArgumentKind::Float,
             _ => ArgumentKind::Any,
         };

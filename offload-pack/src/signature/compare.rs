@@ -1,4 +1,5 @@
-//! Compares two descriptions of the same kernels, by compilers for two targets or by two builds.
+//! Compares two descriptions of the same kernels. The descriptions come from compilers for two
+//! targets, or from two builds.
 
 use super::{
     Content, Enumeration, Parameter, Record, Scalar, Signature, Signatures, Type, is_same_symbol,
@@ -7,31 +8,31 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// The largest alignment of a number or an address in bytes. Only vectors, and types with an
-/// alignment in the source, have greater ones.
+/// The largest alignment of a number or an address in bytes. Only vectors, and types whose
+/// alignment the source sets, have a greater alignment.
 const LARGEST_OF_NUMBERS: u64 = 8;
 
 /// A comparison of two descriptions.
 ///
 /// Types are the same if a program may write the same value for both. Names matter only if they are
-/// swapped: two fields with swapped names differ, but a renamed field is the same.
+/// swapped: two fields with swapped names differ, but a renamed field is still the same.
 ///
 /// | not compared | reason |
 /// |---|---|
-/// | unions, and other records that are opaque in one description, except for their sizes | the content is unknown |
+/// | unions, and other records that are opaque in one description (only their sizes are compared) | the content is unknown |
 /// | records that only one description defines | the other description does not access them |
 /// | what a `void *` points to | the source does not declare it |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
 ///
-/// Two pointers to records with the same name are the same; [`unlike`](Comparison::unlike) lists
-/// the records that differ.
+/// Two pointers to records with the same name are the same, even if the records differ;
+/// [`unlike`](Comparison::unlike) lists the records that differ.
 ///
 /// Source: the page of offload-pack's module `signature`.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
     has_bits_of_halves: bool,
-    /// The compared pairs of records, and whether they are the same.
+    /// The compared pairs of records, each with whether the two are the same.
     compared: Vec<([&'a str; 2], bool)>,
     /// Pairs of records behind pointers that still have to be compared.
     pointees: Vec<[&'a str; 2]>,
@@ -46,8 +47,8 @@ impl<'a> Comparison<'a> {
         Self { records, has_bits_of_halves: false, compared, pointees }
     }
 
-    /// Accepts `u16` in the other description for 16-bit floating-point numbers, which its compiler
-    /// may lack.
+    /// Accepts `u16` in the second description for 16-bit floating-point numbers, because the
+    /// second compiler may lack such types.
     #[inline]
     pub fn with_bits_of_halves(self) -> Self {
         Self { has_bits_of_halves: true, ..self }
@@ -77,8 +78,9 @@ impl<'a> Comparison<'a> {
         is_same
     }
 
-    /// Returns the records that differ but have the same name in the source, by their names in each
-    /// description, among those that the compared types contain or point to.
+    /// Returns the records that differ although they have the same name in the source. Considers
+    /// all records that the compared types contain or point to. Each pair contains the record's
+    /// names in the two descriptions.
     #[inline]
     pub fn unlike(&self) -> Vec<[&'a str; 2]> {
         let mut unlike = Vec::new();
@@ -110,7 +112,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares the targets of two pointers. Records are compared later, since they may point back.
+    /// Compares the targets of two pointers. Records are compared later, because they may contain
+    /// pointers back to this one.
     #[inline]
     fn is_same_pointee(&mut self, one: &'a Type, other: &'a Type) -> bool {
         match (one, other) {
@@ -146,7 +149,8 @@ impl<'a> Comparison<'a> {
             return *is_same;
         }
         let (one, other) = (self.find(pair, 0), self.find(pair, 1));
-        // In a damaged description, a record may contain itself.
+        // Add the pair before its fields are compared: in a damaged description, a record may
+        // contain itself.
         let at = self.compared.len();
         self.compared.push((pair, true));
         if let (Some(one), Some(other)) = (one, other) {
@@ -208,16 +212,16 @@ fn number(scalar: Scalar) -> Scalar {
 }
 
 impl Signatures {
-    /// Returns the kernel with this symbol. `at` is its index in the other description, which is
-    /// usually the same.
+    /// Returns the kernel with this symbol. `at` is the kernel's index in the other description; it
+    /// usually has the same index here.
     #[inline]
     pub fn kernel(&self, symbol: &str, at: usize) -> Option<&Signature> {
         let is_it = |kernel: &&Signature| is_same_symbol(&kernel.symbol, symbol);
         self.kernels.get(at).filter(is_it).or_else(|| self.kernels.iter().find(is_it))
     }
 
-    /// Returns the enumerations whose name exists in `others`, but only with different values or
-    /// types.
+    /// Returns the enumerations whose name also occurs in `others`, but only with different values
+    /// or types.
     #[inline]
     pub fn unlike_enumerations(&self, others: &Signatures) -> Vec<&Enumeration> {
         let mut unlike = Vec::new();
@@ -389,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Text that no compiler writes, in which a record contains itself.
+    /// In this text, a record contains itself. No compiler writes such text.
     #[test]
     fn a_circle_of_records_ends() {
         let records = "record P 8 4 fields P\nfield x 0 P\n";

@@ -4,8 +4,8 @@ use super::types::Scalar;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// An enumeration in a source that is the type of a parameter, a field or a pointee. In Rust, such
-/// a value has the enumeration's integer type.
+/// An enumeration in a source that is the type of a parameter, a field or a pointee. In Rust, its
+/// values have the enumeration's integer type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumeration {
     /// The enumeration's name in Rust.
@@ -21,7 +21,7 @@ pub struct Enumeration {
 /// A name for a value of an enumeration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumerator {
-    /// The name in Rust.
+    /// The value's name in Rust.
     pub name: String,
     /// The value.
     pub value: i128,

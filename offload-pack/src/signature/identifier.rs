@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words of all editions that cannot name a function, field or type, except for types, which are in
+/// Words that cannot name a function, field or type in some edition. The names of types are in
 /// `Scalar::ALL` and `TYPES`.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
@@ -21,10 +21,10 @@ const NEVER_RAW: [&str; 5] = ["Self", "_", "crate", "self", "super"];
 /// Primitive types of Rust that are not in [`Scalar::ALL`]; no record may have such a name.
 const TYPES: [&str; 3] = ["char", "f128", "str"];
 
-/// Signs in template arguments, each with the word that replaces it.
+/// Characters in template arguments, each with the word that replaces it.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
-/// The pack's static, whose name no kernel may have.
+/// The name of the pack's static. No kernel may have this name.
 const PACK: &str = "PACK";
 
 /// The prefix of all other names in the code for a pack.
@@ -48,7 +48,7 @@ pub fn identifier(name: &str) -> String {
     out
 }
 
-/// Returns the Rust name for a field. Reserved words differ from [`identifier`], so that a struct
+/// Returns the Rust name for a field. Unlike [`identifier`], keeps reserved words, so that a struct
 /// of the program can have the same field names: `in` becomes the raw identifier `r#in`, and `f32`
 /// is unchanged. `self`, `Self`, `super`, `crate` and `_`, which cannot be raw identifiers, get a
 /// `_` at their end.
@@ -94,7 +94,7 @@ fn in_letters(name: &str) -> String {
     out
 }
 
-/// The names in use. No name is returned twice.
+/// The names in use. Never returns the same name twice.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 const POINTER: u64 = 8;
 
 impl Type {
-    /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
-    /// pointers refer to it.
+    /// Returns the type's size, or `None` if it is unknown because the record is not in `records`,
+    /// or because only pointers refer to it.
     pub fn size(&self, records: &[Record]) -> Option<Size> {
         match self {
             Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
@@ -48,7 +48,7 @@ impl Type {
         }
     }
 
-    /// Whether the content of every part of a value is known.
+    /// Whether all parts of a value have known contents.
     fn is_known(&self, records: &[Record]) -> bool {
         self.record(records).is_none_or(|it| it.is_known(records))
     }
@@ -100,7 +100,8 @@ impl Record {
         self.content == Content::Empty
     }
 
-    /// Whether every byte of the record belongs to a number, without padding and addresses.
+    /// Whether every byte of the record belongs to a number, so that there is no padding and no
+    /// address.
     pub(crate) fn is_plain(&self, records: &[Record]) -> bool {
         let Some(fields) = self.content.fields() else { return self.is_empty() };
         let mut bytes = 0;
@@ -115,7 +116,7 @@ impl Record {
         self.size.is_some_and(|size| size.bytes == bytes)
     }
 
-    /// Whether host code can compare two values, because the content of every part is known.
+    /// Whether host code can compare two values, because all their parts have known contents.
     pub(crate) fn is_known(&self, records: &[Record]) -> bool {
         match self.content.fields() {
             Some(fields) => fields.iter().all(|field| field.ty.is_known(records)),
@@ -130,7 +131,7 @@ impl Record {
 }
 
 /// Whether the Rust code for a type uses `repr(align)`, in the type itself or in a field. Rust does
-/// not allow such types in packed structs.
+/// not allow such a type in a packed struct.
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     ty.record(records).is_some_and(|record| {
         let mut fields = record.content.fields().unwrap_or_default().iter();
@@ -139,8 +140,8 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
 }
 
 /// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
-/// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
-/// the given alignment: 1 if the struct is packed.
+/// offset, and the struct's size is `size`. `align` maps the alignment of a field to the alignment
+/// to use: 1 if the struct is packed.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -152,7 +153,7 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
         let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
         end = next;
     }
-    // A struct without fields has one byte in C++, but none in Rust.
+    // A struct without fields has one byte in C++, but no bytes in Rust.
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 
@@ -220,9 +221,9 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Rust cannot have these layouts. The first three have a field at another offset, a gap
-            // between fields, and extra bytes at the end. The last three have overlapping fields,
-            // fields packed to an alignment of 2, and no fields.
+            // Rust cannot have these layouts. In order, they have: a field at a wrong offset, a gap
+            // between fields, extra bytes at the end, overlapping fields, fields packed to an
+            // alignment of 2, and no fields.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

@@ -1,10 +1,11 @@
-//! Signatures of kernels, and variables of device code, in types that host code also has.
+//! Signatures of kernels, and variables of device code, described with types that host code has,
+//! too.
 //!
 //! The text form of [`Signatures`] is a format of this project, used only in the index of a pack.
 //!
 //! | item | description |
 //! |---|---|
-//! | [`Signatures`] | all that is known about a module |
+//! | [`Signatures`] | everything that is known about a module |
 //! | [`Signature`], [`Parameter`] | a kernel in a source |
 //! | [`Template`], [`TemplateArgument`], [`TemplateValue`] | the template of a kernel, and its arguments |
 //! | [`Variable`], [`Obstacle`] | a variable in a source, and the reason why host code cannot access it |
@@ -17,7 +18,7 @@
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
 //! Programs (without the feature `read`) read signatures only together with packs from disk. For
-//! them, the functions are `inline`, so that other programs do not compile them.
+//! programs, the functions are `inline`, so other programs do not compile them.
 //!
 //! The types describe values on the device. Device compilers guarantee that these types have the
 //! same sizes and alignments on the host.
@@ -101,11 +102,12 @@ pub struct Signature {
     pub difference: Vec<String>,
 }
 
-/// Splits the symbol of a kernel that is `static` or in an anonymous namespace.
+/// Splits the symbol of a local kernel (`static`, or in an anonymous namespace) into the name and
+/// the hash. Returns `None` for other symbols.
 ///
-/// In images for GPUs, clang appends to the name a word, which differs between versions and kinds
-/// of targets, and a hash of the source's number in the module. Images for the CPU have only the
-/// name.
+/// In images for GPUs, clang appends a word and a hash to the name. The word differs between
+/// versions of clang and between kinds of targets; the hash is computed from the source's number in
+/// the module. Images for the CPU have only the name.
 #[inline]
 pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     let words = [".intern.", "__intern__", ".static.", "__static__"];
@@ -114,8 +116,8 @@ pub fn local_symbol(symbol: &str) -> Option<(&str, &str)> {
     (name.starts_with("_Z") && is_hash).then_some((name, hash))
 }
 
-/// Returns the index of a kernel in a list in the order of symbols, by its symbol or by its symbol
-/// for a different kind of target.
+/// Returns the index of a kernel in a list that is sorted by symbols. `kernel` is the kernel's
+/// symbol in the list, or its symbol for a different kind of target.
 #[inline]
 pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Option<usize> {
     if let Ok(at) = kernels.binary_search_by(|it| symbol(it).cmp(kernel)) {
@@ -125,7 +127,7 @@ pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Optio
     kernels.iter().position(|it| local_symbol(symbol(it)) == Some(local))
 }
 
-/// Whether these may be the symbols of the same kernel in images for two kinds of targets.
+/// Whether the two symbols may belong to the same kernel in images for two kinds of targets.
 #[inline]
 pub fn is_same_symbol(one: &str, other: &str) -> bool {
     one == other || local_symbol(one).is_some_and(|it| local_symbol(other) == Some(it))

@@ -23,10 +23,10 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
-    /// No data, or only empty records: the record's bytes have no value.
+    /// There is no data, or there are only empty records: the record's bytes have no value.
     Empty,
-    /// Content that host code cannot access, because it differs between targets. The size is
-    /// unknown, too.
+    /// Content that host code cannot access, because it differs between targets. The size is also
+    /// unknown.
     Differs,
     /// Fields in the order of offsets, each at the next multiple of its alignment. The record's
     /// alignment may be greater than that of any field.

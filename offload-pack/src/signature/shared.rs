@@ -1,8 +1,9 @@
-//! Records for which the crate `offload-gpu` has a shared type, the same in all modules of a
-//! program.
+//! Records for which the crate `offload-gpu` has a shared type. All modules of a program use the
+//! same type.
 //!
-//! These are 16-bit and 8-bit floating-point numbers, and the vectors of CUDA and HIP. A record's
-//! name in the source selects the type, and the layouts must agree.
+//! These records are 16-bit and 8-bit floating-point numbers, and the vectors of CUDA and HIP. A
+//! record's name in the source selects the shared type, and the record must have the layout of that
+//! type.
 
 use super::{Content, Field, Record, Scalar, Type};
 use alloc::string::{String, ToString};
@@ -17,7 +18,7 @@ pub struct Shared {
     pub fields: Vec<(&'static str, u64)>,
 }
 
-/// Numbers of 8 and 16 bits: their names in sources, their types, and their sizes in bytes.
+/// Numbers of 8 and 16 bits, with their names in sources, their types, and their sizes in bytes.
 const NUMBERS: [(&str, &str, u64); 10] = [
     ("__half", "F16", 2),
     ("__nv_bfloat16", "Bf16", 2),
@@ -31,7 +32,7 @@ const NUMBERS: [(&str, &str, u64); 10] = [
     ("__hip_fp8_e5m2_fnuz", "F8E5M2Fnuz", 1),
 ];
 
-/// The numbers in vectors: the prefix of the vectors' names, and HIP's name for the number.
+/// The numbers in vectors, with the prefix of the vectors' names, and HIP's name for the number.
 const VECTORS: [(&str, &str, Scalar); 12] = [
     ("char", "char", Scalar::I8),
     ("uchar", "unsigned char", Scalar::U8),
@@ -99,7 +100,7 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
         for (_, offset) in &fields {
             expected.push((*offset, number));
         }
-        // HIP's vectors contain unions, whose numbers are unknown.
+        // HIP's vectors contain unions. The numbers in a union are unknown.
         let source_name = &record.source_name;
         let is_of_vendor = source_name.starts_with(OF_HIP) || source_name.starts_with("__");
         let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected)
@@ -111,8 +112,8 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
     Some(Shared { name, fields })
 }
 
-/// Whether the fields have the names of the vector's numbers, unless they are in an array or a
-/// struct. A user's struct may have different names, or the same names in a different order.
+/// Whether the fields have the names of the vector's numbers. Numbers in an array or a struct may
+/// have any name. A user's struct may have different names, or the same names in a different order.
 fn has_names(content: &Content, expected: &[(&str, u64)]) -> bool {
     let Some(fields) = content.fields() else { return true };
     let is_number = |field: &Field| !matches!(field.ty, Type::Array { .. });
@@ -151,7 +152,7 @@ fn vector(source_name: &str) -> Option<Vector> {
     Some(Vector { name: start.to_string() + &count.to_string(), number, bytes, count })
 }
 
-/// The maximum number of numbers that are compared, which is more than any vector has.
+/// The maximum number of numbers to compare. No vector has this many.
 const MOST_NUMBERS: usize = 8;
 
 /// Adds the numbers of a type with their offsets. Returns `None` if they are unknown or too many.
@@ -199,7 +200,7 @@ mod tests {
     use crate::signature::Signatures;
     use alloc::vec;
 
-    /// Returns the name of the type for the last record of a text, or `-`.
+    /// Returns the name of the shared type for the last record of a text, or `-`.
     fn name(text: &str) -> String {
         let Signatures { records, .. } = text.parse().unwrap();
         let found = shared(records.last().unwrap(), &records);

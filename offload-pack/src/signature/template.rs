@@ -12,7 +12,7 @@ use core::fmt;
 pub struct Template {
     /// The template's name in the source, with namespaces: `ns::scale`.
     pub source_name: String,
-    /// The arguments, in order. There is at least one in a valid text.
+    /// The arguments, in order. A valid text contains at least one.
     pub arguments: Vec<TemplateArgument>,
 }
 
@@ -30,7 +30,7 @@ pub struct TemplateArgument {
 pub enum TemplateValue {
     /// A type: `float` in `scale<float>`.
     Type(Type),
-    /// A number: 256 in `reduce<256>`. It is 0 or 1 for a `bool`.
+    /// A number: 256 in `reduce<256>`. For a `bool`, the number is 0 or 1.
     Number {
         /// The type of the number: an integer or `bool`.
         ty: Scalar,
@@ -80,7 +80,7 @@ impl Template {
     }
 }
 
-/// Writes the line of the template, and those of its arguments.
+/// Writes the line of the template, and the lines of its arguments.
 impl fmt::Display for Template {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,9 +36,9 @@
 //! variable's constant in Rust, and the symbol. A `signature` line contains the kernel's name in
 //! Rust, and the symbol. The other lines of variables and kernels follow in the order of this
 //! example. `obstacle` occurs only if host code cannot access the variable, and `differs` only if
-//! an image has different parameters than the source. For an instance of a template, `template`
-//! contains the template's name in the source, and a line follows for each argument: a type, or a
-//! constant with its type.
+//! an image has different parameters than the source. For an instance of a template, the line
+//! `template` contains the template's name in the source. A line follows for each argument: a type,
+//! or a constant with its type.
 
 use super::identifier::RAW;
 use super::{
@@ -156,7 +156,7 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     Some(())
 }
 
-/// Returns the record to which the next line may belong.
+/// Returns the record that the next line may belong to.
 #[inline]
 fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
     let is_possible = signatures.kernels.is_empty()

@@ -7,7 +7,7 @@ use core::fmt;
 /// The type of a parameter, a field or a pointee.
 ///
 /// The text form is Rust's syntax for types, with the additional names `f16`, `bf16` and `void`.
-/// Any other name is a record's.
+/// Any other name is the name of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a boolean.
@@ -53,7 +53,7 @@ pub enum Scalar {
     Usize,
     /// An IEEE 754 number with 16 bits.
     F16,
-    /// A number with 16 bits: the upper half of an `f32`.
+    /// A floating-point number with 16 bits: the upper half of an `f32`.
     Bf16,
     F32,
     F64,
@@ -114,12 +114,13 @@ impl fmt::Display for Type {
     }
 }
 
-/// The maximum nesting of types, which the stack allows. Sources may nest them deeper.
+/// The maximum nesting of types; the stack is large enough for it. Types in sources may be nested
+/// deeper.
 const DEEPEST: usize = 32;
 
 impl Type {
-    /// Returns whether a pointer to this type, or an array of it, can still be read from its text
-    /// form.
+    /// Returns whether a pointer to this type, or an array of this type, could be read back from
+    /// its text form.
     pub fn may_be_nested(&self) -> bool {
         let (mut ty, mut levels) = (self, 1);
         while let Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } = ty {
@@ -128,7 +129,7 @@ impl Type {
         levels < DEEPEST
     }
 
-    /// Reads the text form; `None` if the text is not a type, or is nested too deep.
+    /// Reads the text form; returns `None` if the text is not a type, or if it is nested too deep.
     #[inline]
     pub(crate) fn parse(text: &str) -> Option<Self> {
         parse(text, DEEPEST)

@@ -20,7 +20,7 @@ pub struct Variable {
     pub comment: Vec<String>,
     /// The variable's type.
     pub ty: Type,
-    /// The reason why host code cannot access the variable; `None` if it can.
+    /// The reason why host code cannot access the variable; `None` if host code can access it.
     pub obstacle: Option<Obstacle>,
 }
 

@@ -1,8 +1,8 @@
 //! Kernels of AMD code objects: MessagePack in a note, and the symbols of their code.
 //!
 //! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
-//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. Version 2, an error in this
-//! module, has YAML in a note with the owner `AMD` and the type 10.
+//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. In version 2, the metadata is
+//! YAML in a note with the owner `AMD` and the type 10; this module returns an error.
 //!
 //! | key | value |
 //! |---|---|

@@ -5,7 +5,8 @@
 //! | a section called `.strtab`, and the section with the names of sections | HIP: "failed: null sections(STRTAB)" | `InitElf` in clr's `rocclr/elf/elf.cpp`, tags rocm-5.7.1 to rocm-6.2.2, and rocm-systems of 2026 |
 //! | a symbol table with the kernels' descriptors; the dynamic one only if a variable requests it | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
 //!
-//! `llvm-strip` and `dh_strip` remove both (TheRock, issue 4590). We ran no loader.
+//! `llvm-strip` and `dh_strip` remove `.strtab` and the symbol table (TheRock, issue 4590). This
+//! table comes from reading the sources; no loader was run.
 
 use super::CodeObjectHeader;
 use crate::image::elf::Elf;
@@ -13,8 +14,9 @@ use crate::image::elf::Elf;
 const SHT_SYMTAB: u32 = 2;
 
 impl CodeObjectHeader {
-    /// Returns the part that a code object lacks for ROCm's loaders: `section .strtab`. Returns
-    /// `None` if nothing is missing, or if the file is unlinked or incomplete.
+    /// Returns a part that ROCm's loaders need and the code object lacks, such as
+    /// `section .strtab`. Returns `None` if nothing is missing, or if the file is unlinked or
+    /// incomplete.
     #[inline]
     pub fn lacks(data: &[u8]) -> Option<&'static str> {
         Self::parse(data).ok()?;

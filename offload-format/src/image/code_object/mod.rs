@@ -10,9 +10,10 @@
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
-//! processor does not have it. If target IDs of the processor cannot name a feature, its bits have
-//! no meaning: for XNACK on gfx1250, LLVM's main branch writes 3 since September 2026, LLVM 22
-//! writes 1, and ROCm's loaders and comgr omit it from the name (rocm-systems, pull request 11904).
+//! processor does not have it. If target IDs of the processor cannot name a feature, the feature's
+//! bits have no meaning. For XNACK on gfx1250, LLVM's main branch writes 3 since September 2026,
+//! LLVM 22 writes 1, and ROCm's loaders and comgr omit XNACK from the name (rocm-systems, pull
+//! request 11904).
 
 mod kernels;
 mod loader;
@@ -26,8 +27,8 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
-/// The code object version whose header does not distinguish an unspecified feature from one that
-/// is off.
+/// The code object version whose header has no value for "any": an unspecified feature looks like
+/// one that is off.
 const WITHOUT_ANY: u32 = 3;
 
 /// The ELF header of an AMD code object.
@@ -67,15 +68,14 @@ impl CodeObjectHeader {
     /// processor, or for a version whose flags may have a different meaning.
     pub fn target_id(&self) -> Option<TargetId<'static>> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
-        // The bits of sramecc and xnack, then the value of these bits that means off, then the
-        // value that means on.
+        // The bits of sramecc and of xnack, the value that means off, and the value that means on.
         let (bits, off, on) = match self.version {
             3 => ([("sramecc", self.flags >> 9 & 1), ("xnack", self.flags >> 8 & 1)], 0, 1),
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
             _ => return None,
         };
-        // LLVM's main branch sets XNACK to on for gfx1250, which no target ID can name. In version
-        // 3, off can also mean that the processor does not have the feature.
+        // LLVM's main branch sets XNACK to on for gfx1250, although no target ID of gfx1250 can
+        // name XNACK. In version 3, off can also mean that the processor does not have the feature.
         let [sramecc, xnack] = bits.map(|(name, state)| match state {
             _ if !processor.features.contains(&name) => 0,
             _ if state == on => 2,
@@ -87,7 +87,7 @@ impl CodeObjectHeader {
 }
 
 impl CodeObjectHeader {
-    /// Returns the code of the image, whose names describe `named`.
+    /// Returns the code of an image. `named` is the code according to the image's names.
     #[inline]
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         let id = match (self.target_id(), named.target_id()) {
@@ -99,7 +99,7 @@ impl CodeObjectHeader {
         ImageCode::Amdgpu { id, version: Some(self.version) }
     }
 
-    /// Whether the names claim a device on which the image does not run.
+    /// Whether the names claim a device that the image does not run on.
     #[inline]
     pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         let Some(name) = named.target_id() else { return true };
@@ -117,7 +117,8 @@ fn is_same(one: &TargetId<'_>, other: &TargetId<'_>) -> bool {
     one.primary_processor() == other.primary_processor()
 }
 
-/// The text of sramecc, and then of xnack, in target IDs: not named, off, on.
+/// The text of the features in target IDs: a row for each state of sramecc (not named, off, on),
+/// and in the row a text for each state of xnack.
 const FEATURES: [[&str; 3]; 3] = [
     ["", ":xnack-", ":xnack+"],
     [":sramecc-", ":sramecc-:xnack-", ":sramecc-:xnack+"],

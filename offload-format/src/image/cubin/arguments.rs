@@ -23,8 +23,8 @@ pub(in crate::image) struct CubinArguments<'data> {
     pub(super) given: u64,
 }
 
-/// The size in bytes of an argument's attribute: four bytes of form, kind and size, and a value of
-/// twelve bytes.
+/// The size in bytes of an argument's attribute: four bytes with form, kind and size, then a value
+/// of twelve bytes.
 pub(super) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
@@ -37,8 +37,8 @@ impl<'data> CubinArguments<'data> {
         }
     }
 
-    /// Whether the arguments are in descending order. The numbers of the arguments start or end at
-    /// 0, so they descend if the first one is not 0.
+    /// Whether the arguments are in descending order. One end of the list is always argument 0, so
+    /// the order is descending if the first argument is not number 0.
     pub(super) fn is_descending(&self) -> bool {
         self.first > 0
     }
@@ -58,7 +58,7 @@ impl<'data> CubinArguments<'data> {
     }
 }
 
-/// The attributes of a section, from offset `at` on.
+/// The attributes of a section that start at offset `at` or later.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes<'data> {
     pub(super) reader: Reader<'data>,
@@ -72,7 +72,7 @@ pub(super) struct Attribute {
     pub(super) kind: u8,
     /// The last two bytes of the attribute: a value, or the size of the value that follows.
     pub(super) short: u64,
-    /// The offset, in the section, where the value after the attribute's first four bytes starts.
+    /// The offset in the section of the value, which follows the attribute's first four bytes.
     pub(super) start: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
 //!
-//! NVIDIA does not document these formats. They are derived from files of ptxas 12.9 and 13.5 and
-//! nvlink 13.5, and from cuobjdump 13.5's output for these files.
+//! NVIDIA does not document these formats. This description comes from files of ptxas 12.9 and 13.5
+//! and nvlink 13.5, and from cuobjdump 13.5's output for these files.
 //!
 //! | section | type | `sh_info` | contents |
 //! |---|---|---|---|
@@ -18,10 +18,10 @@
 //! |---|---|---|
 //! | 0x05, 0x10 | kernel | the maximum number of threads, the required block: three words each |
 //! | 0x17 | kernel | argument: word, number (2 bytes), offset (2), word whose bits 18-31 are the size |
-//! | 0x45 | kernel | the same with the size as a word, for arguments of more than 16383 bytes |
+//! | 0x45 | kernel | as 0x17, but with the size as a word, for arguments of more than 16383 bytes |
 //! | 0x19 | kernel | size of all arguments |
 //! | 0x2f | all | registers: symbol, number |
-//! | 0x12 | all | stack including that of called functions: symbol, bytes. Linked files only |
+//! | 0x12 | all | stack, including that of called functions: symbol, bytes. Linked files only |
 //!
 //! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
 //! last. A texture, sampler or surface reference has offset 0xffff and size 0.
@@ -50,8 +50,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The remaining kernels, in the sections before `next`. They are read from the last section to the
-/// first, because ptxas writes the last kernel first.
+/// The remaining kernels, which are in the sections before `next`. The iterator goes from the last
+/// section to the first, because ptxas writes the last kernel first.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -116,7 +116,7 @@ impl<'data> CubinKernels<'data> {
             let shared = self.shared.find(&self.elf, self.next, &mut self.budget)?;
             kernel.shared_memory = Some(shared.map_or(0, |section| section.size));
             if let Some(section) = self.info.find(&self.elf, self.next, &mut self.budget)? {
-                // Kernels without arguments have no attribute for the size of arguments.
+                // A kernel without arguments has no attribute for their size.
                 kernel.arguments_size = Some(0);
                 attributes(&mut kernel, Attributes::parse(&self.elf, &section)?, &mut self.budget)?;
             }
@@ -141,8 +141,7 @@ fn attributes<'data>(
     all: Attributes<'data>,
     budget: &mut Budget,
 ) -> Result<()> {
-    // Several sections may consist of the same bytes, so the budget counts the bytes of each
-    // section.
+    // Several sections may refer to the same bytes, so the budget counts the bytes of each section.
     budget.spend(all.reader.len())?;
     let mut next = all;
     let mut arguments: Option<CubinArguments<'data>> = None;
@@ -185,14 +184,14 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes them in
-/// the order of the kernels or in reverse, nvlink in any order.
+/// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes these
+/// attributes in the order of the kernels or in reverse, nvlink in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
-    /// All attributes from the first one of this kind on; empty in the many files that have none.
+    /// All attributes from the first one of this kind on; empty if there is none, as in many files.
     all: Attributes<'data>,
-    /// The attributes after the one that the last search found.
+    /// The attributes after the result of the last search.
     near: Attributes<'data>,
 }
 
@@ -211,7 +210,7 @@ impl<'data> OfFunctions<'data> {
 
     fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
         let stop = self.near.at;
-        // First try the attribute before the last one found, in case the attributes are in reverse
+        // First try the attribute before the last result, in case the attributes are in reverse
         // order.
         let mut next = Attributes { at: stop.saturating_sub(2 * OF_FUNCTION_SIZE), ..self.all };
         if let Ok(Some(attribute)) = next.next()
@@ -221,7 +220,7 @@ impl<'data> OfFunctions<'data> {
             self.near = next;
             return Ok(Some(number));
         }
-        // Then search after the last one found, then from the start.
+        // Then search after the last result, and finally from the start.
         for (mut next, stop) in [(self.near, u64::MAX), (self.all, stop)] {
             while next.at < stop {
                 budget.spend(1)?;
@@ -242,9 +241,9 @@ impl<'data> OfFunctions<'data> {
     }
 }
 
-/// The sections of one kind that belong to code sections, such as those with each kernel's
-/// attributes. A code section has at most one related section of this kind, whose `sh_info` is the
-/// code section's number.
+/// The sections of one kind that belong to code sections, for example the sections with the
+/// kernels' attributes. A code section has at most one related section of each kind. The `sh_info`
+/// of the related section is the code section's number.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],

@@ -1,5 +1,5 @@
-//! The ELF header of a cubin. Two generations exist (headers of ptxas 12.9 and 13.5, with the names
-//! of llvm-readelf 22):
+//! The ELF header of a cubin. There are two generations (as in headers of ptxas 12.9 and 13.5;
+//! names as in llvm-readelf 22):
 //!
 //! | written by | OS/ABI | ABI version | compute capability in `e_flags` | suffix `a` |
 //! |---|---|---|---|---|
@@ -7,8 +7,8 @@
 //! | CUDA 12 from sm_100 on | 65 | 8 | bits 8-15 | bit 3 |
 //! | CUDA 13 | 65 | 8 | bits 8-15 | attribute 9 of the section `.nv.compat` is 1 |
 //!
-//! Machine code for `sm_100f` is the same as that for `sm_100`. Source: files of ptxas 12.0 to
-//! 13.5, and the names that cuobjdump 13.5 lists.
+//! Machine code for `sm_100f` is the same as for `sm_100`. Source: files of ptxas 12.0 to 13.5, and
+//! the names that cuobjdump 13.5 lists.
 
 mod arguments;
 mod kernels;
@@ -37,18 +37,20 @@ pub struct CubinHeader {
 /// The type of the section `.nv.compat`.
 const SHT_COMPAT: u32 = 0x7000_0086;
 
-/// The maximum number of sections to search. ptxas writes the section before those of kernels.
+/// The maximum number of sections to search. ptxas writes `.nv.compat` before the kernels'
+/// sections.
 const MOST_SECTIONS: u64 = 4096;
 
 /// The attribute of the suffix `a`, as cuobjdump 13.5 lists it.
 const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
 
-/// The form of an attribute with this many bytes of value; all others have two.
+/// The form of an attribute with a value of any size; attributes of other forms have two bytes of
+/// value.
 const EICOMPAT_FMT_SVAL: u8 = 4;
 
 impl CubinHeader {
-    /// Reads the header at the start of `data`, and the suffix if `data` is a whole cubin from CUDA
-    /// 13.
+    /// Reads the header at the start of `data`. Reads the suffix, too, if `data` is a whole cubin
+    /// from CUDA 13.
     ///
     /// Returns an error unless this is a 64-bit little-endian ELF file for NVIDIA GPUs.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -83,13 +85,13 @@ impl CubinHeader {
         NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix }
     }
 
-    /// Returns the code of the image, whose names describe `named`. Only the names may contain a
-    /// suffix.
+    /// Returns the code of the image. `named` is the code according to the image's names, which may
+    /// contain a suffix that the header lacks.
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         if self.contradicts(&named) { ImageCode::Cubin(self.arch()) } else { named }
     }
 
-    /// Whether the names claim a device on which the image does not run.
+    /// Whether the names claim a device that the image does not run on.
     pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         let own = self.arch();
         !matches!(named, ImageCode::Cubin(arch)

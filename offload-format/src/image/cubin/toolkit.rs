@@ -1,6 +1,6 @@
 //! The version of the toolkit that wrote a cubin.
 //!
-//! | OS/ABI | toolkit | place of the version, times ten |
+//! | OS/ABI | toolkit | where the version (times ten) is stored |
 //! |---|---|---|
 //! | 51 | up to 12 | `e_version` |
 //! | 65 | 12 | the first word of the note 2000 |
@@ -26,7 +26,7 @@ const FIRST_WITH_NOTES: u32 = 120;
 
 impl CubinHeader {
     /// Returns the version of the CUDA toolkit that wrote a cubin, times ten: 129 for CUDA 12.9.
-    /// Returns `None` if the cubin does not record it. `data` is the whole cubin.
+    /// Returns `None` if the cubin does not contain it. `data` is the whole cubin.
     ///
     /// Returns an error if this is not a cubin, or if its notes are damaged.
     pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {
@@ -44,7 +44,7 @@ impl CubinHeader {
                 NT_CUDA if words.u16(0, "note of a cubin").ok()? == WITH_TOOLKIT => {
                     words.u32(4, "note of a cubin").ok()
                 }
-                // In later files, the word is the version of the note.
+                // In later files, the first word is the version of the note.
                 NT_TOOLKIT => words
                     .u32(0, "note of a cubin")
                     .ok()

@@ -81,7 +81,8 @@ impl<'data> PtxArguments<'data> {
                 b".ptr" => is_pointer = true,
                 b".align" => {
                     let value = number(tokens.next()?.1)?;
-                    // After `.ptr`, `.align` is the alignment of the pointee.
+                    // After `.ptr`, `.align` is the alignment of the memory that the parameter
+                    // points to.
                     align = if is_pointer { align } else { value };
                 }
                 b"[" => {
@@ -125,7 +126,8 @@ enum Parameter<'data> {
     },
 }
 
-/// Returns the size of a type in bytes, which is also its alignment: `.u32`, `.b8`, `.bf16`.
+/// Returns the size in bytes of a type such as `.u32`, `.b8` or `.bf16`. The size is also the
+/// alignment.
 fn type_size(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?.strip_prefix('.')?;
     match text.trim_start_matches(|c: char| c.is_ascii_lowercase()) {

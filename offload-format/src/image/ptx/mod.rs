@@ -30,8 +30,8 @@ pub struct PtxHeader {
 }
 
 impl PtxHeader {
-    /// Reads the directives `.version` and `.target`, which precede all others. White space and
-    /// comments may be anywhere between them; `data` may end after them.
+    /// Reads the directives `.version` and `.target`, which precede all other directives. White
+    /// space and comments may precede each word; `data` may end after the two directives.
     ///
     /// Returns an error if one of the directives is missing or malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -70,7 +70,7 @@ impl PtxHeader {
         ImageCode::Ptx { arch: self.arch, version: Some(self.version) }
     }
 
-    /// Whether the names claim a device on which the image does not run.
+    /// Whether the names claim a device that the image does not run on.
     pub(super) fn contradicts(&self, named: &ImageCode<'_>) -> bool {
         let (ImageCode::Cubin(name) | ImageCode::Ptx { arch: name, .. }) = named else {
             return true;

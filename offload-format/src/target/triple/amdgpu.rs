@@ -1,13 +1,13 @@
-//! AMD's architectures by number, as LLVM's main branch has named them since 2026: `amdgpu`,
-//! `amdgpu9`, `amdgpu9.06`.
+//! AMD's numbered architectures: `amdgpu`, `amdgpu9`, `amdgpu9.06`. LLVM's main branch has used
+//! these names since 2026.
 //!
-//! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of
-//! this architecture, without a number.
+//! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of the
+//! architecture, without a number.
 
 #[cfg(feature = "packs")]
 use crate::target::amdgpu::{self, PROCESSORS, Processor};
 
-/// The architecture's name, which a number may follow.
+/// The architecture's name. A number may follow the name.
 const NAME: &str = "amdgpu";
 
 /// The families without a generic target, each with the prefix of its members' names.
@@ -62,8 +62,8 @@ fn is_family_of(family: &str, member: &Processor) -> bool {
         || WITHOUT_TARGET.iter().any(|(it, start)| *it == family && member.name.starts_with(start))
 }
 
-/// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
-/// is the family of the other.
+/// Whether the numbers of two architectures are compatible: the numbers are equal, one is missing,
+/// or one is the family of the other.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {

@@ -1,11 +1,11 @@
 //! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
 //! a version.
 //!
-//! Source: the results of LLVM 22.1.8 for each name; the names to try are from the code of LLVM's
+//! Sources: the results of LLVM 22.1.8 for each name. The names to try come from the code of LLVM's
 //! ARMTargetParser.
 
-/// The prefixes of names, each with the architecture in both byte orders. A prefix that starts with
-/// another one precedes it, so that it is found first.
+/// The prefixes of names, each with the architecture in both byte orders. If a prefix starts with
+/// another prefix, the longer one comes first, so that it is found first.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -19,7 +19,7 @@ const AARCH64: [&str; 2] = ["aarch64", "aarch64_be"];
 const THUMB: [&str; 2] = ["thumb", "thumbeb"];
 
 /// Versions, each with its sub-architecture. A version in a name selects the first row that ends
-/// with it.
+/// with this version.
 const VERSIONS: &[(&str, &str)] = &[
     ("v4", ""),
     ("v4t", "v4t"),
@@ -101,7 +101,8 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
     Some(orders[usize::from(big)])
 }
 
-/// Returns the sub-architecture for the version in a name; empty if there is none or it is unknown.
+/// Returns the sub-architecture for the version in a name; empty if there is no version or if it is
+/// unknown.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
@@ -116,7 +117,8 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     }
 }
 
-/// Returns the version in a name, which may be empty; `None` if anything else follows the prefix.
+/// Returns the version in a name. The version may be empty; the result is `None` if anything else
+/// follows the prefix.
 fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];

@@ -11,11 +11,11 @@ use super::ParseError;
 use core::fmt;
 
 /// A target triple, split at its dashes, with each component in its position. Unknown names are
-/// accepted in every component, since LLVM's lists of names grow with every release.
+/// accepted in every component, because LLVM's lists of names grow with every release.
 ///
 /// Some spellings omit or reorder components (`aarch64-linux-android`, `thumbv7em-none-eabi`), or
-/// use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`). [`TargetTriple::parse`] reads them as
-/// LLVM 22 does, and [`fmt::Display`] writes the form that LLVM 22 writes into bundles.
+/// use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`). [`TargetTriple::parse`] reads these
+/// spellings like LLVM 22, and [`fmt::Display`] writes the form that LLVM 22 writes into bundles.
 ///
 /// ```
 /// use offload_format::target::TargetTriple;
@@ -61,7 +61,7 @@ impl<'a> TargetTriple<'a> {
 
     /// Parses a triple of two to four fields; the text after the third dash is the environment.
     ///
-    /// Returns an error if there is no architecture or nothing after it.
+    /// Returns an error if there is no architecture, or if nothing follows it.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         let mut fields = text.splitn(4, '-');
         let mut next = || fields.next().unwrap_or("");
@@ -74,22 +74,22 @@ impl<'a> TargetTriple<'a> {
         Ok(triple)
     }
 
-    /// Whether LLVM knows the architecture, which makes a triple valid in LLVM, regardless of the
-    /// other fields. `amdgpu9.06` and similar names count as known, although LLVM 22 knows only
-    /// `amdgcn`.
+    /// Whether LLVM recognizes the architecture. If so, the triple is valid in LLVM, whatever the
+    /// other fields contain. `amdgpu9.06` and similar names count as recognized, although LLVM 22
+    /// recognizes only `amdgcn`.
     pub fn is_known(&self) -> bool {
         names::architecture(self.arch).is_some()
     }
 
-    /// Whether this is an AMD GPU with target IDs of processors and features; false for AMD's
-    /// SPIR-V.
+    /// Whether this is an AMD GPU whose target IDs consist of a processor and features; false for
+    /// AMD's SPIR-V.
     pub fn is_amdgpu(&self) -> bool {
         matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
     }
 
-    /// Returns the processor or generic target in the architecture's name, in triples of LLVM's
-    /// main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for `amdgpu9-amd-amdhsa`.
-    /// Returns `None` for `amdgcn` and `amdgpu` without a number.
+    /// Returns the processor or generic target that the architecture's name contains in triples of
+    /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
+    /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
@@ -97,15 +97,16 @@ impl<'a> TargetTriple<'a> {
     }
 
     /// Whether a processor can belong to the architecture: `amdgpu9` covers `gfx906` but not
-    /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
-    /// table counts as covered, since it cannot be checked.
+    /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all processors. A processor that is
+    /// not in the table cannot be checked, so it counts as covered.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::covers(amdgpu::number(self.arch), processor)
     }
 
-    /// Whether the operating system is AMD's HSA runtime, whose triples have no environment.
+    /// Whether the operating system is AMD's HSA runtime (`amdhsa`). Its triples have no
+    /// environment.
     pub fn is_amdhsa(&self) -> bool {
         self.os.starts_with("amdhsa")
     }

@@ -1,7 +1,8 @@
-//! Tables of the names that LLVM knows in each field of a triple.
+//! Tables of the names that LLVM recognizes in each field of a triple.
 //!
-//! Source: the results of LLVM 22.1.8's own library for each name; the names to try are from the
-//! code of LLVM's Triple. Each function returns the meaning of a name, which is equal for synonyms.
+//! Sources: the results of LLVM 22.1.8's own library for each name. The names to try come from the
+//! code of LLVM's Triple. Each function returns the meaning of a name; synonyms have the same
+//! meaning.
 
 use super::{amdgpu, arm};
 
@@ -97,7 +98,8 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xtensa", &[]),
 ];
 
-/// The vendors that LLVM knows. A name must be equal to one of these; `sie` means `scei`.
+/// The vendors that LLVM recognizes. A name must be equal to one of these names; `sie` means
+/// `scei`.
 const VENDORS: &[&str] = &[
     "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
     "pc", "scei", "suse",
@@ -160,7 +162,7 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
-/// The environments that LLVM knows. A version may follow the name, so prefixes are compared.
+/// The environments that LLVM recognizes. A version may follow the name, so prefixes are compared.
 /// Longer names precede their own prefixes.
 const ENVIRONMENTS: &[&str] = &[
     "amplification",

@@ -2,7 +2,7 @@
 
 use super::names;
 
-/// Vendor, operating system and environment in the order of a triple, followed by displaced
+/// Vendor, operating system and environment, in the order of a triple, and then displaced
 /// components. The architecture is always first and does not move.
 pub(super) type Components<'a> = [&'a str; 6];
 
@@ -10,10 +10,10 @@ const VENDOR: usize = 0;
 const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
-/// Moves each component to the position where LLVM knows it, as in LLVM's normal form. Components
-/// in the right position stay. Then, for each position without a known component, the first
-/// component that LLVM knows for this position moves there, and the displaced components move
-/// right, up to the first empty position.
+/// Moves each component to the position where LLVM recognizes it, as in LLVM's normal form.
+/// Components in the right position stay. Then each position without a recognized component gets
+/// the first component that LLVM recognizes for this position. The displaced components move right,
+/// up to the first empty position.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -37,7 +37,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
         }
         settled[place] = true;
     }
-    // In `thumbv7em-none-eabi`, `none` is in the vendor's position, but means that there is no
+    // In `thumbv7em-none-eabi`, `none` is in the vendor's position, but it means that there is no
     // operating system.
     let [vendor, system, environment] = settled;
     if architecture_is_known
@@ -50,7 +50,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
     }
 }
 
-/// Whether LLVM knows a component for this position, as a vendor, an operating system or an
+/// Whether LLVM recognizes a component for this position: as a vendor, an operating system or an
 /// environment.
 fn fits(place: usize, component: &str) -> bool {
     match place {
@@ -65,8 +65,8 @@ fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a position. The component that was there moves to the next position that
-/// is not settled (does not have the right component), and so on, up to an empty position.
+/// Puts a component into a position. The previous component moves to the next position that is not
+/// settled (that does not have the right component yet), and so on, up to an empty position.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

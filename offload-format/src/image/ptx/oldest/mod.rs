@@ -3,7 +3,7 @@
 //! A compiler writes its own version into `.version`, and drivers refuse versions that are newer
 //! than theirs, but the instructions of most kernels are much older. `table.rs` lists known words
 //! with the versions that introduced them. If a text has any other word, its oldest version is
-//! unknown: nothing is assumed, since a new modifier may look like an old one.
+//! unknown. The version is not guessed, because a new modifier may look like an old one.
 //!
 //! The text is read once, word by word. The statements of PTX are simple: a directive, or an
 //! instruction with its modifiers and operands, up to a semicolon.
@@ -20,8 +20,8 @@ use core::fmt;
 pub use table::{GROUPS, INSTRUCTIONS, Instruction};
 
 /// Returns the oldest PTX ISA version that supports a text's target and all of its instructions,
-/// modifiers, directives and special registers. Version 7.8 (CUDA 11.8) represents all older ones.
-/// The text ends at the first NUL, if there is one.
+/// modifiers, directives and special registers. Version 7.8 (CUDA 11.8) represents all older
+/// versions. The text ends at the first NUL, if there is one.
 ///
 /// Returns an error for the first word that is not in the table.
 ///
@@ -128,24 +128,25 @@ impl<'data> Reader<'data> {
         result.map(|()| true).ok_or(UnknownPtx { word, offset: at })
     }
 
-    /// Skips the next token if it is a number.
+    /// Skips the next token, which must be a number.
     fn number(&mut self) -> Option<()> {
         let (_, word) = self.tokens.next()?;
         word[0].is_ascii_digit().then_some(())
     }
 
-    /// Skips the next token if it is this one, and returns whether it was.
+    /// Skips the next token if it is `token`, and returns whether it was.
     fn skip(&mut self, token: &[u8]) -> bool {
         let tokens = &mut self.tokens;
         tokens.skip(token)
     }
 
-    /// Skips the next token, which must be this one.
+    /// Skips the next token, which must be `token`.
     fn expect(&mut self, token: &[u8]) -> Option<()> {
         self.skip(token).then_some(())
     }
 
-    /// Reads the rest of a directive after its name. Returns `None` if the table lacks any of it.
+    /// Reads the rest of a directive after its name. Returns `None` if the table lacks a part of
+    /// the directive.
     fn directive(&mut self, name: &'data [u8]) -> Option<()> {
         is_one_of(name, table::DIRECTIVES).then_some(())?;
         match name {
@@ -177,7 +178,8 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Reads `.loc 1 5 3`, with the location where the line was inlined.
+    /// Reads a directive such as `.loc 1 5 3`, which may continue with the location where the line
+    /// was inlined.
     fn location(&mut self) -> Option<()> {
         for _ in 0..3 {
             self.number()?;
@@ -248,8 +250,8 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Checks the size of a kernel's arguments, which is larger in newer versions, before they are
-    /// read as a declaration.
+    /// Checks the size of a kernel's arguments before they are read as a declaration. Newer
+    /// versions allow larger sizes.
     fn arguments(&mut self) -> Option<()> {
         let tokens = &mut self.tokens.clone();
         tokens.next()?;
@@ -355,8 +357,8 @@ fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxV
     oldest
 }
 
-/// Whether a row has these modifiers: `.rn.f32`. A word matches the first group that contains it:
-/// no row has the same word in two groups of which one is optional.
+/// Whether a row has these modifiers: `.rn.f32`. A word matches the first group that contains it.
+/// This is enough: no row has the same word in an optional group and in another group.
 fn has_modifiers(row: &Instruction, modifiers: &[u8]) -> bool {
     let mut words = modifiers.split(|&byte| byte == b'.');
     // The text before the first period is empty.

@@ -1,14 +1,14 @@
 //! The history of PTX: the ISA version that introduced each instruction and special register.
 //!
-//! Sources: PTX ISA 9.1, "PTX ISA Notes" of each section, and the release notes. The test
+//! Sources: the "PTX ISA Notes" of each section of PTX ISA 9.1, and the release notes. The test
 //! `formats -- ptx_oldest` writes each row of [`INSTRUCTIONS`] with all of its modifiers, and
 //! assembles it with ptxas of the row's version: 11.8 for 7.8, 12.0 for 8.0, and so on. On every
-//! target, the old assembler accepts all that ptxas 13.5 accepts.
+//! target, the old assembler accepts every form that ptxas 13.5 accepts.
 
 use crate::target::PtxVersion;
 
-/// The oldest version in the table, which represents all older ones: its assembler, ptxas 11.8, is
-/// the oldest available.
+/// The oldest version in the table, which represents all older versions. ptxas 11.8, the oldest
+/// available assembler, implements this version.
 pub(super) const OLDEST: PtxVersion = V78;
 
 const V78: PtxVersion = PtxVersion::new(7, 8);
@@ -20,17 +20,17 @@ const V86: PtxVersion = PtxVersion::new(8, 6);
 /// The first version in which a kernel may have more than [`ARGUMENTS`] bytes of arguments.
 pub(super) const MORE_ARGUMENTS: PtxVersion = V81;
 
-/// The bytes of arguments that every version allows.
+/// The size in bytes of the arguments that every version allows.
 pub(super) const ARGUMENTS: u64 = 4096;
 
-/// Instructions with equal versions, modifiers and operands: the name, the version, the modifiers,
-/// the operands. Rows are sorted by name.
+/// The instructions: the name, the version, the modifiers, the operands. A row may cover several
+/// forms of an instruction. Rows are sorted by name.
 ///
 /// Modifiers are groups separated by spaces. A group matches one of the words separated by `|`; a
 /// `?` before it marks an optional group. Names in capitals are groups from [`GROUPS`].
 ///
-/// There is a word for each operand. The reader only counts the words, but the test writes operands
-/// from them:
+/// The operands have one word each. The reader only counts the words, but the test generates
+/// operands from them:
 ///
 /// | word | operand |
 /// |---|---|
@@ -46,7 +46,7 @@ pub(super) const ARGUMENTS: u64 = 4096;
 pub struct Instruction(
     /// The name.
     pub &'static str,
-    /// The version that introduced it.
+    /// The version that introduced the instruction.
     pub PtxVersion,
     /// Its modifiers.
     pub &'static str,

@@ -48,7 +48,7 @@ fn the_newest_word_decides() {
 fn what_is_not_known_is_named() {
     for (target, body, expected) in [
         ("sm_100a", "tcgen05.fence::before_thread_sync;", "tcgen05.fence::before_thread_sync"),
-        // Known words in a new order, or with more operands.
+        // Known words in an unknown order, or with more operands.
         ("sm_100", "ld.global.v4.u64 {%SP, %SP, %SP, %SP}, [%SP];", "ld.global.v4.u64"),
         ("sm_100", "max.f32 %r1, %r2, %r3, %r4;", "max.f32"),
         ("sm_80", "add.sat.u32 %r1, %r2, %r3;", "add.sat.u32"),
