@@ -1,4 +1,4 @@
-//! Without the feature `macros`: an error that names it.
+//! Returns an error that names the feature `macros`, which is disabled.
 
 use crate::feature;
 use crate::written::Call;

@@ -1,4 +1,4 @@
-//! Without the feature `files`: an error that names it.
+//! Returns an error that names the feature `files`, which is disabled.
 
 use crate::expand::Embedded;
 use crate::feature;
