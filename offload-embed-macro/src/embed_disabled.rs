@@ -1,4 +1,5 @@
-//! Returns an error that names the feature `macros`, which is disabled.
+//! Replaces the module `embed` without the feature `macros`: returns an error that names the
+//! feature.
 
 use crate::feature;
 use crate::written::Call;

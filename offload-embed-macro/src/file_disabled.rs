@@ -1,4 +1,4 @@
-//! Returns an error that names the feature `files`, which is disabled.
+//! Replaces the module `file` without the feature `files`: returns an error that names the feature.
 
 use crate::expand::Embedded;
 use crate::feature;

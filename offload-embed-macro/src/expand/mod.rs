@@ -88,8 +88,8 @@ pub(crate) fn listed(name: &str, pack: &str) -> String {
     format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
 }
 
-/// Parses the text with rustc's own parser. proc-macro2's parser would take several times as long:
-/// in development builds, it is not optimized, and it passes tokens one by one.
+/// Parses the text with rustc's own parser. In development builds, proc-macro2's parser takes
+/// several times as long: it is not optimized, and passes tokens one by one.
 pub(crate) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     if proc_macro::is_available() {

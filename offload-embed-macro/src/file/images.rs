@@ -176,7 +176,7 @@ impl<'a> Images<'a> {
                 "a code object for an unknown processor".to_owned()
             }
             (Some(kind), _) if triple.is_some() => {
-                // The system's loader reports files that cannot be read.
+                // Ignore an unreadable file: the system's loader reports it.
                 if let Ok(Some(symbol)) = unique_symbol(data) {
                     let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
                     self.unique_symbol = Some(symbol);

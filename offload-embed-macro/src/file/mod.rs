@@ -84,7 +84,7 @@ impl File {
     fn align(&self) -> u64 {
         match self.kind {
             ContainerKind::Bundle => DeviceSection::HipFatbin.align(),
-            // Some runtimes map AMD's code objects, which must start on a page boundary.
+            // AMD's code objects must start on a page boundary, since some runtimes map them.
             ContainerKind::Raw if !self.is_ptx => bundle::HIP_ALIGN,
             _ => offload_binary::ALIGN,
         }

@@ -24,7 +24,7 @@ use half::{bf16, f16};
 /// struct Half(u16);
 /// impl offload_gpu::Alike<u16> for Half {}
 /// ```
-// `Self` is the kernel's type, because rustc does not infer `Self`: the kernel's type is known.
+// rustc does not infer `Self`, so `Self` is the type that is always known: the kernel's.
 pub trait Alike<T>: private::Sealed<T> {}
 
 mod private {
