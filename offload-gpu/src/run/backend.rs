@@ -65,7 +65,7 @@ pub(super) trait Backend: Send + Sync {
     /// Loads an image, and returns the handle of its module.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
 
-    /// Unloads a module that is no longer used. Ignores errors, since callers could not handle
+    /// Unloads a module that is no longer used. Ignores errors, since nothing can be done about
     /// them.
     fn unload(&self, module: Handle);
 
@@ -112,7 +112,7 @@ pub(super) trait Backend: Send + Sync {
     /// Allocates `size` bytes of memory on the device; `size` is not 0.
     fn allocate(&self, size: usize) -> Result<Handle>;
 
-    /// Frees memory on the device. Ignores errors, since callers could not handle them.
+    /// Frees memory on the device. Ignores errors, since nothing can be done about them.
     ///
     /// # Safety
     /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
