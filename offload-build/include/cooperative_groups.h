@@ -77,7 +77,7 @@ public:
     return ranks_of(__match_all_sync(lanes, value, &is_same OFFLOAD_ITS_PLACE));
   }
 
-  /* Return the value of the thread with this rank (modulo the size), or of a lower or higher one.  Without one, one's own. */
+  /* Return another thread's value, by its rank (modulo the size) or relative to this one's rank; without one, one's own. */
   template <typename T> __device__ T shfl(T value, unsigned rank OFFLOAD_AND_PLACE) const {
     return __shfl_sync(lanes, value, lane_of(rank % num_threads()), warpSize OFFLOAD_ITS_PLACE);
   }

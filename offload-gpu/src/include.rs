@@ -344,8 +344,8 @@ macro_rules! include_offload {
 /// the trait: `T: kernels::convert<U>`. If the template has no type arguments, `()` implements the
 /// trait. Generic functions of the program may pass a value of the first type for a parameter of
 /// that type. For any other type `U`, add the bound `U: offload_gpu::Argument<U>`. If there is an
-/// instance for `bool` or for halves, the trait has an associated type `T`: the type in device
-/// memory, such as [`Bool`](crate::types::Bool).
+/// instance for `bool` or for half-precision numbers, the trait has an associated type `T`: the
+/// type in device memory, such as [`Bool`](crate::types::Bool).
 ///
 /// The generic function omits instances whose arguments are the same in Rust, such as `scale<long>`
 /// and `scale<long long>`. A template whose overloads differ in the number of parameters or in

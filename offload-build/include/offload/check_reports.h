@@ -246,7 +246,7 @@ inline void add_place(text &to, void *pc) {
   to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
 }
 
-/* Adds the kernel's line that led here.  Functions that find variables are in between; they have no line. */
+/* Adds the kernel's line from which this was called.  In between are functions without a line, which find variables. */
 inline void add_calling_place(text &to) {
   void *pc = nullptr;
   _Unwind_Backtrace(

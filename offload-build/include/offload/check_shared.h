@@ -183,7 +183,7 @@ void __tsan_func_exit(void);
   type __tsan_atomic##bits##_load(const volatile type *address, int order);                                            \
   type __tsan_atomic##bits##_fetch_or(volatile type *address, type value, int order);                                  \
   __attribute__((visibility("hidden"))) void __tsan_volatile_read##bytes(void *address) {                              \
-    /* Report the caller's line. */                                                                              \
+    /* Report the caller's line. */                                                                                    \
     __tsan_func_entry(__builtin_return_address(0));                                                                    \
     if (offload_cpu::is_shared(address))                                                                               \
       __tsan_read##bytes(address);                                                                                     \
@@ -195,7 +195,7 @@ void __tsan_func_exit(void);
     __tsan_func_entry(__builtin_return_address(0));                                                                    \
     if (offload_cpu::is_shared(address))                                                                               \
       __tsan_write##bytes(address);                                                                                    \
-    else /* The caller writes the value. */                                                                        \
+    else /* The caller writes the value. */                                                                            \
       __tsan_atomic##bits##_fetch_or(static_cast<type *>(address), 0,                                                  \
                                      offload_cpu::has_fenced() ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);                 \
     __tsan_func_exit();                                                                                                \

@@ -35,7 +35,7 @@ struct checked_launch {
   struct shared_memory *shared;
   struct fiber_set *set;
   unsigned blocks; /* the number of blocks that have begun */
-  uint64_t number; /* differs from all other launches of this image */
+  uint64_t number; /* unique among the launches of this image */
   unsigned groups[1024 / warpSize]; /* how often lanes of each warp have met in __syncwarp */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
   char *edges;  /* the block's addresses, one for each edge; see check_races.h */

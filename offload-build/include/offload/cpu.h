@@ -42,9 +42,9 @@
 #define __device__ __constant__
 #endif
 #elif defined(_WIN32)
-/* A library exports only what is marked.  Each source of a module defines the functions that launch, and Windows has
- * no weak definitions.  Inline functions are merged instead; exported ones are compiled even if nothing calls them.
- * */
+/* A library exports only what is marked.  Each source of a module defines the functions that launch, and
+ * Windows has no weak definitions.  Inline functions are merged instead.  If they are exported, they are
+ * compiled even if nothing calls them. */
 #define __global__ __attribute__((dllexport))
 #define OFFLOAD_CPU_ENTRY inline __attribute__((dllexport))
 #else

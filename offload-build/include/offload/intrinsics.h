@@ -192,7 +192,7 @@ OFFLOAD_YIELDS long long llmax(long long a, long long b) { return max(a, b); }
 OFFLOAD_YIELDS unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 OFFLOAD_YIELDS unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-/* If a source has its own template of one of these names, it is preferred, since these have a parameter pack. */
+/* A source's own template with one of these names is preferred: the templates here have a parameter pack. */
 #define OFFLOAD_LOAD(name)                                                                                             \
   template <typename T, typename... None> OFFLOAD_DEVICE T name(const T *address, None...) {                           \
     static_assert(sizeof...(None) == 0, #name " takes one argument");                                                  \
@@ -260,7 +260,7 @@ OFFLOAD_YIELDS void __nanosleep(unsigned time) {
 #endif
 }
 #elif defined(OFFLOAD_SPIRV)
-/* No function that all drivers have counts time. */
+/* There is no clock that all drivers provide. */
 OFFLOAD_DEVICE void __nanosleep(unsigned) {}
 #else
 /* clock is the C library's function. */

@@ -60,12 +60,12 @@ OFFLOAD_EXTREME(always_inline, double, fmin, least)
 OFFLOAD_EXTREME(always_inline, double, fmax, greatest)
 #undef OFFLOAD_EXTREME
 #if defined(__ELF__)
-/* The C++ library declares them visible, so the program's functions would be used first. */
+/* The C++ library declares them visible, so functions of the program with these names would be used first. */
 __asm__(".hidden fminf, fmaxf");
 #endif
 #endif
 
-/* CUDA functions that not every C library has.  If it has them, its functions are preferred to these templates. */
+/* CUDA functions that some C libraries lack.  If the C library has them, its functions are preferred to these templates. */
 OFFLOAD_YIELDS void sincosf(float x, float *sine, float *cosine) {
   *sine = sinf(x);
   *cosine = cosf(x);

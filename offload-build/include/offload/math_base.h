@@ -2,8 +2,8 @@
  *
  * GPUs have no C library, so offload/math.h uses these functions there.  They are templates for float and double, made of sums,
  * products, quotients, square roots and fused multiply-adds that every target rounds as IEEE 754 requires.  Their results are
- * the same on all GPUs and in a compilation for the CPU, which measured their errors; offload/math.h lists these.  With options
- * like -ffast-math, results may differ.
+ * the same on all GPUs and in a compilation for the CPU, with which their errors were measured; offload/math.h lists the
+ * errors.  With options like -ffast-math, results may differ.
  *
  * The polynomials interpolate each function at Chebyshev points.  A result that needs more digits than its type has is a sum of
  * two numbers, `pair`.

@@ -881,8 +881,8 @@ extern "C" {
 /* Runs a grid of grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads: calls thread(context) once for
  * each thread, with the indices set, or less often if `thread` is the entry of a kernel and `context` the addresses of the
  * arguments.  All calls come from the caller's thread of the operating system.  If the kernel has barriers or warp functions, a
- * call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes: so no call may have `context` to
- * itself. */
+ * call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes: `thread` must not assume exclusive
+ * access to `context`. */
 OFFLOAD_CPU_ENTRY void
 offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);

@@ -9,10 +9,10 @@
 #error "offload/kernel.h: clang has the functions of SPIR-V since version 22"
 #endif
 
-/* OpenCL may form sub-groups from each row of a block separately, but CUDA forms warps from consecutive threads.  So a launch
- * of offload-gpu starts each block with a single dimension, and passes the block's real size as the offset of the grid, which
- * CUDA does not have.  An offset of 0 means that another program started the block unchanged, which is right for one dimension.
- * */
+/* OpenCL may form sub-groups from each row of a block separately, but CUDA forms warps from consecutive threads.  A launch of
+ * offload-gpu therefore starts each block with a single dimension, and passes the block's real size as the offset of the
+ * grid, which CUDA does not have.  An offset of 0 means that another program started the block with its real dimensions: that
+ * is right for one dimension. */
 namespace offload_spirv {
 template <int dimension> OFFLOAD_DEVICE unsigned block_size() {
   unsigned size = unsigned(__builtin_spirv_global_offset(dimension));
@@ -79,8 +79,8 @@ static __attribute__((device)) inline int __syncthreads_count(int condition) {
 OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
 OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
 
-/* Atomic instructions need an address in the device's memory or in the block's; drivers have none for either.  So `operation`
- * gets the kind that the address has.  A runtime for CPUs accepts each address as both kinds.  Its instructions for the block's
+/* Drivers support atomic instructions only for addresses that are known to be in the device's memory or in the block's:
+ * `operation` gets such an address.  A runtime for CPUs accepts each address as both kinds.  Its instructions for the block's
  * memory are not atomic for other blocks, so the device's memory is tested first. */
 template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address, F operation) {
   typedef __attribute__((address_space(1))) T global;
