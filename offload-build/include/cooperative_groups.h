@@ -1,8 +1,8 @@
-/* cooperative_groups.h: CUDA's groups of threads within a block, by the functions of offload/warp.h.  A header of this name in
- * another folder of the build is used instead.
+/* cooperative_groups.h: CUDA's groups of threads within a block, made with the functions of offload/warp.h.  A header of this
+ * name in another folder of the build is used instead.
  *
- * A tile is a part of a warp.  The partners of a shuffle, a vote or a reduction are the threads of the group that have not
- * returned, in the order of their ranks.  What a whole grid does together is missing, and so are clusters and memcpy_async.
+ * A tile is a part of a warp.  A shuffle, a vote or a reduction is among the threads of the group that have not returned, in
+ * the order of their ranks.  Operations of a whole grid, clusters and memcpy_async are missing.
  */
 #if __has_include_next(<cooperative_groups.h>)
 #include_next <cooperative_groups.h>
@@ -10,7 +10,7 @@
 #define OFFLOAD_COOPERATIVE_GROUPS_H
 #include "offload/kernel.h"
 
-/* Where the source calls, for images that check. */
+/* The place of a call in the source, for images with checks. */
 #if defined(OFFLOAD_CPU_CHECK)
 #define OFFLOAD_GROUP_PLACE OFFLOAD_PLACE
 #define OFFLOAD_GROUP_AT at
@@ -77,7 +77,7 @@ public:
     return ranks_of(__match_all_sync(lanes, value, &is_same OFFLOAD_ITS_PLACE));
   }
 
-  /* The value of the thread with this rank, modulo the size; of a thread with a lower or a higher one, if there is one. */
+  /* Return another thread's value, by its rank (modulo the size) or relative to this one's rank; without one, one's own. */
   template <typename T> __device__ T shfl(T value, unsigned rank OFFLOAD_AND_PLACE) const {
     return __shfl_sync(lanes, value, lane_of(rank % num_threads()), warpSize OFFLOAD_ITS_PLACE);
   }
@@ -94,7 +94,7 @@ public:
     return __shfl_sync(lanes, value, lane_of(other < num_threads() ? other : rank), warpSize OFFLOAD_ITS_PLACE);
   }
 
-  /* The lanes as a mask of the warp, for functions with a mask. */
+  /* The lanes as a mask of the warp, for functions that take a mask. */
   offload_lanes lanes;
 
 private:
@@ -107,7 +107,7 @@ private:
       left &= left - 1;
     return __builtin_ctzll(left);
   }
-  /* Moves the bit of each lane to that of its rank. */
+  /* Moves each lane's bit to the position of the lane's rank. */
   __device__ offload_lanes ranks_of(offload_lanes of_lanes) const {
     offload_lanes ranks = 0;
     for (unsigned long long left = of_lanes; left != 0; left &= left - 1)
@@ -117,7 +117,7 @@ private:
 };
 
 #if defined(OFFLOAD_CPU)
-/* Threads at the same place of the source meet. */
+/* Threads that call at the same place in the source meet. */
 inline coalesced_group coalesced_threads(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE() OFFLOAD_AND_PLACE) {
   return coalesced_group(__activemask(file, line OFFLOAD_ITS_PLACE));
 }
@@ -125,7 +125,7 @@ inline coalesced_group coalesced_threads(const char *file = __builtin_FILE(), un
 OFFLOAD_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 #endif
 
-/* `size` lanes in a row, of which the calling thread is one. */
+/* `size` consecutive lanes, including the calling thread's. */
 OFFLOAD_DEVICE offload_lanes offload_tile(unsigned size) {
   return (OFFLOAD_ALL_LANES >> (sizeof(offload_lanes) * 8 - size)) << (offload_lane() & ~(size - 1));
 }
@@ -178,7 +178,7 @@ template <unsigned Size, typename Group> OFFLOAD_DEVICE thread_block_tile<Size, 
   return {};
 }
 
-/* Any group, for functions that take each kind. */
+/* Any group, for functions that take every kind of group. */
 class thread_group {
 public:
   __device__ thread_group(const thread_block &)
@@ -211,7 +211,7 @@ template <typename Group> OFFLOAD_DEVICE void sync(const Group &group OFFLOAD_AN
 template <typename Group> OFFLOAD_DEVICE unsigned thread_rank(const Group &group) { return group.thread_rank(); }
 template <typename Group> OFFLOAD_DEVICE unsigned group_size(const Group &group) { return group.size(); }
 
-/* The threads of the group for which the condition, or the label, is the same. */
+/* Return the threads of the group that have the caller's condition or label. */
 OFFLOAD_DEVICE coalesced_group binary_partition(const coalesced_group &group, bool condition OFFLOAD_AND_PLACE) {
   offload_lanes those = __ballot_sync(group.lanes, condition OFFLOAD_ITS_PLACE);
   return coalesced_group(condition ? those : group.lanes & ~those);
@@ -241,7 +241,7 @@ OFFLOAD_OPERATION(bit_or, a | b)
 OFFLOAD_OPERATION(bit_xor, a ^ b)
 #undef OFFLOAD_OPERATION
 
-/* Each thread gets the result of all. */
+/* Each thread gets the result over all threads. */
 template <unsigned Size, typename Parent, typename T, typename F>
 OFFLOAD_DEVICE T reduce(const thread_block_tile<Size, Parent> &tile, T value, F f OFFLOAD_AND_PLACE) {
   for (unsigned by = Size / 2; by != 0; by /= 2)
@@ -253,7 +253,7 @@ OFFLOAD_DEVICE T reduce(const coalesced_group &group, T value, F f OFFLOAD_AND_P
   return offload_warp::reduced(group.lanes, value, f OFFLOAD_ITS_PLACE);
 }
 
-/* Each thread gets the result of those up to it, or of those before it: the first gets T(). */
+/* Each thread gets the result over the threads up to itself (inclusive), or before it (exclusive: the first gets T()). */
 template <typename Group, typename T, typename F>
 OFFLOAD_DEVICE T inclusive_scan(const Group &group, T value, F f OFFLOAD_AND_PLACE) {
   for (unsigned by = 1; by < group.num_threads(); by *= 2) {

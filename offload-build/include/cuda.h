@@ -1,4 +1,4 @@
-/* cuda.h: for sources that include CUDA's header of this name; what kernels have of it is in offload/kernel.h. */
+/* cuda.h: for sources that include CUDA's header of this name; offload/kernel.h provides the part for kernels. */
 #include "offload/kernel.h"
-/* Sources ask for it before they use what CUDA has had for long; nothing newer is here. */
+/* Sources test it before they use features that CUDA has had for a long time.  No newer features are here. */
 #define CUDA_VERSION 12000

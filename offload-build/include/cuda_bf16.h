@@ -1,6 +1,6 @@
 /* cuda_bf16.h: __nv_bfloat16, __nv_bfloat162 and their functions, under the name by which CUDA sources include them.
  *
- * The upper half of a float; each operation is one of float, rounded to nearest after it: offload/float16.h.
+ * A number is the upper half of a float. Each operation is done in float, and its result rounded to nearest: offload/float16.h.
  */
 #ifndef OFFLOAD_CUDA_BF16_H
 #define OFFLOAD_CUDA_BF16_H

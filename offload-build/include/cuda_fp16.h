@@ -1,14 +1,14 @@
 /* cuda_fp16.h: __half, __half2 and their functions, under the name by which CUDA sources include them.
  *
- * A number is converted to float for each operation, and rounded to nearest after it: offload/float16.h.
+ * Each operation converts its numbers to float, and rounds its result to nearest: offload/float16.h.
  */
 #ifndef OFFLOAD_CUDA_FP16_H
 #define OFFLOAD_CUDA_FP16_H
 
 #include "offload/float16.h"
 
-/* clang 15 and 16 have no _Float16 for NVIDIA's GPUs, all of which convert. 19 has it; what is between was not at hand. No macro
- * tells: in CUDA mode those of the host's compiler are defined, too. */
+/* clang 15 and 16 have no _Float16 for NVIDIA's GPUs, though all of these can convert; 19 has it; 17 and 18 were not tried.  No
+ * macro shows it, since CUDA mode also defines the macros of the host's compiler. */
 #if defined(__NVPTX__) && __clang_major__ < 19
 #define OFFLOAD_HALF_BY_PTX
 #endif
@@ -21,7 +21,7 @@ OFFLOAD_DEVICE unsigned short half_by_ptx(float number) {
   return bits;
 }
 #endif
-/* 1 sign, 5 exponent (bias 15), 10 fraction bits.  On GPUs, clang makes one instruction of this and the arithmetic before it. */
+/* 1 sign, 5 exponent (bias 15), 10 fraction bits.  On GPUs, clang fuses this with the arithmetic before it. */
 OFFLOAD_DEVICE unsigned short half_rounded(float number) {
 #if defined(OFFLOAD_CPU)
   return code<10, 15>(__float_as_uint(number));
@@ -46,7 +46,7 @@ OFFLOAD_DEVICE unsigned short half_bits(float number) {
   return half_rounded(number);
 }
 OFFLOAD_DEVICE unsigned short half_bits(double number) { return code<10, 15>(wide(number)); }
-/* An integer that float has to round is too large for a half. */
+/* Integers that float cannot hold exactly are too large for a half anyway. */
 template <typename T> OFFLOAD_DEVICE unsigned short half_bits(T integer) { return half_bits(float(integer)); }
 OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
 #if defined(OFFLOAD_CPU)

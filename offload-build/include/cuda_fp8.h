@@ -1,7 +1,7 @@
-/* cuda_fp8.h: __nv_fp8_e4m3, __nv_fp8_e5m2 and the conversions of them, under the name by which CUDA sources include them.
+/* cuda_fp8.h: __nv_fp8_e4m3, __nv_fp8_e5m2 and their conversions, under the name by which CUDA sources include them.
  *
- * Bytes to be stored: there is no arithmetic.  What is too large for the type becomes its largest number, as CUDA's
- * classes have it.
+ * The types only store bytes: there is no arithmetic.  As in CUDA's classes, a number that is too large for the type becomes
+ * its largest number.
  */
 #ifndef OFFLOAD_CUDA_FP8_H
 #define OFFLOAD_CUDA_FP8_H
@@ -14,7 +14,7 @@ typedef enum { __NV_NOSAT, __NV_SATFINITE } __nv_saturation_t;
 typedef enum { __NV_E4M3, __NV_E5M2 } __nv_fp8_interpretation_t;
 
 namespace offload_float8 {
-/* Of E4M3 only the byte without its sign full of ones is no number; E5M2 is the upper half of a __half. */
+/* In E4M3, only a code of seven ones (without the sign) is NaN.  E5M2 is the upper half of a __half. */
 OFFLOAD_DEVICE float number(unsigned char bits, __nv_fp8_interpretation_t kind) {
   if (kind == __NV_E5M2)
     return offload_float16::float_of_half((unsigned short)(unsigned(bits) << 8));
@@ -58,7 +58,7 @@ OFFLOAD_YIELDS __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8
   return __half(offload_float8::number(x, kind));
 }
 
-/* An integer that float has to round is too large for these types. */
+/* Integers that float cannot hold exactly are too large for these types anyway. */
 #define OFFLOAD_FLOAT8_OF(from, type) OFFLOAD_MEMBER explicit type(from x) : type(float(x)) {}
 #define OFFLOAD_FLOAT8(type, kind)                                                                                     \
   struct type {                                                                                                        \

@@ -1,4 +1,4 @@
-/* cuda_pipeline.h: copies to shared memory, which are over when the function returns. */
+/* cuda_pipeline.h: copies to shared memory, which have ended when the function returns. */
 #ifndef OFFLOAD_CUDA_PIPELINE_H
 #define OFFLOAD_CUDA_PIPELINE_H
 

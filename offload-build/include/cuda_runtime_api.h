@@ -1,2 +1,2 @@
-/* cuda_runtime_api.h: for sources that include CUDA's header of this name; what kernels have of it is in offload/kernel.h. */
+/* cuda_runtime_api.h: for sources that include CUDA's header of this name; offload/kernel.h provides the part for kernels. */
 #include "offload/kernel.h"

@@ -1,3 +1,3 @@
-/* device_launch_parameters.h: for sources that include CUDA's header of this name; threadIdx and its kin are in
+/* device_launch_parameters.h: for sources that include CUDA's header of this name; threadIdx and similar variables are in
  * offload/kernel.h. */
 #include "offload/kernel.h"

@@ -1,5 +1,5 @@
-/* math_constants.h: numbers under the names that CUDA's header of this name has for them.  The halves of numbers (_HI,
- * _LO) and what only CUDA's own functions need are not here.  A header of this name in another folder of the build is used
+/* math_constants.h: numbers under the names from CUDA's header of this name.  The halves of numbers (_HI, _LO) and
+ * constants that only CUDA's own functions need are missing.  A header of this name in another folder of the build is used
  * instead.
  */
 #ifndef OFFLOAD_MATH_CONSTANTS_H

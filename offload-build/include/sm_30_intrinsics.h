@@ -1,2 +1,2 @@
-/* sm_30_intrinsics.h: for sources that include CUDA's header of this name; what kernels have of it is in offload/kernel.h. */
+/* sm_30_intrinsics.h: for sources that include CUDA's header of this name; offload/kernel.h provides the part for kernels. */
 #include "offload/kernel.h"

@@ -1,5 +1,5 @@
-/* vector_types.h: for sources that include CUDA's header of this name; what kernels have of it is in offload/kernel.h.  A header
- * of this name in another folder of the build is used instead. */
+/* vector_types.h: for sources that include CUDA's header of this name; offload/kernel.h provides the part for kernels.  A
+ * header of this name in another folder of the build is used instead. */
 #if __has_include_next(<vector_types.h>)
 #include_next <vector_types.h>
 #else

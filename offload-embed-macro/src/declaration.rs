@@ -53,7 +53,7 @@ impl Declarations {
         content.parse()
     }
 
-    /// Whether no kernel is declared, either directly or in a module.
+    /// Whether no kernel is declared, neither directly nor in a module.
     pub(crate) fn is_empty(&self) -> bool {
         self.kernels.is_empty() && self.modules.iter().all(|(_, kernels)| kernels.is_empty())
     }
@@ -128,8 +128,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // As in `extern` blocks, a declaration may have `safe` or `unsafe`. Neither has an effect: the
-    // declared function is safe, and its launch is unsafe.
+    // As in `extern` blocks, a declaration may be `safe` or `unsafe`. The keyword has no effect:
+    // the declared function is safe, and its launch is unsafe.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {
@@ -195,7 +195,7 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens with this span, so that messages point there. Names in the tokens are
+/// Returns the tokens with this span, so that messages point to it. Names in the tokens are
 /// resolved as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let mut moved = TokenStream::new();

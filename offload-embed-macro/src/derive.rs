@@ -204,7 +204,7 @@ fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Re
         }
         input.parse::<TokenStream>().map(drop)
     };
-    // Parse only `repr` and `offload`, since other attributes may start with any token.
+    // Parse only `repr` and `offload`: other attributes may start with any token.
     let is_ours = group.stream().into_iter().next().is_some_and(|token| {
         let word = token.to_string();
         word == "repr" || word == "offload"

@@ -1,4 +1,5 @@
-//! Without the feature `macros`: an error that names it.
+//! Replaces the module `embed` without the feature `macros`: returns an error that names the
+//! feature.
 
 use crate::feature;
 use crate::written::Call;

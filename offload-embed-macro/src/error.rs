@@ -1,5 +1,5 @@
-//! Errors that the compiler shows at the user's literal. Each message contains the attempt, the
-//! fact and advice.
+//! Errors that the compiler shows at the user's literal. Each message contains the attempted
+//! action, the cause and advice.
 
 use crate::suggest;
 use std::fmt;
@@ -91,8 +91,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Writes the error for a file name in place of a pack's name, with advice if the file can be
-/// embedded.
+/// Writes the error for a file name that is given in place of a pack's name, with advice if the
+/// file can be embedded.
 fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     const FILES: [&str; 10] =
         ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "spv", "bundle", "offload", "ob"];

@@ -1,4 +1,4 @@
-//! Without the feature `files`: an error that names it.
+//! Replaces the module `file` without the feature `files`: returns an error that names the feature.
 
 use crate::expand::Embedded;
 use crate::feature;

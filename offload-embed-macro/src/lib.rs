@@ -11,8 +11,8 @@
 //! | all these steps for a file that is embedded by its path | `file`, with the feature `files` |
 //!
 //! Without the feature `macros`, the crate only passes on the build script's code, and depends on
-//! no other crate. The code names all types by full paths. All items that it defines, except
-//! `PACK`, begin with `__offload`.
+//! no other crate. The code names all types by full paths. The names of all items that it defines,
+//! except `PACK`, begin with `__offload`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "macros")]
@@ -62,7 +62,7 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload_gpu::include_kernels!`
-/// calls this macro, also with the version and the name of the crate.
+/// calls this macro with the same additional arguments.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expand = |call: Call| call.written().unwrap_or_else(|| embed::kernels(&call));

@@ -38,7 +38,7 @@ pub(crate) fn from_disk() -> Result<bool, Error> {
     }
 }
 
-/// The description of the library with a pack, as the build script wrote it.
+/// The build script's description of the static library that contains a pack.
 pub(crate) struct Library<'a> {
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
@@ -57,7 +57,7 @@ impl Library<'_> {
         let mut first = vec![0; start.len()];
         let found = File::open(&path).and_then(|mut file| {
             file.seek(SeekFrom::Start(offset))?;
-            // Errors are ignored: the check of the size detects a library that ends earlier.
+            // Errors are ignored: the check of the size detects a truncated library.
             let _ = file.read_exact(&mut first);
             Ok(file.metadata()?.len())
         });

@@ -1,7 +1,7 @@
 //! Sorted lists that contain each value once.
 //!
-//! They replace maps and sets of the standard library, which rustc would compile for each key type
-//! in every build of a program with a pack. That was more than a fifth of the macro's code.
+//! They replace maps and sets of the standard library. rustc would compile those for each key type
+//! in every build of a program with a pack, which was more than a fifth of the macro's code.
 
 /// Adds a value to a list if it is not there yet.
 pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {

@@ -1,7 +1,7 @@
-//! Suggestions for a misspelt name. `distance` avoids a dependency (strsim) that each user's build
-//! would have to compile. offload-tools, on which no crate depends, uses strsim.
+//! Suggestions for a misspelt name. `distance` replaces the crate strsim, which each user's build
+//! would have to compile. offload-tools does use strsim, since no crate depends on it.
 
-/// Returns the closest name, if it differs in at most a third of its characters.
+/// Returns the closest name, if at most a third of its characters differ.
 pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<&'a str> {
     let mut closest: Option<(usize, &str)> = None;
     for name in names {

@@ -6,8 +6,8 @@ use crate::resolve::{self, Library};
 use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
 
-/// The version of the interface between expansions and `__expansion` of `offload-gpu`. That crate
-/// passes its version to the macro, which compares the two.
+/// The version of the interface between expansions and `__expansion` of `offload-gpu`. The crate
+/// `offload-gpu` passes its version to the macro, which compares it with this one.
 pub(crate) const EXPANSION: u32 = 4;
 
 /// A call of a macro of the crate `offload-gpu`.
@@ -43,8 +43,8 @@ impl Call {
         Ok(Self { expansion, tokens: tokens.collect() })
     }
 
-    /// Returns the code for a call with only the name of a pack, or an error that points at the
-    /// name. Returns `None` for all other calls, and if packs are to be read from disk.
+    /// Returns the code for a call with only the name of a pack, or an error that points to the
+    /// name. Returns `None` for all other calls, and if packs are read from disk.
     pub(crate) fn written(&self) -> Option<TokenStream> {
         let mut tokens = self.tokens.clone().into_iter();
         let name = literal(tokens.next()?)?;
@@ -119,7 +119,7 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     Ok(parsed(items))
 }
 
-/// Returns a compile error at this place. `tokens` are the path of the module that contains `core`.
+/// Returns a compile error at this span. `tokens` is the path of the module that contains `core`.
 fn compile_error(mut tokens: TokenStream, message: &str, place: Span) -> TokenStream {
     tokens.extend(parsed("::core::compile_error!"));
     let message = TokenTree::from(Literal::string(message));

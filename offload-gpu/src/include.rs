@@ -1,5 +1,5 @@
-//! `include_offload!`, `include_kernels!`, and the condition for the systems on which
-//! `linked_packs` lists packs.
+//! `include_offload!`, `include_kernels!`, and a macro for the systems on which `linked_packs`
+//! lists packs.
 
 /// Embeds a pack of GPU images, and evaluates to a [`KernelPack`](crate::KernelPack).
 ///
@@ -23,9 +23,9 @@
 /// # }
 /// ```
 ///
-/// Use it to initialize a `static`: a `const` cannot refer to bytes that a linker provides, but it
-/// can hold a module or a kernel of such a static. The macro works in libraries, programs, tests,
-/// benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
+/// Use the macro to initialize a `static`. A `const` cannot refer to bytes that a linker provides,
+/// but it can hold a module or a kernel of such a static. The macro works in libraries, programs,
+/// tests, benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
 /// editions 2021 and 2024.
 ///
 /// | | made by | how the bytes get into the program | suitable for |
@@ -78,9 +78,9 @@
 /// | an AMD code object, a cubin | no separate section | 4096 |
 /// | PTX, followed by a NUL | no separate section | 8 |
 ///
-/// The macro does not list the images of compressed files and fatbins: for these, `select` returns
-/// an error with the reason, and `bytes()` returns the whole file. `bytes()` includes images that
-/// no driver loads, such as unlinked objects; `images()` omits them.
+/// The macro does not list the images of compressed files and fatbins: for these files, `select`
+/// returns an error with the reason. `bytes()` always returns the whole file, including images that
+/// no driver loads, such as unlinked objects; `images()` omits such images.
 ///
 /// # Options
 ///
@@ -158,7 +158,7 @@
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) do not link packs of build scripts, but read them from `OUT_DIR` on first use. After a kernel has changed, `cargo build --lib` in the package with the kernels is enough: programs need not be linked again. These packs are not in the program, not even with `retain`, and `linked_packs` does not list them. If a pack cannot be read, `select` returns an error with the path. It is also an error if a kernel's parameters have changed since the program was compiled. Such a program runs only on the machine that built it, and its crate needs std. The variable does not affect release builds, files that are embedded by their paths, and packs with `register` |
+/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) do not link packs of build scripts, but read them from `OUT_DIR` on first use. After a kernel has changed, `cargo build --lib` in the package with the kernels is enough: programs need not be linked again. The program does not contain these packs, not even with `retain`, and `linked_packs` does not list them. If a pack cannot be read, `select` returns an error with the path. It is also an error if a kernel's parameters have changed since the program was compiled. Such a program runs only on the machine that built it, and its crate needs std. The variable does not affect release builds, files that are embedded by their paths, and packs with `register` |
 ///
 /// If the variable changes, Cargo rebuilds the crate. The front page of `offload_build` lists the
 /// build script's variables.
@@ -177,8 +177,8 @@
 /// `files`.
 #[macro_export]
 macro_rules! include_offload {
-    // Match tokens, not a literal: a matched literal would lose its place in the user's source, and
-    // errors should point there.
+    // Match tokens, not a literal: errors should point to the literal in the user's source, but a
+    // matched literal would lose its position.
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 4 $crate; $($tokens)*) };
 }
 
@@ -226,7 +226,7 @@ macro_rules! include_offload {
 /// | a `mod` for each module that has its own name | the same items for that module |
 ///
 /// Signatures come from the debug information that clang writes for CUDA, HIP, OpenCL C and C
-/// sources. The build compares them with the arguments that each GPU image records. If an image has
+/// sources. The build compares the signatures with the arguments in each GPU image. If an image has
 /// different arguments, for example because an `#ifdef` widens a parameter, the build prints a
 /// warning, and a call of the kernel does not compile. Signatures are unknown for kernels in
 /// supplied images, and for kernels that nvcc compiles unless build.rs calls
@@ -269,18 +269,18 @@ macro_rules! include_offload {
 /// In a declaration, `#[link_name = "_Z5scaleIfEvPT_i"]` gives the kernel's name in the images, and
 /// `mod affine { … }` names the module of the pack. A declared parameter is a
 /// [`Parameter`](trait@crate::Parameter): numbers, pointers, and structs that derive it. The
-/// compiler compares each parameter with the arguments that every image records. If a record
-/// contradicts a declared type, the program does not compile. Images record:
+/// compiler compares each parameter with the arguments in every image. If an image contradicts a
+/// declared type, the program does not compile. Images contain:
 ///
-/// | image | records |
+/// | image | contains |
 /// |---|---|
 /// | for any GPU | the kernel's name; the number, offsets and sizes of its arguments |
 /// | AMD code object | whether an argument is a pointer: an `f64` in its place is refused, but a `u64` with an address is accepted |
 /// | PTX | whether an argument is a floating-point number: an integer in its place is refused |
 /// | for the CPU | nothing |
 ///
-/// No image records whether the kernel may write through a pointer, nor the type that the pointer
-/// points to. A declaration overrides types that are known from the source. Type names in
+/// Images do not contain the type that a pointer points to, nor whether the kernel may write
+/// through it. A declaration overrides types that are known from the source. Type names in
 /// declarations are resolved in the module around the macro. If that module defines its own `f32`,
 /// the declaration uses that type, and the compiler checks its layout.
 ///
@@ -340,12 +340,12 @@ macro_rules! include_offload {
 /// | an argument with a default value | must be written |
 /// | a pack of arguments, a pointer, a template, a type without a name | not available: the generic function lacks such instances |
 ///
-/// The template's first type implements the trait; the other arguments are parameters of the trait:
-/// `T: kernels::convert<U>`. If the template has no type arguments, `()` implements the trait.
-/// Generic functions of the program may pass a value of the first type for a parameter of that
-/// type; for any other type, add the bound `U: offload_gpu::Argument<U>`. If an instance is for
-/// `bool` or halves, the trait has an associated type `T`, which is the type in device memory, such
-/// as [`Bool`](crate::types::Bool).
+/// The template's first type argument implements the trait; the other arguments are parameters of
+/// the trait: `T: kernels::convert<U>`. If the template has no type arguments, `()` implements the
+/// trait. Generic functions of the program may pass a value of the first type for a parameter of
+/// that type. For any other type `U`, add the bound `U: offload_gpu::Argument<U>`. If there is an
+/// instance for `bool` or for half-precision numbers, the trait has an associated type `T`: the
+/// type in device memory, such as [`Bool`](crate::types::Bool).
 ///
 /// The generic function omits instances whose arguments are the same in Rust, such as `scale<long>`
 /// and `scale<long long>`. A template whose overloads differ in the number of parameters or in
@@ -377,7 +377,7 @@ macro_rules! include_offload {
 ///
 /// The type may have further fields, such as named padding, but it must have all fields of the
 /// kernel's struct, under the same names. The fields must be visible to the macro: public, or
-/// private to a module around the macro's. A struct without a definition in the source is not
+/// private to a module around the macro's. If the source does not define the struct, nothing is
 /// compared.
 ///
 /// # Names
@@ -446,8 +446,8 @@ macro_rules! include_kernels {
 }
 
 /// Expands to the first items on systems whose linker defines symbols for the start and the end of
-/// a section, and to the items after `else` on all other systems. Only on the former does
-/// `linked_packs` list the retained packs.
+/// a section, and to the items after `else` on all other systems. `linked_packs` needs these
+/// symbols to list the retained packs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

@@ -111,8 +111,8 @@
 //! The crate `offload-format` reads the files. This crate re-exports its module [`mod@select`]; its
 //! module `target` documents the names of targets.
 #![no_std]
-// Unsafe code is allowed for the list of packs (the memory between two symbols that the linker
-// defines), for kernel arguments (which can have any type), and for calls of drivers.
+// Unsafe code is allowed for three purposes: the list of packs (memory between two symbols that the
+// linker defines), kernel arguments (which can have any type), and calls of drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

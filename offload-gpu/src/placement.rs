@@ -1,6 +1,6 @@
-//! The unsafe parts of macro expansions: library symbols, sections, registration with HIP's
-//! runtime, and trust in a file for `include_offload!`; calls on the CPU and values of structs for
-//! `include_kernels!`.
+//! The unsafe parts of macro expansions. For `include_offload!`, these are library symbols,
+//! sections, registration with HIP's runtime, and trust in a file. For `include_kernels!`, they are
+//! calls on the CPU and values of structs.
 //!
 //! These parts are macros of this crate, not code in the expansion. They name types of this crate
 //! and of `core` through `$crate`, even if the program has its own `u8`, `core` or `offload_gpu`.
@@ -15,13 +15,13 @@ use crate::pack::{Form, KernelPack};
 /// Allows a pack's images for the CPU to be loaded. The macro's option `unsafe(cpu)` expands to
 /// this call in the user's `unsafe` block.
 ///
-/// Only files that are embedded by their paths need the option. In a pack of build.rs, this build
+/// Only files that are embedded by their paths need the option. For a pack of build.rs, this build
 /// compiled all images for the CPU, and build.rs can link any code into the program anyway.
 ///
 /// # Safety
 /// The code of these images may run in this process. It runs when the safe functions of `run` load
 /// and unload the images.
-#[allow(unsafe_code)] // There is no unsafe operation: `run` relies on the condition.
+#[allow(unsafe_code)] // Nothing here is an unsafe operation, but `run` relies on the condition.
 pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
     pack.with_trust()
 }
@@ -32,16 +32,16 @@ pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
         // SAFETY: the symbol's name contains a hash of the pack's content, and the build script
-        // wrote as many bytes as the index records. If the program links, the bytes therefore have
+        // wrote as many bytes as the index says. If the program links, the bytes therefore have
         // this type.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Code refers to the pack through this static, which rustc exports, because the library's
-        // symbol is invisible to other shared objects. These refer to the pack if they link this
-        // crate as a `dylib` and inline a function that contains the expansion.
+        // Code refers to the pack through this static, which rustc exports: the library's symbol is
+        // invisible to other shared objects. A shared object refers to the pack if it links this
+        // crate as a `dylib` and inlines a function that contains the expansion.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
@@ -140,9 +140,9 @@ macro_rules! register_bundles {
         }
         // SAFETY of both functions: clang 22 puts these calls, with these arguments, into every HIP
         // program. The wrappers, names and addresses are statics, so they live as long as the
-        // program. Constructors run before `main` or inside `dlopen`, where the runtime serializes
-        // registration, as it must for hipcc's own shared objects. clang's constructors call
-        // `atexit` in the same way.
+        // program. Constructors run before `main` or inside `dlopen`; the runtime serializes
+        // registration, as hipcc's own shared objects require. clang's constructors call `atexit`
+        // in the same way.
         extern "C" fn register() {
             unsafe {
                 $(
@@ -222,14 +222,14 @@ macro_rules! impl_record {
 }
 
 /// Evaluates to the `OverrideField` of a field: its size, its offset, and its layout if known. The
-/// macro names the field only once, so that a missing field causes a single error.
+/// macro's code contains the field's name only once, so that a missing field causes a single error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! override_field {
     ($ty:ident, $field:ident) => {{
         let value = $crate::__expansion::core::mem::MaybeUninit::<$ty>::uninit();
         let start = value.as_ptr();
-        // SAFETY: the field's address is inside the value, which is not read.
+        // SAFETY: the field's address is inside the value. The value is not read.
         let (field, offset) = unsafe {
             let field = &raw const (*start).$field;
             (field, field.byte_offset_from(start))

@@ -1,5 +1,5 @@
-//! Suggestions for a misspelt kernel name. The macro's crate has a separate function for names in
-//! macros, since the two crates share no code without the feature `macros`.
+//! Suggestions for a misspelt kernel name. The macro's crate has a separate function for the names
+//! that it reads, since the two crates share no code without the feature `macros`.
 
 use alloc::vec::Vec;
 

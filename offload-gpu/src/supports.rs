@@ -23,9 +23,9 @@ use offload_format::select::DeviceInfo;
 /// ```
 ///
 /// # Panics
-/// Panics if an image is missing. The message lists the reason why each image of the module does
-/// not fit, and the lines to add to build.rs. Also panics if the pack was not built, if its images
-/// are unknown, or if [`DeviceInfo::parse`] does not know a device's name.
+/// Panics if an image is missing. The message lists why each image of the module does not fit, and
+/// the lines to add to build.rs. Also panics if the pack was not built, if its images are unknown,
+/// or if [`DeviceInfo::parse`] does not recognize a device's name.
 #[track_caller]
 pub fn assert_supports<F: Form, D: AsRef<str>>(
     pack: &KernelPack<F>,
@@ -40,7 +40,7 @@ pub fn assert_supports<F: Form, D: AsRef<str>>(
     }
 }
 
-/// Returns the message about unsupported devices, or `None` if the pack supports all.
+/// Returns the message about unsupported devices, or `None` if the pack supports all devices.
 fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<String> {
     if let Some(why) = pack.unsupported() {
         return Some(why);
@@ -80,7 +80,8 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     ))
 }
 
-/// Whether the pack has only this module, with the pack's name, so that messages need not name it.
+/// Whether the pack has only this module, with the pack's name: then messages need not name the
+/// module.
 fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }

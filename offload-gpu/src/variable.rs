@@ -37,7 +37,7 @@ use core::marker::PhantomData;
 pub struct Variable<'pack, T, Item = T, F: Form = Plain> {
     module: Module<'pack, F>,
     symbol: &'pack str,
-    /// The variable is not in this process, so any thread may use this value.
+    /// This value does not access the variable in this process, so any thread may use the value.
     of: PhantomData<fn() -> (T, Item)>,
 }
 
@@ -97,8 +97,8 @@ impl<Name, Why> fmt::Debug for HiddenVariable<Name, Why> {
     }
 }
 
-/// Declares a reason, a trait without implementations that has the message, and the methods of
-/// [`Variable`], which require the trait.
+/// Declares three items: a reason, a trait without implementations that carries the message, and
+/// the methods of [`Variable`], which require the trait.
 macro_rules! hidden {
     ($(#[$doc:meta])* $why:ident, $trait:ident: $message:literal, $label:literal, $note:literal) => {
         $(#[$doc])*

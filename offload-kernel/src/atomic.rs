@@ -8,14 +8,14 @@ use core::sync::atomic::Ordering;
 /// A number in memory that threads read and write atomically, with the methods of `core`'s atomic
 /// types.
 ///
-/// An operation has the order that its call names, as in `core`, and is atomic among the threads of
-/// its scope `S`: of the whole [`System`], with other GPUs and the CPU, unless [`device`] or
-/// [`block`] chooses a smaller scope. Operations with a smaller scope are faster on NVIDIA's GPUs.
-/// AMD's GPUs and the CPU execute all of them for the whole system.
+/// As in `core`, each call names the order of its operation. The operation is atomic among the
+/// threads of its scope `S`. The scope is the whole [`System`], with other GPUs and the CPU, unless
+/// [`device`] or [`block`] chooses a smaller one. Operations with a smaller scope are faster on
+/// NVIDIA's GPUs. AMD's GPUs and the CPU execute all operations for the whole system.
 ///
-/// On NVIDIA's GPUs, rustc drops the order of the operations of `core` that read and write, such as
-/// [`AtomicU32::fetch_add`], so this type takes their place. It needs `sm_70` or newer: older GPUs
-/// have no instructions with an order.
+/// On NVIDIA's GPUs, rustc drops the order of operations of `core` that read and write, such as
+/// [`AtomicU32::fetch_add`]. This type replaces them. It needs `sm_70` or newer: older GPUs have no
+/// instructions with an order.
 ///
 /// ```
 /// use core::sync::atomic::Ordering;
@@ -61,10 +61,10 @@ pub struct Atomic<T, S = scope::System> {
 // SAFETY: all accesses of the number are atomic.
 unsafe impl<T: AtomicNumber, S> Sync for Atomic<T, S> {}
 
-/// A number that [`Atomic`] takes: an integer or a floating-point number of 4 or 8 bytes.
+/// A number type for [`Atomic`]: an integer or a floating-point number of 4 or 8 bytes.
 pub trait AtomicNumber: arch::AtomicBits {}
 
-/// An integer that [`Atomic`] takes.
+/// An integer type for [`Atomic`].
 pub trait AtomicInteger: AtomicNumber {}
 
 macro_rules! numbers {
@@ -90,7 +90,7 @@ pub mod scope {
     #[derive(Debug)]
     pub enum Device {}
 
-    /// All threads, also those of other GPUs and of the CPU.
+    /// All threads, including those of other GPUs and of the CPU.
     #[derive(Debug)]
     pub enum System {}
 
@@ -98,7 +98,7 @@ pub mod scope {
     pub trait Scope: sealed::Scope {}
 
     pub(super) mod sealed {
-        /// The value of a scope.
+        /// The scope as a value.
         pub trait Scope {
             const VALUE: crate::arch::Scope;
         }
@@ -119,10 +119,10 @@ impl<T: AtomicNumber> Atomic<T> {
     /// Returns the number at a pointer.
     ///
     /// # Safety
-    /// `ptr` is aligned to the size of a number in global or shared memory, which is valid during
-    /// `'a`. It is no local variable of a thread. As long as threads use the number atomically, no
-    /// thread accesses it otherwise. Threads that use it at the same time are in the scope of each
-    /// operation.
+    /// `ptr` points to a number in global or shared memory, not to a local variable of a thread. It
+    /// is aligned to the number's size, and the memory is valid during `'a`. As long as threads use
+    /// the number atomically, no thread accesses it otherwise. Threads that use the number at the
+    /// same time are in the scope of each operation.
     #[inline(always)]
     pub const unsafe fn from_ptr<'a>(ptr: *mut T) -> &'a Self {
         const {
@@ -132,17 +132,17 @@ impl<T: AtomicNumber> Atomic<T> {
                  Ordering::Relaxed"
             );
         }
-        // SAFETY: the caller guarantees the number, and the type has its layout.
+        // SAFETY: the caller guarantees the number, and this type has the number's layout.
         unsafe { &*ptr.cast() }
     }
 
-    /// Returns the number for operations that are atomic among the threads of this GPU.
+    /// Returns the number with the scope of this GPU: operations are atomic among its threads.
     #[inline(always)]
     pub const fn device(&self) -> &Atomic<T, scope::Device> {
         self.with_scope()
     }
 
-    /// Returns the number for operations that are atomic among the threads of this block.
+    /// Returns the number with the scope of this block: operations are atomic among its threads.
     #[inline(always)]
     pub const fn block(&self) -> &Atomic<T, scope::Block> {
         self.with_scope()
@@ -174,14 +174,15 @@ impl<T: AtomicNumber, S: scope::Scope> Atomic<T, S> {
         T::store(&self.cell, value, order, S::VALUE);
     }
 
-    /// Writes `value`, and returns the number that was there.
+    /// Writes `value`, and returns the old number.
     #[inline(always)]
     pub fn swap(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Swap, value, order)
     }
 
-    /// Writes `new` if the number has the bits of `current`, and returns the number before: `Ok` if
-    /// `new` was written. The order is then `success`, otherwise `failure`.
+    /// Writes `new` if the number has the bits of `current`. Returns the old number: as `Ok` if
+    /// `new` was written, with the order `success`; otherwise as an error, with the order
+    /// `failure`.
     ///
     /// # Panics
     /// `failure` is `Release` or `AcqRel`.
@@ -199,13 +200,13 @@ impl<T: AtomicNumber, S: scope::Scope> Atomic<T, S> {
         T::compare_exchange(&self.cell, [current, new], [success, failure], S::VALUE)
     }
 
-    /// Adds `value`, and returns the number before. The sum of integers wraps around.
+    /// Adds `value`, and returns the old number. Integer sums wrap around.
     #[inline(always)]
     pub fn fetch_add(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Add, value, order)
     }
 
-    /// Subtracts `value`, and returns the number before. The difference of integers wraps around.
+    /// Subtracts `value`, and returns the old number. Integer differences wrap around.
     #[inline(always)]
     pub fn fetch_sub(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Sub, value, order)
@@ -218,31 +219,33 @@ impl<T: AtomicNumber, S: scope::Scope> Atomic<T, S> {
 }
 
 impl<T: AtomicInteger, S: scope::Scope> Atomic<T, S> {
-    /// Writes the bits that are set in both, and returns the number before.
+    /// Writes the bits that are set in the number and in `value`, and returns the old number.
     #[inline(always)]
     pub fn fetch_and(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::And, value, order)
     }
 
-    /// Writes the bits that are set in one or both, and returns the number before.
+    /// Writes the bits that are set in the number, in `value`, or in both, and returns the old
+    /// number.
     #[inline(always)]
     pub fn fetch_or(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Or, value, order)
     }
 
-    /// Writes the bits that are set in one alone, and returns the number before.
+    /// Writes the bits that are set in only one of the number and `value`, and returns the old
+    /// number.
     #[inline(always)]
     pub fn fetch_xor(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Xor, value, order)
     }
 
-    /// Writes the smaller number, and returns the number before.
+    /// Writes the smaller of the number and `value`, and returns the old number.
     #[inline(always)]
     pub fn fetch_min(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Min, value, order)
     }
 
-    /// Writes the larger number, and returns the number before.
+    /// Writes the larger of the number and `value`, and returns the old number.
     #[inline(always)]
     pub fn fetch_max(&self, value: T, order: Ordering) -> T {
         self.fetch(Operation::Max, value, order)

@@ -3,10 +3,10 @@
 use crate::arch;
 use core::ptr;
 
-/// Waits until all threads of the block have called this function. After it, each thread reads what
-/// the others have written before it, in global and in shared memory.
+/// Waits until all threads of the block have called this function. After the barrier, each thread
+/// sees what the other threads have written before the barrier, in global and in shared memory.
 ///
-/// All threads of the block must come to the same barrier; otherwise a GPU hangs, or continues too
+/// All threads of the block must reach the same barrier; otherwise a GPU hangs, or continues too
 /// early.
 ///
 /// On AMD's GPUs, the barrier makes writes visible to the whole system, because Rust has no fence
@@ -18,10 +18,10 @@ pub fn barrier() {
 }
 
 /// Returns the shared memory of the block: as many elements as fit into the memory that the launch
-/// gives each block (`Launch::shared_memory` of offload-gpu). The memory is not initialized.
+/// provides for each block (`Launch::shared_memory` of offload-gpu). The memory is not initialized.
 ///
-/// Each call returns the same memory. It is aligned to 16 bytes; a type with a larger alignment, or
-/// without a size, is a compile error.
+/// Each call returns the same memory. The memory is aligned to 16 bytes. A type with a larger
+/// alignment, or with size 0, is a compile error.
 ///
 /// Each access needs `unsafe`. A [`barrier`] must be between a thread's write and another thread's
 /// access to the same element.

@@ -1,4 +1,4 @@
-//! Which thread of the grid this is, and the elements that belong to it.
+//! The index of this thread in the grid, and the elements that belong to the thread.
 
 use crate::arch::{self, Index};
 
@@ -44,15 +44,17 @@ pub fn global_z() -> usize {
     block_index().z as usize * block_size().z as usize + thread_index().z as usize
 }
 
-/// Returns the number of this thread among all threads of the grid. Each thread has another one.
+/// Returns the number of this thread among all threads of the grid. Each thread has a different
+/// number.
 ///
 /// The threads of a block have consecutive numbers, with x fastest, and so have the blocks of a
-/// grid. If a launch uses the first dimension alone, the number is [`global_x`].
+/// grid. If a launch uses only the first dimension, the number is [`global_x`].
 #[inline(always)]
 pub fn global_index() -> usize {
     let (block, thread, size) = (block_index(), thread_index(), block_size());
     let block = if block.y == 0 && block.z == 0 {
-        // AMD's GPUs know the size of the grid in threads, so its size in blocks is a division.
+        // Avoid `grid_size`: AMD's GPUs store the grid's size in threads, so its size in blocks
+        // needs a division.
         block.x as usize
     } else {
         let grid = grid_size();
@@ -70,7 +72,7 @@ pub fn global_index() -> usize {
 /// # Safety
 /// `start` points to `len` consecutive elements, which are valid during the launch. As long as the
 /// result is in use, nothing else uses this element: this thread does not call the function again
-/// for this memory, and no other code accesses the elements.
+/// for this memory, and no other code accesses the element.
 ///
 /// Each thread may use its own element at the same time, because the elements differ.
 #[inline(always)]

@@ -1,14 +1,14 @@
 //! The macro that defines kernels. Only the calling convention and the symbol depend on the target.
 //!
-//! The first and the last token of each function are the caller's, `pub` as well. The debug
-//! information then has the caller's line, above which offload-build reads the comments, and the
-//! names of the parameters. Tokens that match `vis` or `block` lose their place.
+//! The first and the last token of each function come from the caller, even `pub`. The debug
+//! information then contains the caller's line, above which offload-build reads the comments, and
+//! the names of the parameters. Tokens that match `vis` or `block` would lose their position.
 
 /// Defines kernels, each as a `pub unsafe fn` with numbers, `bool` and pointers as parameters.
 ///
-/// In images, a kernel has its name as its symbol, and the calling convention
-/// `extern "gpu-kernel"`, on the CPU `extern "C"`. Elsewhere, for example in tests of the crate of
-/// kernels, it is a plain `unsafe fn`.
+/// In images, a kernel's symbol is its name, and its calling convention is `extern "gpu-kernel"`,
+/// or `extern "C"` on the CPU. Outside images, for example in tests of the crate of kernels, a
+/// kernel is a plain `unsafe fn`.
 ///
 /// ```
 /// offload_kernel::kernel! {
@@ -44,9 +44,9 @@ macro_rules! kernel {
     };
 }
 
-/// Defines the first kernel of the tokens, then the others. Attributes in brackets are those of the
-/// first kernel. Attributes move there eight or three at a time, because each call counts for the
-/// compiler's `recursion_limit`, and each line of a comment is an attribute.
+/// Defines the first kernel of the tokens, then the others. The brackets contain attributes of the
+/// first kernel. Up to eight attributes move there at a time: each call of the macro counts towards
+/// the compiler's `recursion_limit`, and each line of a comment is an attribute.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __kernels {
@@ -82,7 +82,7 @@ macro_rules! __function {
 }
 
 /// Defines an entry point of an image for the CPU, in the section by which offload-build recognizes
-/// kernels there.
+/// the kernels of such an image.
 #[cfg(offload_cpu)]
 #[doc(hidden)]
 #[macro_export]
@@ -98,8 +98,8 @@ macro_rules! __function {
     };
 }
 
-/// Defines the entry of a kernel in an image for the CPU: it runs the thread whose index is set,
-/// with the addresses of the arguments.
+/// Defines the entry of a kernel in an image for the CPU. The entry gets the addresses of the
+/// arguments, and runs the thread whose index is set.
 #[cfg(offload_cpu)]
 #[doc(hidden)]
 #[macro_export]
@@ -110,8 +110,8 @@ macro_rules! __entry {
             #[allow(unused)]
             unsafe extern "C" fn entry(addresses: *const *const ()) {
                 let mut next = addresses;
-                // SAFETY: the caller of the launch guarantees the arguments. Each has an address,
-                // in their order.
+                // SAFETY: the caller of the launch guarantees the arguments. Each argument has an
+                // address, in the order of the parameters.
                 unsafe {
                     $name($({
                         let argument = next.read().cast::<$ty>();

@@ -46,7 +46,7 @@
 //!
 //! # Safety
 //!
-//! A kernel is an `unsafe fn`, because a launch passes it addresses. The functions in this crate
+//! A kernel is an `unsafe fn`, because a launch passes addresses to it. The functions in this crate
 //! are safe, except [`element`]. [`shared`] returns a pointer, because other threads also write to
 //! shared memory: each access needs `unsafe`, and a [`barrier`] or an [`Atomic`] that orders it.
 //!
@@ -90,7 +90,7 @@ pub use warp::{
     warp_size,
 };
 
-/// Tests of a crate of kernels have the handler of the standard library.
+/// Tests of a crate of kernels use the panic handler of the standard library.
 #[cfg(any(target_arch = "amdgpu", target_arch = "nvptx64"))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

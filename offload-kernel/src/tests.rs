@@ -15,7 +15,7 @@ fn each_thread_has_its_own_number_and_element() {
         let numbers = Mutex::new(Vec::new());
         run(grid, block, 0, || {
             numbers.lock().unwrap().push(global_index());
-            // SAFETY: the elements are there, and each thread asks once for its own.
+            // SAFETY: the elements exist, and each thread requests its own element once.
             let element = unsafe { element(start as *mut u32, len) };
             assert_eq!(element.is_some(), global_index() < len);
             if let Some(element) = element {
@@ -45,7 +45,7 @@ fn numbers_of_a_grid_are_consecutive() {
     run([3, 1, 1], [4, 1, 1], 0, || assert_eq!(global_index(), global_x()));
 }
 
-// A thread that fails leaves the others waiting, so these threads compare after the last call.
+// If a thread fails, the others wait forever, so these threads compare results after the last call.
 
 #[test]
 fn shuffles_read_the_lane_that_is_meant() {
@@ -99,7 +99,7 @@ fn blocks_share_memory() {
         let all = shared::<u32>();
         assert_eq!((all.len(), shared::<[u8; 50]>().len()), (40, 3));
         let own = thread_index().x as usize;
-        // SAFETY: each thread writes its own element; the barrier comes before others read it.
+        // SAFETY: each thread writes its own element; other threads read it only after the barrier.
         let other = unsafe {
             let all = all.cast::<u32>();
             all.add(own).write(global_index() as u32);
@@ -116,7 +116,7 @@ fn atomic_operations_return_the_number_before() {
     macro_rules! check {
         ($($integer:ident)*) => {$(
             let mut number: $integer = 5;
-            // SAFETY: the number outlives its use, and this thread alone uses it.
+            // SAFETY: the number outlives its use, and only this thread uses it.
             let number = unsafe { Atomic::from_ptr(&mut number) };
             let (of_device, of_block) = (number.device(), number.block());
             assert_eq!(number.swap(6, AcqRel), 5);

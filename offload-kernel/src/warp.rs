@@ -1,13 +1,13 @@
 //! Functions with which the lanes of a warp exchange values.
 //!
-//! All functions are for whole warps: CUDA's mask is that of all lanes. AMD's hardware answers the
-//! lanes that are active, and NVIDIA's waits for all lanes that have not returned.
+//! All functions are for whole warps, like CUDA's functions with the mask of all lanes. AMD's
+//! hardware answers the active lanes; NVIDIA's hardware waits for all lanes that have not returned.
 
 use crate::arch;
 
-/// Returns the number of lanes in a warp: 64 on AMD's gfx9, otherwise 32. On the CPU it is 64 if
-/// the build had `OFFLOAD_CPU_LANES=64`. For GPUs the compiler knows the number, because an image
-/// is for one kind of GPU.
+/// Returns the number of lanes in a warp: 64 on AMD's gfx9, otherwise 32. On the CPU, it is 64 if
+/// the build had `OFFLOAD_CPU_LANES=64`. For GPUs, the number is a constant for the compiler,
+/// because an image is for one kind of GPU.
 #[inline(always)]
 pub fn warp_size() -> u32 {
     arch::warp_size()
@@ -19,8 +19,8 @@ pub fn lane() -> u32 {
     arch::lane()
 }
 
-/// Orders accesses to memory among the lanes of the warp: after it, each lane reads what the others
-/// have written before it. No other function of this module orders accesses.
+/// Orders accesses to memory among the lanes of the warp: after the call, each lane sees what the
+/// other lanes have written before their calls. No other function of this module orders accesses.
 ///
 /// All lanes of the warp must make the same call.
 #[inline(always)]
@@ -29,23 +29,24 @@ pub fn sync_warp() {
     arch::sync_warp();
 }
 
-/// Returns a bit for each lane of the warp whose `condition` holds: bit 0 for lane 0.
+/// Returns a mask with a set bit for each lane of the warp whose `condition` is true; bit 0 is lane
+/// 0.
 ///
-/// All lanes of the warp must make the same call. Lanes that have returned have the bit 0.
+/// All lanes of the warp must make the same call. The bits of lanes that have returned are 0.
 #[inline(always)]
 #[track_caller]
 pub fn ballot(condition: bool) -> u64 {
     arch::ballot(condition)
 }
 
-/// Returns whether `condition` holds for a lane of the warp. All lanes must make the same call.
+/// Returns whether `condition` is true for any lane of the warp. All lanes must make the same call.
 #[inline(always)]
 #[track_caller]
 pub fn any(condition: bool) -> bool {
     ballot(condition) != 0
 }
 
-/// Returns whether `condition` holds for all lanes of the warp that have not returned. All lanes
+/// Returns whether `condition` is true for all lanes of the warp that have not returned. All lanes
 /// must make the same call.
 #[inline(always)]
 #[track_caller]
@@ -63,28 +64,30 @@ pub fn shuffle<T: Exchange>(value: T, source: u32) -> T {
     exchange(value, source % warp_size())
 }
 
-/// Returns the value of the lane `by` before this one, or the lane's own `value` if there is none.
+/// Returns the value of the lane that is `by` lanes before this one, or this lane's own `value` if
+/// there is no such lane.
 ///
-/// The conditions are those of [`shuffle`].
+/// The conditions of [`shuffle`] apply.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_up<T: Exchange>(value: T, by: u32) -> T {
     exchange(value, lane().checked_sub(by).unwrap_or(lane()))
 }
 
-/// Returns the value of the lane `by` after this one, or the lane's own `value` if there is none.
+/// Returns the value of the lane that is `by` lanes after this one, or this lane's own `value` if
+/// there is no such lane.
 ///
-/// The conditions are those of [`shuffle`].
+/// The conditions of [`shuffle`] apply.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_down<T: Exchange>(value: T, by: u32) -> T {
     exchange(value, own_unless_in_warp(lane().saturating_add(by)))
 }
 
-/// Returns the value of the lane whose number is `lane() ^ by`, or the lane's own `value` if there
-/// is none.
+/// Returns the value of the lane whose number is `lane() ^ by`, or this lane's own `value` if there
+/// is no such lane.
 ///
-/// The conditions are those of [`shuffle`].
+/// The conditions of [`shuffle`] apply.
 #[inline(always)]
 #[track_caller]
 pub fn shuffle_xor<T: Exchange>(value: T, by: u32) -> T {
@@ -108,14 +111,14 @@ fn exchange<T: Exchange>(value: T, source: u32) -> T {
     T::from_bits(found)
 }
 
-/// A number that lanes exchange: an integer or a floating-point number of at most 8 bytes.
+/// A number type that lanes can exchange: an integer or a floating-point number of at most 8 bytes.
 pub trait Exchange: sealed::Bits {}
 
 mod sealed {
     /// The bits of a number.
     pub trait Bits: Copy {
         fn to_bits(self) -> u64;
-        /// Returns the number from its bits, and ignores the bits above them.
+        /// Returns the number with these bits, and ignores any higher bits.
         fn from_bits(bits: u64) -> Self;
     }
 }

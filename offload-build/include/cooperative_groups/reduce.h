@@ -1,4 +1,4 @@
-/* cooperative_groups/reduce.h: a part of cooperative_groups.h here. */
+/* cooperative_groups/reduce.h: here, cooperative_groups.h contains all of it. */
 #if __has_include_next(<cooperative_groups/reduce.h>)
 #include_next <cooperative_groups/reduce.h>
 #else

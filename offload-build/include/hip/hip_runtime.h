@@ -1,2 +1,2 @@
-/* hip_runtime.h: for sources that include HIP's header of this name; what kernels have of it is in offload/hip.h. */
+/* hip_runtime.h: for sources that include HIP's header of this name; offload/hip.h provides the part for kernels. */
 #include "offload/hip.h"

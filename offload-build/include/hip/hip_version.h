@@ -1,2 +1,2 @@
-/* hip_version.h: for sources that include HIP's header of this name; what kernels have of HIP is in offload/hip.h. */
+/* hip_version.h: for sources that include HIP's header of this name; offload/hip.h provides the part for kernels. */
 #include "offload/hip.h"

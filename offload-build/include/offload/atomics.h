@@ -1,24 +1,24 @@
 /* offload/atomics.h: atomic functions and fences.  Part of offload/kernel.h.
  *
- * Each returns what was there before.  Like CUDA's they are relaxed, and seen by the whole device: order other accesses
- * with a fence.  On the CPU they are atomic among all threads of the program.
+ * Each function returns the old value.  Like CUDA's, they are relaxed and atomic for the whole device: use fences to order
+ * other accesses.  On the CPU, they are atomic among all threads of the program.
  *
  *   atomicAdd, atomicSub, atomicMin, atomicMax, atomicExch     integers of 4 and 8 bytes, float, double
  *   atomicAnd, atomicOr, atomicXor, atomicCAS                   integers of 4 and 8 bytes; atomicCAS: also unsigned short
  *   atomicInc, atomicDec                                        unsigned
  *   atomicAdd_block and kin                                     the same functions
  *
- * Where no instruction is known to be right for all memory, a loop of compare-and-swap does it: minima and maxima of
- * floating point everywhere, sums of floating point on AMD (-munsafe-fp-atomics, given to Build::flag, lets clang use the
- * instructions, which lose additions to memory that the host shares page by page) and on the CPU.
+ * Operations without an instruction that is right for all memory are loops of compare-and-swap: floating-point minima and
+ * maxima everywhere, floating-point sums on the CPU and AMD.  With -munsafe-fp-atomics (Build::flag), clang uses AMD's
+ * instructions, which lose additions to memory that the host shares page by page.
  */
 #ifndef OFFLOAD_ATOMICS_H
 #define OFFLOAD_ATOMICS_H
 
 namespace offload_atomic {
 
-/* The compiler's functions, by target.  Clang has had scoped ones outside HIP since 18; before, NVIDIA's atomic
- * instructions without a scope meant the device. */
+/* The compiler's functions, by target.  Outside HIP, clang has scoped functions since 18.  Before that, it compiled functions
+ * without a scope to NVIDIA instructions for the device. */
 #if defined(OFFLOAD_NVPTX)
 #if __has_builtin(__scoped_atomic_fetch_add)
 #define OFFLOAD_SCOPED_ATOMICS 1
@@ -36,7 +36,7 @@ namespace offload_atomic {
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __scoped_atomic_##operation(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
 #elif defined(OFFLOAD_CPU_CHECK_RACES)
-/* offload/checked.h has why. */
+/* offload/checked.h explains the orders. */
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   (offload_cpu::has_fenced() ? __atomic_##operation(address, value, __ATOMIC_ACQ_REL)                                  \
                              : __atomic_##operation(address, value, __ATOMIC_ACQUIRE))
@@ -65,12 +65,12 @@ template <> struct number<double> {
   static constexpr bool is_integer = false, is_float = true;
 };
 
-/* Keeps the second parameter from having a say in what T is: atomicAdd(&a_float, 1) adds 1.0f. */
+/* Keeps the second parameter from deducing T: atomicAdd(&a_float, 1) adds 1.0f. */
 template <typename T> struct same {
   typedef T type;
 };
 
-/* Types of which a header adds one by its own `add`: those of cuda_fp16.h and cuda_bf16.h. */
+/* Types for which a header has its own `add`: those of cuda_fp16.h and cuda_bf16.h. */
 template <typename T> struct sum {
   static constexpr bool is_here = false;
 };
@@ -82,12 +82,12 @@ template <typename T> struct same_type<T, T> {
   static constexpr bool value = true;
 };
 
-/* The integers for numbers of 4 and 8 bytes. */
+/* The integer types for the bits of numbers of 4 and 8 bytes. */
 template <int size> struct bits_of {
   typedef unsigned type;
 };
 template <> struct bits_of<8> {
-#if defined(OFFLOAD_SPIRV) /* Its instructions are functions of this type. */
+#if defined(OFFLOAD_SPIRV) /* SPIR-V's instructions are functions of this type. */
   typedef unsigned long type;
 #else
   typedef unsigned long long type;
@@ -100,7 +100,7 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
                                               __HIP_MEMORY_SCOPE_AGENT);
 #elif defined(OFFLOAD_SPIRV)
   if constexpr (sizeof(T) == 2) {
-    /* There is no instruction for 2 bytes: the word around them is replaced, unless another thread changes it. */
+    /* There is no instruction for 2 bytes: replace the word around them, unless another thread changes it. */
     auto word = reinterpret_cast<unsigned *>(reinterpret_cast<size_t>(address) & ~size_t(3));
     unsigned shift = unsigned(reinterpret_cast<size_t>(address) & 2) * 8;
     unsigned old = *static_cast<volatile unsigned *>(word);
@@ -133,7 +133,7 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
 #endif
 }
 
-/* Puts f(old) where old was. */
+/* Replaces the old value by f(old). */
 template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
 #if defined(OFFLOAD_CPU_CHECK_RACES)
   T old;
@@ -150,7 +150,7 @@ template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
 
 #define OFFLOAD_VALUE typename offload_atomic::same<T>::type
 
-/* Templates, so that a source may bring functions of these names, as it must for the oldest of NVIDIA's GPUs. */
+/* Templates, so that a source may define functions of these names: for the oldest NVIDIA GPUs, sources have to. */
 template <typename T> OFFLOAD_DEVICE T atomicAdd(T *address, OFFLOAD_VALUE value) {
   if constexpr (offload_atomic::sum<T>::is_here) {
     return offload_atomic::sum<T>::add(address, value);
@@ -179,7 +179,7 @@ OFFLOAD_ATOMIC_BITS(atomicOr, fetch_or)
 OFFLOAD_ATOMIC_BITS(atomicXor, fetch_xor)
 #undef OFFLOAD_ATOMIC_BITS
 
-/* Of floating point the other number wins over NaN. */
+/* In floating point, a number wins over NaN. */
 #if defined(OFFLOAD_CPU)
 #define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
   template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
@@ -224,7 +224,7 @@ template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE valu
 #endif
 }
 
-/* `desired` takes the place of `expected`, if that is there. */
+/* Writes `desired` if the value is `expected`. */
 template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
   static_assert(offload_atomic::number<T>::is_integer || offload_atomic::same_type<T, unsigned short>::value,
                 "atomicCAS: not an integer");
@@ -232,7 +232,7 @@ template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expec
   return expected;
 }
 
-/* Counts up to `last`, then on from 0. */
+/* Counts up to `last`, then starts again from 0. */
 OFFLOAD_YIELDS unsigned atomicInc(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
@@ -244,7 +244,7 @@ OFFLOAD_YIELDS unsigned atomicInc(unsigned *address, unsigned last) {
   return offload_atomic::update(address, [=](unsigned old) { return old >= last ? 0 : old + 1; });
 #endif
 }
-/* Counts down to 0, then on from `last`. */
+/* Counts down to 0, then starts again from `last`. */
 OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 #if defined(OFFLOAD_AMDGPU)
   return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
@@ -257,7 +257,7 @@ OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 #endif
 }
 
-/* A block's own order of accesses is a part of the device's. */
+/* An operation that is atomic for the device is atomic for each block, too. */
 #define OFFLOAD_ATOMIC_OF_BLOCK(name)                                                                                  \
   template <typename T> OFFLOAD_DEVICE T name##_block(T *address, OFFLOAD_VALUE value) { return name(address, value); }
 OFFLOAD_ATOMIC_OF_BLOCK(atomicAdd)
@@ -279,7 +279,7 @@ template <typename T> OFFLOAD_DEVICE T atomicCAS_block(T *address, OFFLOAD_VALUE
 #undef OFFLOAD_ATOMIC
 #undef OFFLOAD_SCOPED_ATOMICS
 
-/* What a thread wrote before is seen before what it writes after: by its block, the device, the whole system. */
+/* Its block, the device or the whole system sees a thread's writes before the fence earlier than those after it. */
 #if defined(OFFLOAD_AMDGPU)
 OFFLOAD_YIELDS void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
 OFFLOAD_YIELDS void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }

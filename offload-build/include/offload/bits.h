@@ -1,6 +1,6 @@
 /* offload/bits.h: integers.  Part of offload/kernel.h.
  *
- *   __popc, __clz, __ffs, __brev, with ll behind the name for 8 bytes; __umulhi, __mulhi, __umul64hi, __mul64hi
+ *   __popc, __clz, __ffs, __brev, with ll after the name for 8 bytes; __umulhi, __mulhi, __umul64hi, __mul64hi
  *   __float_as_int, __int_as_float and their kin: the same bits read as another type
  *   min, max: of two integers, or floats; abs
  */
@@ -9,10 +9,10 @@
 
 OFFLOAD_YIELDS int __popc(unsigned x) { return __builtin_popcount(x); }
 OFFLOAD_YIELDS int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-/* Zeros above the highest bit that is set; of 0 all bits. */
+/* Returns the number of zeros above the highest bit that is set: all bits for 0. */
 OFFLOAD_YIELDS int __clz(int x) { return x == 0 ? 32 : __builtin_clz(unsigned(x)); }
 OFFLOAD_YIELDS int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
-/* The position of the lowest bit that is set, from 1; of 0 it is 0. */
+/* Returns the position of the lowest bit that is set, counted from 1, or 0 if no bit is set. */
 OFFLOAD_YIELDS int __ffs(int x) { return __builtin_ffs(x); }
 OFFLOAD_YIELDS int __ffsll(long long x) { return __builtin_ffsll(x); }
 
@@ -23,8 +23,8 @@ OFFLOAD_YIELDS unsigned __brev(unsigned x) {
   x = (x >> 4 & 0x0f0f0f0f) | (x & 0x0f0f0f0f) << 4;
   return __builtin_bswap32(x);
 #elif defined(OFFLOAD_SPIRV)
-  /* OpenCL has no such instruction, and clang crashes if it recognizes the steps above.  A product has the eight bits of a
-   * byte in reverse, one in each of its bytes; another one gathers them. */
+  /* OpenCL has no such instruction, and clang crashes if it recognizes the steps above.  One product spreads the eight bits of
+   * a byte in reverse order, one to a byte.  A second product gathers them. */
   unsigned all = 0;
   for (int byte = 0; byte < 4; ++byte, x >>= 8)
     all = all << 8 | unsigned(((x & 0xffull) * 0x80200802 & 0x0884422110) * 0x0101010101 >> 32 & 0xff);
@@ -41,7 +41,7 @@ OFFLOAD_YIELDS unsigned long long __brevll(unsigned long long x) {
 OFFLOAD_YIELDS unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a) * b >> 32); }
 OFFLOAD_YIELDS int __mulhi(int a, int b) { return int((long long)(a) * b >> 32); }
 #if defined(OFFLOAD_SPIRV)
-/* OpenCL's own: clang would make integers of 128 bits of the steps below, which SPIR-V lacks, and crash. */
+/* OpenCL's function.  From the steps below, clang would make 128-bit integers, which SPIR-V lacks, and crash. */
 __attribute__((device)) unsigned long __spirv_ocl_u_mul_hi(unsigned long a, unsigned long b);
 #endif
 OFFLOAD_YIELDS unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
@@ -66,8 +66,8 @@ template <typename To, typename From> OFFLOAD_DEVICE To as(From from) {
   return to;
 }
 
-/* Of two numbers the other one where one is not a number, be it signaling; -0 is less than 0.  Some C libraries make NaN of
- * a signaling NaN and a number. */
+/* If one of the two is NaN, even a signaling one, the other is returned; -0 is less than 0.  Some C libraries return NaN for a
+ * signaling NaN and a number. */
 template <typename T> OFFLOAD_DEVICE T least(T a, T b) {
   return a != a ? b : b != b ? a : a < b || (a == b && __builtin_signbit(a)) ? a : b;
 }
@@ -93,12 +93,12 @@ OFFLOAD_MIN_MAX(unsigned long)
 OFFLOAD_MIN_MAX(long long)
 OFFLOAD_MIN_MAX(unsigned long long)
 #undef OFFLOAD_MIN_MAX
-/* One signed, one not: both count as unsigned. */
+/* If one is signed and the other is not, both are compared as unsigned. */
 OFFLOAD_YIELDS unsigned min(int a, unsigned b) { return min(unsigned(a), b); }
 OFFLOAD_YIELDS unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
 OFFLOAD_YIELDS unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
 OFFLOAD_YIELDS unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
-/* Of a number and NaN: the number. */
+/* For a number and NaN, these return the number. */
 #if defined(OFFLOAD_CPU)
 OFFLOAD_YIELDS float min(float a, float b) { return offload_bits::least(a, b); }
 OFFLOAD_YIELDS float max(float a, float b) { return offload_bits::greatest(a, b); }

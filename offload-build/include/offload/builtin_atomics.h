@@ -1,10 +1,10 @@
-/* offload/builtin_atomics.h: the compiler's atomic functions by instructions of the target.  Part of offload/kernel.h.
+/* offload/builtin_atomics.h: the compiler's atomic functions as instructions of the target.  Part of offload/kernel.h.
  *
  *   __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL) and kin, for the whole system
- *   __scoped_atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE) and kin, also where clang has none
+ *   __scoped_atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE) and kin, even if clang has no such functions
  *   __sync_fetch_and_add(p, 1) and kin, as with __ATOMIC_SEQ_CST
  *
- * Macros put these functions in the place of the compiler's.  The header that includes this one has the instructions.
+ * Macros replace the compiler's functions by these.  The header that includes this one has the instructions.
  */
 #ifndef OFFLOAD_BUILTIN_ATOMICS_H
 #define OFFLOAD_BUILTIN_ATOMICS_H
@@ -17,7 +17,7 @@ namespace offload_atomics {
 
 template <typename To, typename From> OFFLOAD_BUILTIN To as(From from) { return __builtin_bit_cast(To, from); }
 
-/* Keeps a parameter from having a say in what T is. */
+/* Keeps a parameter from deducing T. */
 template <typename T> struct same {
   typedef T type;
 };
@@ -26,12 +26,12 @@ template <typename N> OFFLOAD_BUILTIN N sub(volatile void *at, N value, int orde
   return add(at, -value, order, scope);
 }
 
-/* Of 1 or 2 bytes, in the word around them. */
+/* For 1 or 2 bytes: changes the word around them. */
 template <typename T> OFFLOAD_BUILTIN T compare(volatile void *at, T expected, T value, int order, int scope) {
   auto address = reinterpret_cast<unsigned long long>(at);
   auto word = reinterpret_cast<volatile void *>(address & ~3ull);
   unsigned shift = unsigned(address & 3) * 8, mask = unsigned(T(~0)) << shift;
-  /* With `order`, since there may be no write. */
+  /* The load has `order`, too, since there may be no write. */
   unsigned old = bits<4>::load(word, order == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : order, scope);
   while (T(old >> shift) == expected) {
     unsigned found = compare(word, old, (old & ~mask) | unsigned(value) << shift, order, scope);
@@ -42,7 +42,7 @@ template <typename T> OFFLOAD_BUILTIN T compare(volatile void *at, T expected, T
   return T(old >> shift);
 }
 
-/* Writes f(old), and returns `old`. */
+/* Writes f(old), and returns old. */
 template <typename T, typename F> OFFLOAD_BUILTIN T update(volatile T *at, F f, int order, int scope) {
   auto old = bits<sizeof(T)>::load(at, __ATOMIC_RELAXED, scope);
   for (;;) {
@@ -53,7 +53,7 @@ template <typename T, typename F> OFFLOAD_BUILTIN T update(volatile T *at, F f, 
   }
 }
 
-/* The operands of instructions that add a number, and of those that order it. */
+/* The operand types of instructions that add numbers, and of instructions that compare them. */
 template <typename T> struct operand {
   static constexpr bool is_added = false, is_integer = false, never = false;
 };
@@ -77,7 +77,7 @@ OFFLOAD_OPERAND(double, double, double, false)
 #endif
 #undef OFFLOAD_OPERAND
 
-/* A function of the host is an error in code for a device, which has its name.  Types of the host are right. */
+/* Calling a function of the host is an error in device code, and shows the function's name.  The host's types are right. */
 template <typename T> __attribute__((host)) void this_type_needs_alignas_with_its_size();
 template <typename T> OFFLOAD_BUILTIN void check_alignment() {
   if constexpr (bits<sizeof(T)>::are_here && alignof(T) < sizeof(T))
@@ -117,7 +117,7 @@ OFFLOAD_BUILTIN void offload_atomic_exchange(volatile T *at, const T *value, T *
     *old = offload_atomics::as<T>(
         offload_atomics::exchange(at, offload_atomics::as<typename OFFLOAD_BITS::type>(*value), order, scope));
 }
-/* With both orders: there is one instruction. */
+/* One instruction does it, so its order covers both orders. */
 template <typename T>
 OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T *at, T *expected, const T *value, bool, int order,
                                                      int failure, OFFLOAD_SCOPE) {
@@ -161,7 +161,7 @@ OFFLOAD_BUILTIN void offload_atomic_clear(volatile void *at, int order) {
   offload_atomic_store_n(static_cast<volatile unsigned char *>(at), 0, order);
 }
 
-/* Functions that return the number before, and the number after: `next`, of `old` and `value`. */
+/* Functions that return the number before, and functions that return the number after: `next`, from `old` and `value`. */
 #define OFFLOAD_FETCHING(name, instruction, has_instruction, form, next)                                               \
   template <typename T, typename V>                                                                                    \
   OFFLOAD_BUILTIN T offload_atomic_fetch_##name(volatile T *at, V by, int order, OFFLOAD_SCOPE) {                      \
@@ -184,11 +184,11 @@ OFFLOAD_FETCHING(and, and_bits, is_integer, added, old & value)
 OFFLOAD_FETCHING(or, or_bits, is_integer, added, old | value)
 OFFLOAD_FETCHING(xor, xor_bits, is_integer, added, old ^ value)
 OFFLOAD_FETCHING(nand, and_bits, never, added, ~(old & value))
-/* Of floating point the other number wins over NaN. */
+/* In floating point, a number wins over NaN. */
 OFFLOAD_FETCHING(min, min, is_integer, integer, old < value || value != value ? old : value)
 OFFLOAD_FETCHING(max, max, is_integer, integer, old > value || value != value ? old : value)
 #undef OFFLOAD_FETCHING
-/* Pointers, by bytes. */
+/* Pointers, moved by bytes. */
 #define OFFLOAD_OF_POINTERS(name)                                                                                      \
   template <typename T, typename V>                                                                                    \
   OFFLOAD_BUILTIN T *offload_atomic_##name(T *volatile *at, V by, int order, OFFLOAD_SCOPE) {                          \
@@ -201,7 +201,7 @@ OFFLOAD_OF_POINTERS(add_fetch)
 OFFLOAD_OF_POINTERS(sub_fetch)
 #undef OFFLOAD_OF_POINTERS
 
-/* `...` may name what the operation protects. */
+/* `...` may name variables that the operation protects. */
 #define OFFLOAD_SYNC(name, function)                                                                                   \
   template <typename T, typename V, typename... Rest>                                                                  \
   OFFLOAD_BUILTIN T offload_sync_##name(volatile T *at, V by, Rest...) {                                               \

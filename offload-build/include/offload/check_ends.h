@@ -1,9 +1,9 @@
-/* offload/check_ends.h: kernels that end the process, or need more stack than a thread has.  Part of offload/checks.cpp.
+/* offload/check_ends.h: kernels that end the process, or need more stack than a thread has. Part of offload/checks.cpp.
  *
- * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
- * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h, and exceptions come by
- * offload/ends.h.  Of what the processor refuses, the sanitizer has a report, and ends the process after it.
- * The image sets no signal handlers: two images could not remove theirs in any order.
+ * If a kernel ends the process, later tests do not run; with exit(0), the program even seems to have passed.  The linker
+ * redirects calls of such functions to this file (--wrap).  __builtin_trap is a macro in offload/checked.h, and exceptions
+ * arrive through offload/ends.h.  If the processor refuses an access, the sanitizer reports it and ends the process.  The image
+ * sets no signal handlers: two images could remove theirs only in one order.
  */
 
 extern "C" {
@@ -19,10 +19,10 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 namespace offload_cpu {
 namespace reports {
 
-/* Whether a kernel runs on this thread of the operating system, and no report has ended it. */
+/* Whether a kernel runs on this thread of the operating system, and no report has ended the kernel. */
 inline bool is_in_kernel() { return current != nullptr && turn::is_mine() && !is_ending; }
 
-/* A finding after which the process ends.  The code of a kernel that ends it is not reported again. */
+/* A finding after which the process ends.  What the kernel's code calls to end the process is not reported again. */
 struct last_finding : finding {
   text what, line;
 
@@ -39,7 +39,7 @@ struct last_finding : finding {
 
 constexpr char ends_process[] = "a kernel that ends the process";
 
-/* The kernel ends the process by `how`, which is called at this place, or before this address. */
+/* The kernel ends the process with the function `how`, called at this place or just before this address. */
 template <class Place> void end_at(const char *how, const Place &at) {
   if (!is_in_kernel())
     return;
@@ -49,7 +49,7 @@ template <class Place> void end_at(const char *how, const Place &at) {
   it.print();
 }
 
-/* A sanitizer has reported an access that the processor refused.  AddressSanitizer has said whose it is. */
+/* A sanitizer has reported an access that the processor refused.  AddressSanitizer calls of_address_sanitizer instead. */
 inline void of_death() {
   if (!is_in_kernel())
     return;
@@ -65,7 +65,7 @@ inline void of_death() {
 /* The kernel throws an exception and does not catch it. */
 [[noreturn]] inline void thrown(void *exception) {
   last_finding it(ends_process);
-  /* This handles it, so that its type is known. */
+  /* Handling the exception makes its type known. */
   abi::__cxa_begin_catch(exception);
   int status = 0;
   const std::type_info *type = abi::__cxa_current_exception_type();
@@ -99,7 +99,7 @@ inline void watch_death(bool watches) {
 
 constexpr char not_given[] = "dynamic shared memory that the launch does not give (set Launch::shared_memory)";
 
-/* The launch gives no memory for OFFLOAD_DYNAMIC_SHARED. */
+/* The launch provides no memory for OFFLOAD_DYNAMIC_SHARED. */
 [[noreturn]] inline void no_dynamic_shared(const code_place &at) {
   last_finding it(not_given);
   it.what.add("uses it");
@@ -124,7 +124,7 @@ constexpr char not_given[] = "dynamic shared memory that the launch does not giv
   __real_abort();
 }
 
-/* At the beginning of a function, when its local variables have their place: `here` is below them. */
+/* Called at the beginning of a function, when its local variables already have their place: `here` is below them. */
 inline void limit_stack(const launch &l, const char *here, void *pc) {
   const char *bottom = l.stacks.bottom(l.self), *top = bottom + l.stacks.size;
   if (here >= bottom && here < top - checked_stack && !is_ending)

@@ -1,18 +1,18 @@
 /* offload/check_races.h: what is concurrent for ThreadSanitizer.  Part of offload/checks.cpp.
  *
- * Each thread of a block is a fiber of ThreadSanitizer's with a stack of its own.  No change of stacks orders anything;
- * these do:
+ * For ThreadSanitizer, each thread of a block is a fiber with its own stack.  A switch of stacks orders nothing.  These events
+ * order accesses:
  *
- *   the start of a launch    after what the caller did, and after the launches that had ended when it was called
+ *   the start of a launch    after what the caller did, and after all launches that had ended before the call
  *   the end of a launch      after all threads of the grid
  *   a barrier                all threads of the block
  *   __syncwarp               the lanes of its mask
  *
- * Shuffles, votes and __activemask order nothing: CUDA and HIP both document that they are no memory barriers.
+ * Shuffles, votes and __activemask order nothing: CUDA and HIP document that they are not memory barriers.
  *
- * Fibers are expensive to make (0.8 ms and 0.8 MB in GCC 12), so sets of them are used again.  Blocks that follow each other
- * have different ones, and so have launches of two threads of the operating system, until there are too many: what one set
- * does is ordered, and a race there is not seen.
+ * Fibers are expensive to make (0.8 ms and 0.8 MB in GCC 12), so sets of them are reused.  Everything that one set runs is
+ * ordered, which hides races.  Consecutive blocks therefore use different sets, and so do launches on different threads of the
+ * operating system, until there are too many fibers.
  */
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
@@ -33,7 +33,7 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 
 namespace offload_cpu {
 
-/* While one is there, what this thread does is no access of the kernel's. */
+/* While an object of this type exists, accesses by this thread are not the kernel's. */
 struct unseen {
 #if defined(OFFLOAD_CPU_CHECK_RACES)
   unseen() {
@@ -52,11 +52,11 @@ struct unseen {
 };
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
-/* Fibers with their stacks, made as they are needed. */
+/* Fibers with their stacks, made when they are needed. */
 struct fiber_set {
   static constexpr unsigned most = 1024;
   void *fibers[most];
-  /* The number of the launch that each has run threads of last. */
+  /* For each fiber, the number of the launch whose threads it ran last. */
   uint64_t launches[most];
   unsigned made;
   stack_pool stacks;
@@ -69,7 +69,7 @@ struct fiber_set {
   static inline fiber_set *all;
   static inline uint64_t uses;
   static inline unsigned total;
-  /* Beyond so many, sets of others are used.  Until 12, GCC takes 0.8 MB for each, and knows 8128 at a time. */
+  /* Beyond so many fibers, sets of any owner are reused.  GCC up to 12 needs 0.8 MB for each and supports 8128 at a time. */
 #if defined(__clang__) || __GNUC__ >= 13
   static constexpr unsigned wanted_in_all = 6000;
 #else
@@ -82,8 +82,8 @@ struct fiber_set {
       fibers[made] = __tsan_create_fiber(0);
   }
 
-  /* The set for a block of so many threads: launches of one thread of the operating system come after each other, so
-   * each begins with the first of its sets. */
+  /* Returns a set for this block.  The launches of one thread of the operating system are ordered anyway, so each begins with
+   * the first of the thread's sets. */
   static fiber_set *take(launch &l, unsigned block) {
     const unsigned count = l.count;
     if (count > most)
@@ -124,7 +124,7 @@ struct fiber_set {
   }
 };
 
-/* An image that goes takes its fibers along: ThreadSanitizer ends a program in which 8128 were made. */
+/* Frees the fibers when the image is unloaded: ThreadSanitizer ends a program with 8128 fibers. */
 __attribute__((destructor)) static void give_back_fibers() {
   for (fiber_set *set = fiber_set::all; set != nullptr; set = set->next)
     if (set->is_busy)
@@ -139,17 +139,17 @@ __attribute__((destructor)) static void give_back_fibers() {
   fiber_set::total = 0;
 }
 
-/* Of each block, so many addresses by which its threads are ordered.  Edge 0 is none; 1 and 2 are barriers in turn, since
- * a thread may come to the next one before another has left this one.  The lanes that meet in __syncwarp have one of
- * their warp's, in turn: only a lane that goes on much later than the others finds it used for another meeting. */
+/* Each block has `edges` addresses by which its threads are ordered.  Edge 0 is none.  Barriers use 1 and 2 in turn, since a
+ * thread may reach the next barrier before another has left this one.  Calls of __syncwarp use the edges of their warp in turn:
+ * an edge is reused too early only if a lane goes on much later than the others. */
 namespace races {
 constexpr unsigned of_warp = warpSize / 2, first_of_warps = 3;
 constexpr size_t edges = first_of_warps + 1024 / warpSize * of_warp, pitch = 8;
 
-/* What launches of all images are ordered by: an address that all of them know. */
+/* The address by which launches of all images are ordered: all images can find this one. */
 inline void *launches() { return &environ; }
 
-/* Before a launch waits for its turn: those that run now do not come before it. */
+/* Called before a launch waits for its turn: launches that still run then are not ordered before it. */
 inline void before_launch() { __tsan_acquire(launches()); }
 
 inline void launch_begins(launch &l) {
@@ -162,7 +162,7 @@ inline void launch_begins(launch &l) {
 constexpr unsigned no_sync = 1;
 
 inline void launch_ended(launch &l) {
-  /* Once for each fiber: what comes after its last thread comes after those that it ran before. */
+  /* Once for each fiber is enough: whatever is after the fiber's last thread is after its earlier threads, too. */
   for (fiber_set *set = fiber_set::all; set != nullptr; set = set->next)
     for (unsigned i = 0; i < set->made; ++i)
       if (set->launches[i] == l.checks->number) {
@@ -174,9 +174,9 @@ inline void launch_ended(launch &l) {
   __tsan_release(launches());
 }
 
-/* LLVM's runtime since 14, GCC's since 13, has 255 slots for threads.  One that has lost its slot to another goes on under
- * its old name, and its accesses count as done before the other's, until it releases something.  So each does whenever it
- * may have lost it; nobody acquires this.  Of two fibers that used one slot in turn a race may still be missed. */
+/* LLVM's runtime since 14 and GCC's since 13 have 255 slots for threads.  A fiber whose slot was given to another goes on under
+ * its old identity: until it releases something, its accesses seem to precede the other's.  So each fiber releases when it may
+ * have lost its slot, and nothing acquires that.  A race between two fibers that used one slot in turn may still be missed. */
 inline void take_slot(launch &l) {
 #if defined(__clang__) || __GNUC__ >= 13
   __tsan_release(&l.checks->nobodys);
@@ -192,7 +192,7 @@ inline void block_begins(launch &l) {
     return;
   l.stacks = l.checks->set->stacks;
   {
-    /* New each time: an address that was used before would order what used it. */
+    /* Allocated for each block: a reused address would order this block after the earlier users. */
     unseen guard;
     l.checks->edges = static_cast<char *>(malloc(edges * pitch));
   }
@@ -234,7 +234,7 @@ inline char *put(char *to, const dim3 &index) {
 }
 
 inline void thread_begins(launch &l) {
-  /* ThreadSanitizer keeps 63 bytes. */
+  /* ThreadSanitizer keeps 63 bytes of a name. */
   char name[160];
   char *end = put(put(name, "block "), blockIdx);
   end = put(put(end, " thread "), threadIdx);

@@ -1,4 +1,4 @@
-/* offload/check_reports.h: findings that no sanitizer has, and which kernel, block and thread a sanitizer's is about.  Part of
+/* offload/check_reports.h: findings that no sanitizer has, and the kernel, block and thread of a sanitizer's findings.  Part of
  * offload/checks.cpp.
  *
  * A finding is a sentence for people:
@@ -6,8 +6,8 @@
  *   offload: a barrier that not all threads reach, in the kernel scale, block (0, 0, 0): of 64 threads
  *     8 wait at the barrier at kernels/sum.cu:24: the first is thread (0, 0, 0)
  *
- * With OFFLOAD_CPU_LOG, a record for `cargo offload test` comes after it.  Its fields, of which the first is
- * `offload-finding`, are in one line, with TABs between:
+ * With OFFLOAD_CPU_LOG, a record for `cargo offload test` follows the sentence.  The record is one line of fields, separated by
+ * TABs.  The first field is `offload-finding`; the others are:
  *
  *   kind    what was found.  Without a kind, the record is about the sanitizer's report before it
  *   kernel  the kernel's name
@@ -16,7 +16,7 @@
  *   thread  the block and the thread
  *   note    another fact
  *
- * Both go to where the sanitizer writes.  ThreadSanitizer's reports have block and thread in the names of its threads.
+ * Both are written where the sanitizer writes.  ThreadSanitizer's reports have block and thread in the names of its threads.
  */
 
 extern "C" {
@@ -31,7 +31,7 @@ void *__asan_get_report_address(void);
 
 namespace offload_cpu {
 
-/* Text of some lines, cut off where it grows too long. */
+/* A text of a few lines, cut off if it becomes too long. */
 struct text {
   char bytes[4096];
   size_t size = 0;
@@ -67,7 +67,7 @@ struct finding {
 
   finding() { record.add("offload-finding"); }
 
-  /* Of so many threads or lanes. */
+  /* A finding about `count` threads or lanes. */
   finding(const launch &l, const char *kind, unsigned count, const char *things) : finding() {
     sentence.add("offload: %s, in the kernel %s, ", kind, kernel_of(l)).index("block", blockIdx);
     sentence.add(": of %u %s", count, things);
@@ -83,13 +83,13 @@ struct finding {
     return *this;
   }
 
-  /* The block that runs, and one of its threads. */
+  /* Adds the running block, and this thread of it. */
   finding &field_thread(const dim3 &thread) {
     record.index("\tthread=block", blockIdx).index(", thread", thread);
     return *this;
   }
 
-  /* What some threads do, where, and the first of them; the line may be empty. */
+  /* Adds what some threads do, where they do it, and the first of these threads; the line may be empty. */
   void place(const text &what, const text &line, const dim3 &first) {
     sentence.add("\n  %s%s%s", what.bytes, line.size != 0 ? " at " : "", line.bytes);
     sentence.index(": the first is thread", first);
@@ -104,7 +104,7 @@ struct finding {
   }
 };
 
-/* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
+/* Adds to a sanitizer's report which kernel runs on this thread of the operating system. */
 inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
   launch *l = current;
   if (l == nullptr || !turn::is_mine())
@@ -130,9 +130,9 @@ inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sa
   it.print(summary);
 }
 
-/* GCC has a runtime of UndefinedBehaviorSanitizer beside that of AddressSanitizer, to which all names lead.  With its first
- * report, the one sends the other's reports to log_path in UBSAN_OPTIONS, and its own to nowhere.  A runtime empties a file
- * that it opens, so each needs a file of its own, and its path is set once: the runtime stays when an image goes. */
+/* GCC has separate runtimes for UndefinedBehaviorSanitizer and AddressSanitizer, and all names resolve to the latter.  At its
+ * first report, the former sends the latter's reports to log_path in UBSAN_OPTIONS, and its own to nowhere.  A runtime empties
+ * a file that it opens, so each needs its own file.  The path is set only once: the runtime stays when an image is unloaded. */
 struct undefined_runtime {
   void (*summary)(const char *) = __sanitizer_report_error_summary;
 
@@ -161,7 +161,7 @@ struct undefined_runtime {
     int length = snprintf(own, sizeof own, "%.*s-own-", int(strcspn(path, ends)), path);
     if (length < 0 || size_t(length) + 32 > sizeof own)
       return;
-    /* GCC 11 has no such function: each image that is loaded then has a file. */
+    /* GCC 11 lacks this function: there, each loaded image has a file. */
     auto get_path = reinterpret_cast<const char *(*)()>(dlsym(library, "__sanitizer_get_report_path"));
     if (get_path != nullptr && strncmp(get_path(), own, size_t(length)) == 0)
       return;
@@ -173,7 +173,7 @@ struct undefined_runtime {
 #endif
 };
 
-/* OFFLOAD_CPU_CHECK_ONLY is the one check that is asked for, of an image that does two. */
+/* OFFLOAD_CPU_CHECK_ONLY selects one check if an image has two. */
 inline bool is_asked_for(const char *check) {
   const char *only = getenv("OFFLOAD_CPU_CHECK_ONLY");
   return only == nullptr || *only == 0 || strcmp(only, check) == 0;
@@ -194,7 +194,7 @@ inline bool is_same(const code_place &one, const code_place &other) {
          (one.file == other.file || (one.file != nullptr && other.file != nullptr && strcmp(one.file, other.file) == 0));
 }
 
-/* Threads in one call, or that have returned. */
+/* Threads that are in the same call, or have returned. */
 struct group {
   state now;
   warp_function function;
@@ -216,7 +216,7 @@ struct groups {
   void add(const launch &l, unsigned i) {
     const waiting_thread &thread = l.threads[i];
     const code_place at = thread.now == state::returned ? code_place{nullptr, 0} : thread.at;
-    /* Of no meaning elsewhere. */
+    /* Meaningless in other states. */
     const warp_function function = thread.now == state::at_warp ? thread.function : warp_function::activemask;
     for (unsigned g = 0; g < count; ++g) {
       group &each = all[g];
@@ -230,11 +230,11 @@ struct groups {
   }
 };
 
-/* Writes `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
+/* Writes `file:line`.  GCC's UndefinedBehaviorSanitizer cannot read symbols. */
 inline bool find_place(void *pc, char (&place)[512]) {
   place[0] = 0;
   if (__sanitizer_symbolize_pc != nullptr)
-    /* It takes return addresses, and looks before them. */
+    /* The function expects return addresses, and looks just before them. */
     __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
   return place[0] != 0 && place[0] != '<';
 }
@@ -246,7 +246,7 @@ inline void add_place(text &to, void *pc) {
   to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
 }
 
-/* Adds the line of the kernel's that called this.  Between them are functions without a line, which find variables. */
+/* Adds the kernel's line from which this was called.  In between are functions without a line, which find variables. */
 inline void add_calling_place(text &to) {
   void *pc = nullptr;
   _Unwind_Backtrace(
@@ -279,8 +279,8 @@ inline void add_wait(text &what, const group &each, const waiting_thread &first)
   add_place(what, first.last_code[1]);
 }
 
-/* Counts a finding once for each place in a launch: kernels come to a barrier often.  Whoever reads the reports compares
- * their number with that of the findings. */
+/* Counts a finding once for each place in a launch, since kernels often reach a barrier many times.  The number of findings can
+ * be compared with the number of reports. */
 inline bool is_new(const launch &l, const char *what, const groups &of) {
   uint64_t *told = l.checks->told;
   unsigned &count = l.checks->told_count;
@@ -300,8 +300,8 @@ inline bool is_new(const launch &l, const char *what, const groups &of) {
   return true;
 }
 
-/* Reports these groups of so many threads or lanes; `add` writes what a group does.  Not inlined: a finding is large, and
- * kernels call the functions with barriers often. */
+/* Reports these groups of `count` threads or lanes; `add` writes what a group does.  Not inlined, because a finding is large,
+ * and kernels often call the functions with barriers. */
 template <class Add>
 __attribute__((noinline)) void report(const launch &l, const char *kind, unsigned count, const char *things, const groups &of,
                                       Add add) {
@@ -320,7 +320,7 @@ __attribute__((noinline)) void report(const launch &l, const char *kind, unsigne
   it.print();
 }
 
-/* A barrier goes on although not all threads of the block are at it: on GPUs that is undefined. */
+/* A barrier ends although not all threads of the block are at it: on GPUs, that is undefined. */
 inline void divergence(launch &l) {
   const waiting_thread &mine = l.threads[l.self];
   bool is_one = l.returned == 0;
@@ -332,15 +332,15 @@ inline void divergence(launch &l) {
 
 constexpr char not_in_mask[] = "a lane that is not in the mask that it passes";
 
-/* The thread waits in a warp function. */
+/* Whether this thread, which waits in a warp function, is not in the mask that it passed. */
 inline bool is_outside(const launch &l, unsigned thread) {
   const waiting_thread &it = l.threads[thread];
   return it.function != warp_function::activemask && !(it.mask >> thread % warpSize & 1);
 }
 
-/* Lanes meet in a warp function although not all of them make the same call, or one is not in the mask that it passes: on
- * GPUs that is undefined.  Only __syncwarp may be called at several places: CUDA's guides until version 12 ask for "a
- * corresponding __syncwarp()" of the other lanes, and for "the same intrinsic" elsewhere. */
+/* Lanes meet in a warp function although not all of them make the same call, or one is not in the mask that it passes: on GPUs,
+ * that is undefined.  Only __syncwarp may be called at several places: CUDA's guides up to version 12 require "a corresponding
+ * __syncwarp()" of the other lanes, but "the same intrinsic" for other functions. */
 inline void mismatch(launch &l, unsigned base, offload_lanes lanes) {
   groups of, outside;
   bool is_one = true;
@@ -363,8 +363,8 @@ inline void mismatch(launch &l, unsigned base, offload_lanes lanes) {
     report(l, "lanes of a warp in different calls of a warp function", count, "lanes", of, add_wait);
 }
 
-/* Lanes that have met in a shuffle read a lane that is not among them: on GPUs the value is undefined (CUDA Programming
- * Guide 13, 5.4.6.5).  A lane that reads itself is always among them. */
+/* Lanes that have met in a shuffle read a lane that is not among them: on GPUs, the value is undefined (CUDA Programming Guide
+ * 13, 5.4.6.5).  A lane that reads itself is always among them. */
 inline void unanswered(launch &l, unsigned base, offload_lanes lanes) {
   groups of;
   for (unsigned lane = 0; lane < warpSize; ++lane) {
@@ -384,7 +384,7 @@ inline void unanswered(launch &l, unsigned base, offload_lanes lanes) {
   report(l, "a shuffle from a lane that does not take part", unsigned(__builtin_popcountll(lanes)), "lanes", of, add);
 }
 
-/* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
+/* OFFLOAD_CPU_TIME_LIMIT is the maximum duration of a launch in seconds. */
 inline void limit(launch &l) {
   const char *seconds = getenv("OFFLOAD_CPU_TIME_LIMIT");
   long count = seconds != nullptr ? strtol(seconds, nullptr, 10) : 0;
@@ -405,7 +405,7 @@ inline void limit(launch &l) {
 }
 
 inline void stuck(const launch &l) {
-  /* They may wait for lanes that do not wait for them. */
+  /* The threads may wait for lanes that do not wait for them. */
   groups outside;
   for (unsigned i = 0; i < l.count; ++i)
     if (l.threads[i].now == state::at_warp && is_outside(l, i))
@@ -420,8 +420,8 @@ inline void stuck(const launch &l) {
 
 extern "C" {
 
-/* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and
- * marks it by its column. */
+/* The linker redirects the calls of instrumented code to these functions (--wrap).  UndefinedBehaviorSanitizer reports each
+ * place once, and marks it as reported in the column. */
 #define OFFLOAD_CPU_WRAP(handler) OFFLOAD_CPU_WRAP_OF(handler, "undefined")
 #define OFFLOAD_CPU_WRAP_OF(handler, check)                                                                            \
   __attribute__((weak)) void __real___ubsan_handle_##handler(void *, uintptr_t, uintptr_t, uintptr_t);                 \

@@ -1,12 +1,12 @@
 /* offload/check_shared.h: the memory of __shared__ variables in checked builds.  Part of offload/checks.cpp.
  *
- * A block gets memory of its own from the allocator when a thread of it comes to the variable, and gives it back at its
- * end: AddressSanitizer sees accesses beyond a variable and those by pointers into another block's, and ThreadSanitizer
- * forgets what the block before did there.  It is filled with bytes of 0xff, which are NaN as floating point.
+ * When a thread first uses a variable, its block allocates memory for it, which the block frees at its end.  Thus
+ * AddressSanitizer detects accesses beyond a variable and through pointers into an earlier block's, and ThreadSanitizer forgets
+ * what earlier blocks did there.  The memory is filled with bytes of 0xff, which are NaN as floating point.
  *
- * g++ calls __tls_get_addr with the variable's offset; how large it is, the image's table of symbols tells.  clang, told
- * so, calls __emutls_get_address with its size and alignment.  Arrays that kernels declare with `extern __shared__` are
- * the launch's dynamic shared memory: offload-build defines all of them as one variable, which both functions know.
+ * g++ calls __tls_get_addr with the variable's offset; its size is in the image's symbol table.  clang (-femulated-tls) calls
+ * __emutls_get_address with the variable's size and alignment.  Arrays that kernels declare with `extern __shared__` are the
+ * launch's dynamic shared memory: offload-build defines them all as one variable, which both functions recognize.
  */
 
 namespace offload_cpu {
@@ -52,7 +52,7 @@ struct own_symbols {
       }
   }
 
-  /* The symbol with this value, of thread-local storage or not. */
+  /* The symbol with this value: a thread-local variable, or anything else. */
   const ElfW(Sym) * find(uintptr_t value, bool is_thread_local) const {
     for (const ElfW(Sym) *symbol = first; symbol != end; ++symbol)
       if (symbol->st_value == value && symbol->st_size != 0 &&
@@ -63,15 +63,15 @@ struct own_symbols {
 };
 
 namespace reports {
-/* The launch gives no memory for an array that is used. */
+/* The launch provides no memory for an array that the kernel uses. */
 [[noreturn]] inline void no_dynamic_shared();
 } // namespace reports
 
-/* That of one block. */
+/* The shared memory of one block. */
 struct shared_memory {
   struct variable {
     uintptr_t key;
-    const char *name; /* as the compiler spells it; null: it is of OFFLOAD_DYNAMIC_SHARED */
+    const char *name; /* as the compiler spells it; null for OFFLOAD_DYNAMIC_SHARED */
     size_t size;
     char *memory;
   };
@@ -123,7 +123,7 @@ struct shared_memory {
     return *current->checks->shared;
   }
 
-  /* The key of no variable, and aligned to what vectors and atomic functions need. */
+  /* The key is no variable's; the alignment suffices for vectors and atomic functions. */
   static void *dynamic(launch &l) {
     constexpr uintptr_t key = ~uintptr_t(0);
     shared_memory &all = of_block();
@@ -131,7 +131,7 @@ struct shared_memory {
     return memory != nullptr ? memory : all.add(key, nullptr, l.shared_size, 128);
   }
 
-  /* Where arrays are that kernels declare with `extern __shared__`. */
+  /* The address of arrays that kernels declare with `extern __shared__`. */
   static void *extern_array() {
     of_block();
     if (current->shared_size == 0)
@@ -163,7 +163,7 @@ struct shared_memory {
   }
 };
 
-/* Of the block that runs, if one does. */
+/* Whether the address is in the running block's shared memory; false if no block runs. */
 inline bool is_shared(const void *address) {
   return current != nullptr && current->checks->shared != nullptr && current->checks->shared->has(address);
 }
@@ -171,9 +171,9 @@ inline bool is_shared(const void *address) {
 } // namespace offload_cpu
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
-/* PTX makes volatile accesses relaxed atomic ones, so a flag in global memory may be volatile, and fences order it like
- * the atomic functions (offload/checked.h).  In shared memory a volatile access is a plain one here: code for GPUs before
- * Volta has volatile in place of __syncwarp. */
+/* In PTX, volatile accesses are relaxed atomic accesses: a flag in global memory may be volatile, and fences order it like the
+ * atomic functions (offload/checked.h).  In shared memory, a volatile access is checked like a plain one: code for GPUs before
+ * Volta uses volatile instead of __syncwarp. */
 extern "C" {
 void __tsan_func_entry(void *pc);
 void __tsan_func_exit(void);
@@ -183,7 +183,7 @@ void __tsan_func_exit(void);
   type __tsan_atomic##bits##_load(const volatile type *address, int order);                                            \
   type __tsan_atomic##bits##_fetch_or(volatile type *address, type value, int order);                                  \
   __attribute__((visibility("hidden"))) void __tsan_volatile_read##bytes(void *address) {                              \
-    /* The line is that of the caller. */                                                                              \
+    /* Report the caller's line. */                                                                                    \
     __tsan_func_entry(__builtin_return_address(0));                                                                    \
     if (offload_cpu::is_shared(address))                                                                               \
       __tsan_read##bytes(address);                                                                                     \
@@ -195,7 +195,7 @@ void __tsan_func_exit(void);
     __tsan_func_entry(__builtin_return_address(0));                                                                    \
     if (offload_cpu::is_shared(address))                                                                               \
       __tsan_write##bytes(address);                                                                                    \
-    else /* The value is written after this. */                                                                        \
+    else /* The caller writes the value. */                                                                            \
       __tsan_atomic##bits##_fetch_or(static_cast<type *>(address), 0,                                                  \
                                      offload_cpu::has_fenced() ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);                 \
     __tsan_func_exit();                                                                                                \
@@ -205,7 +205,7 @@ OFFLOAD_CPU_VOLATILE(2, 16, unsigned short)
 OFFLOAD_CPU_VOLATILE(4, 32, unsigned)
 OFFLOAD_CPU_VOLATILE(8, 64, unsigned long)
 #undef OFFLOAD_CPU_VOLATILE
-/* No atomic instruction has these sizes and places. */
+/* No atomic instruction supports these sizes and alignments. */
 #define OFFLOAD_CPU_VOLATILE(kind, access)                                                                             \
   void __tsan_##kind##access(void *address);                                                                           \
   __attribute__((visibility("hidden"))) void __tsan_##kind##volatile_##access(void *address) {                         \
@@ -274,7 +274,7 @@ __attribute__((visibility("hidden"))) void *__tls_get_addr(offload_cpu_index *in
     extern_array = index->offset;
     return shared_memory::extern_array();
   }
-  /* The table of symbols has no alignments.  An offset tells of one, which need not be more than memory of that size. */
+  /* The symbol table has no alignments, but the lowest bit set in the offset is at least the alignment. */
   size_t alignment = index->offset & (~index->offset + 1);
   return all.add(index->offset, symbols.names + symbol->st_name, symbol->st_size,
                  alignment == 0 || alignment > 128 ? 128 : alignment);

@@ -1,11 +1,11 @@
-/* offload/checked.h: what kernels of a checked build see of those who run them.  Part of offload/cpu.h.
+/* offload/checked.h: the functions of checks.cpp that the kernels of a checked build use.  Part of offload/cpu.h.
  *
- * A checked build (OFFLOAD_CPU_CHECK) compiles kernels with a sanitizer and checks.cpp without: what the scheduler does
- * for one thread and another is no race of the kernel's.  Blocks run one after another, on one thread of the operating
- * system at a time, so that findings do not depend on chance; for the sanitizers they are concurrent.
+ * A checked build (OFFLOAD_CPU_CHECK) compiles kernels with a sanitizer, and checks.cpp without one: accesses by the scheduler
+ * are not races of the kernel.  Blocks run one after another, on one thread of the operating system at a time, so that findings
+ * do not depend on chance.  For the sanitizers, they are concurrent.
  *
- * The memory of a __shared__ variable is a block's own: compilers leave it to a function where the storage of a
- * thread_local variable is, and in a checked build that function is ours (check_shared.h).
+ * Each block has its own memory for a __shared__ variable: compilers call a function that returns the address of a thread_local
+ * variable, and check_shared.h replaces that function in checked builds.
  */
 #ifndef OFFLOAD_CHECKED_H
 #define OFFLOAD_CHECKED_H
@@ -19,7 +19,7 @@
 
 namespace offload_cpu {
 
-/* Where a call is in the source. */
+/* The place of a call in the source. */
 struct code_place {
   const char *file;
   unsigned line;
@@ -53,16 +53,16 @@ void *dynamic_shared(code_place at = code_place::of_caller());
 #endif
 
 namespace offload_cpu {
-/* A fence orders what the thread does before it and what others do after they have seen an atomic write that follows it.
- * ThreadSanitizer knows no fences, so the atomic functions of a thread release from its first fence on, and all acquire. */
+/* A fence orders a thread's accesses before it and the accesses of threads that have seen an atomic write after the fence.
+ * ThreadSanitizer does not support fences.  So atomic functions always acquire, and release after the thread's first fence. */
 void fence();
 bool has_fenced();
 
-/* A kernel stops here by the function `how`, and with it the program. */
+/* The kernel ends the program here with the function `how`. */
 [[noreturn]] void trap(const char *how, code_place at = code_place::of_caller());
 } // namespace offload_cpu
 
-/* No other way leads from the instruction to a report in all sanitizers. */
+/* Nothing else makes all sanitizers report this instruction. */
 #define __builtin_trap() offload_cpu::trap("__builtin_trap")
 
 #endif

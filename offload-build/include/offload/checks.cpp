@@ -1,10 +1,10 @@
 /* offload/checks.cpp: runs the blocks of a checked build (OFFLOAD_CPU_CHECK).  offload-build links it with the kernels.
  *
- * It is compiled without a sanitizer and calls the runtimes by their public functions.  Each part has one file:
+ * It is compiled without a sanitizer, and calls the public functions of the sanitizers' runtimes.  Its parts are:
  *
- *   check_shared.h   the memory of __shared__ variables: each block's own, between zones that must not be touched
+ *   check_shared.h   the memory of __shared__ variables, separate for each block, between zones that must not be touched
  *   check_races.h    what is concurrent for ThreadSanitizer, and what orders it
- *   check_reports.h  which kernel, block and thread a finding is about; barriers that are not for all threads
+ *   check_reports.h  which kernel, block and thread a finding is about; barriers that not all threads reach
  *   check_ends.h     kernels that end the process, or need more stack than a thread has
  */
 #if !defined(OFFLOAD_CPU_CHECK_RUNTIME)
@@ -27,26 +27,26 @@
 
 namespace offload_cpu {
 
-/* What a checked build knows of a launch beside `launch`. */
+/* The additional data of a launch in a checked build. */
 struct checked_launch {
   unsigned findings;
   unsigned told_count;
   uint64_t told[64]; /* the places of findings about barriers and warps: see reports::is_new */
   struct shared_memory *shared;
   struct fiber_set *set;
-  unsigned blocks; /* so many have begun */
-  uint64_t number; /* no other launch of this image has it */
-  unsigned groups[1024 / warpSize]; /* of each warp: so many have met in __syncwarp */
+  unsigned blocks; /* the number of blocks that have begun */
+  uint64_t number; /* unique among the launches of this image */
+  unsigned groups[1024 / warpSize]; /* how often lanes of each warp have met in __syncwarp */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
-  char *edges;  /* of the block: an address for each; see check_races.h */
-  alignas(8) char started; /* what all threads of the grid come after */
-  alignas(8) char ended;   /* what comes after them */
+  char *edges;  /* the block's addresses, one for each edge; see check_races.h */
+  alignas(8) char started; /* all threads of the grid are ordered after it */
+  alignas(8) char ended;   /* is ordered after all threads of the grid */
   alignas(8) char nobodys; /* see races::take_slot */
-  time_t end;   /* when it is ended, if there is a limit; else 0 */
+  time_t end;   /* when the launch is ended, if there is a limit; else 0 */
 };
 
-/* A grid at a time, so that findings do not depend on chance: but a thread may launch one itself.  The lock is none of
- * pthread's, for which ThreadSanitizer would order the launches that wait for it. */
+/* One grid runs at a time, so that findings do not depend on chance, but a thread of it may launch another.  A lock of pthread
+ * is not used: ThreadSanitizer would order the launches that wait for it. */
 struct turn {
   static inline pthread_t holder;
   static inline unsigned depth;
@@ -78,11 +78,11 @@ struct turn {
 
 #include "check_ends.h"
 
-/* What a program that loads the image needs to know before: offload-build passes the text, and `offload_pack::checks` finds it
+/* What a program needs to know before it loads the image: offload-build passes the text, and `offload_pack::checks` finds it
  * among the image's bytes. */
 extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] = OFFLOAD_CPU_CHECK_SAYS;
 
-/* Another image for other checks, after its size: offload_gpu::run chooses by the sanitizer that is in the program. */
+/* A second image for other checks, after its size: offload_gpu::run chooses by the sanitizer in the program. */
 #if defined(OFFLOAD_CPU_CHECK_INSIDE)
 __asm__(".pushsection .offload_inside,\"a\",@progbits\n"
         ".ascii \"offload-cpu-inside 1\\n\"\n"

@@ -1,14 +1,14 @@
 /* offload/cpu.h: the CUDA dialect as C++17 for the CPU.  Part of offload/kernel.h.
  *
- * A kernel is a function that offload/entry.h calls once for each thread of a grid, as offload/schedule.h tells it.  In a
- * checked build (OFFLOAD_CPU_CHECK) the latter is in another source of this folder, checks.cpp, which no sanitizer
- * instruments.
+ * A kernel is a function.  offload/schedule.h decides which threads run, and offload/entry.h calls the function for each
+ * of them.  In a checked build (OFFLOAD_CPU_CHECK), checks.cpp contains the scheduler, so that no sanitizer instruments
+ * it.
  */
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
 
-/* CUDA sources do not include headers for assert, memcpy, printf and the constants.  These declare two functions of old
- * whose names kernels have. */
+/* CUDA sources use assert, memcpy, printf and constants without including these headers.  The headers also declare two old
+ * functions, whose names kernels use. */
 #define index offload_not_index
 #define rindex offload_not_rindex
 #include <assert.h>
@@ -24,12 +24,12 @@
 #undef rindex
 
 #if defined(OFFLOAD_DESCRIBE)
-/* A compiler reads this source for its kernels, and the image is not compiled this way.  The section marks kernels in the
- * LLVM IR; a name of this form is valid for every format of object files.  g++ has no section for both functions and
- * instances of templates: an alignment that nothing else has marks kernels. */
+/* This compilation only finds the kernels; it makes no image.  The section marks kernels in the LLVM IR, and its name is valid
+ * for every format of object files.  g++ cannot put functions and instances of templates into the same section: there, an
+ * alignment that nothing else has marks kernels. */
 #if defined(__clang__)
 #define __global__ __attribute__((used, section("__TEXT,offload")))
-/* An annotated variable is in a list of the IR, functions as well. */
+/* The LLVM IR lists annotated variables, and annotated functions as well. */
 #define __constant__ __attribute__((annotate("offload")))
 #else
 #define __global__ __attribute__((used, aligned(8192)))
@@ -42,9 +42,9 @@
 #define __device__ __constant__
 #endif
 #elif defined(_WIN32)
-/* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
- * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are
- * exported. */
+/* A library exports only what is marked.  Each source of a module defines the functions that launch, and
+ * Windows has no weak definitions.  Inline functions are merged instead.  If they are exported, they are
+ * compiled even if nothing calls them. */
 #define __global__ __attribute__((dllexport))
 #define OFFLOAD_CPU_ENTRY inline __attribute__((dllexport))
 #else
@@ -57,7 +57,7 @@
 #endif
 #define __host__
 #if !defined(OFFLOAD_CPU_CHECK)
-/* In a function that is static too.  Launches on several threads of the operating system do not share it. */
+/* In a function, thread_local implies static.  Launches on several threads of the operating system do not share it. */
 #define __shared__ thread_local
 #endif
 #define __launch_bounds__(...)
@@ -68,13 +68,13 @@
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
 #endif
 #define __assume(condition) __builtin_assume(condition)
-/* clang knows AMD's attributes, and has them for no other target. */
+/* clang recognizes AMD's attributes, but supports them for no other target. */
 #define amdgpu_flat_work_group_size(...)
 #define amdgpu_waves_per_eu(...)
 #define amdgpu_num_sgpr(...)
 #define amdgpu_num_vgpr(...)
 #define __forceinline__ inline __attribute__((always_inline))
-/* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
+/* Headers of the standard library contain __attribute__((__noinline__)), so the macro must be empty here. */
 #define __noinline__
 
 #define OFFLOAD_DEVICE inline
@@ -83,12 +83,12 @@
 #if defined(OFFLOAD_CPU_CHECK)
 #include "checked.h"
 #else
-/* Where a call is in the source, which checked builds want to know. */
+/* The place of a call in the source, which only checked builds need. */
 #define OFFLOAD_PLACE
 #define OFFLOAD_AND_PLACE
 #define OFFLOAD_ITS_PLACE
-/* State of a thread of the operating system that runs blocks.  g++ finds all of it by one call of __tls_get_addr if the
- * attribute, not an option alone, hides it. */
+/* For the state of a thread of the operating system that runs blocks.  g++ finds the whole state with one call of
+ * __tls_get_addr, but only if the attribute hides it; an option is not enough. */
 #if defined(__ELF__)
 #define OFFLOAD_CPU_OWN __attribute__((visibility("hidden"))) inline thread_local
 #else
@@ -100,8 +100,8 @@
 #endif
 #include "entry.h"
 
-/* What `extern __shared__ float tile[];` declares has no definition in C++.  offload-build defines it when it links ELF
- * objects; this works everywhere, and in two types. */
+/* In C++, `extern __shared__ float tile[];` declares an array without a definition.  offload-build defines the array when it
+ * links ELF objects.  This macro works for all formats, and for several types. */
 #define OFFLOAD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(offload_cpu::dynamic_shared())
 
 /* Ends the launch, and with it the program. */
@@ -114,7 +114,7 @@
 #endif
 
 #if defined(__clang__) && defined(__x86_64__) && !defined(OFFLOAD_DESCRIBE)
-/* clang calls it for each parameter of this type.  Before version 13, GCC's library does not have it. */
+/* clang calls this function for each parameter of type __bf16.  GCC's library has it only since version 13. */
 extern "C" __attribute__((weak, used, visibility("hidden"))) __bf16 __truncsfbf2(float number) {
   unsigned bits = __builtin_bit_cast(unsigned, number);
   bits = number != number ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);

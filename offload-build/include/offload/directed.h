@@ -3,7 +3,7 @@
  *   __fadd, __fsub, __fmul, __fdiv, __fmaf, __frcp, __fsqrt
  *   __int2float, __uint2float, __ll2float, __ull2float, __double2float, __ll2double, __ull2double
  *
- * On NVIDIA's GPUs they are instructions.  Elsewhere the exact result is compared with the nearest number.
+ * On NVIDIA's GPUs, these functions are instructions.  Elsewhere the exact result is compared with the nearest number.
  */
 #ifndef OFFLOAD_DIRECTED_H
 #define OFFLOAD_DIRECTED_H
@@ -11,7 +11,7 @@
 #if !defined(OFFLOAD_NVPTX)
 namespace offload_bits {
 
-/* Whether the result is beside the nearest number, on the side where the exact one is; and a sum of opposite numbers. */
+/* Whether the result is the neighbor of the nearest number on the exact result's side; and the sum of opposite numbers. */
 struct zero {
   static constexpr float nothing = 0.f;
   template <typename T> static __device__ bool moves(T nearest, int side) {
@@ -36,8 +36,8 @@ template <typename How> OFFLOAD_DEVICE double directed(double nearest, int side)
   return How::moves(nearest, side) ? nextafter(nearest, side * __builtin_huge_val()) : nearest;
 }
 
-/* The sum of two numbers, of which the first may be a product of two floats: what its nearest double lost counts if that is
- * the nearest float, too. */
+/* The sum of two numbers; the first may be a product of two floats.  If the nearest double is also the nearest float, what the
+ * double lost decides. */
 template <typename How> OFFLOAD_DEVICE float sum(double a, double b) {
   double all = __dadd_rn(a, b), of_b = __dadd_rn(all, -a);
   double lost = __dadd_rn(__dadd_rn(a, -__dadd_rn(all, -of_b)), __dadd_rn(b, -of_b));
@@ -59,7 +59,7 @@ template <typename How> OFFLOAD_DEVICE float root(float x) {
 }
 template <typename How, typename From, typename To> OFFLOAD_DEVICE To of_integer(From x, To) {
   To nearest = To(x);
-  /* The nearest number may be the first that no integer of this type reaches. */
+  /* The nearest number may be just beyond the largest integer of this type. */
   constexpr To beyond = To(From(1) << (sizeof(From) * 8 - 2)) * (From(-1) < From(0) ? 2 : 4);
   return directed<How>(nearest, nearest == beyond ? -1 : side_of(x, From(nearest)));
 }

@@ -1,10 +1,10 @@
-/* offload/ends.h: kernels that end the program, by __trap, by an exception that they do not catch, or by a thread that needs
- * more stack than it has.  Part of offload/schedule.h.
+/* offload/ends.h: kernels that end the program: by __trap, by an uncaught exception, or because a thread needs more stack than
+ * it has.  Part of offload/schedule.h.
  *
- * An exception must not reach the caller of a launch: between it and the kernel are functions of other languages, and
- * stacks that end.  The unwinder looks for a handler before it leaves any function.  On its way it asks the function here
- * that calls kernels, by a personality routine (Itanium C++ ABI, "Exception Handling"), and learns that there is none.
- * A handler in C++ would make each image need the C++ library.
+ * An exception must not reach the caller of a launch, because functions of other languages and ends of stacks are in between.
+ * The unwinder searches for a handler before it leaves any function.  On its way, it calls the personality routine of the
+ * function that calls kernels (Itanium C++ ABI, "Exception Handling"), which returns an error.  With a C++ handler instead,
+ * each image would need the C++ library.
  */
 #ifndef OFFLOAD_ENDS_H
 #define OFFLOAD_ENDS_H
@@ -19,7 +19,7 @@ namespace offload_cpu {
 }
 
 namespace check {
-/* Whoever throws prints what the exception is, and ends the program. */
+/* The function that throws then prints the exception, and ends the program. */
 inline void thrown(void *) {
   fprintf(stderr,
           "offload: %sblock (%u, %u, %u), thread (%u, %u, %u): the kernel throws a C++ exception and does not catch it. "
@@ -30,7 +30,7 @@ inline void thrown(void *) {
 #endif
 
 #if OFFLOAD_CPU_FIBERS && !defined(_WIN32) && !defined(OFFLOAD_CPU_CHECK)
-/* On the stack of a thread that needs more than it has, from the beginning of this stack. */
+/* Runs on the stack of the thread that needs more, from the beginning of this stack. */
 inline void lacks_stack() {
   const size_t size = current->lacking;
   char what[256];
@@ -56,17 +56,17 @@ inline void tell_crash(const void *address, int signal) {
   default:
     snprintf(what, sizeof what, "it must not access the address %p (%s)", address, signal == 7 ? "SIGBUS" : "SIGSEGV");
   }
-  /* The stack of a handler has no room for what fprintf needs. */
+  /* fprintf needs more stack than a signal handler has. */
   static char text[1024];
   int size = snprintf(text, sizeof text, "offload: %sblock (%u, %u, %u): %s; cargo offload test shows the thread and the line\n",
                       in_kernel().text, blockIdx.x, blockIdx.y, blockIdx.z, what);
   fwrite(text, 1, size_t(size), stderr);
 }
 
-/* The program calls this if a thread of the operating system, on which blocks run, must not access this address.  Returns
- * if the kernel's thread has room on its stack: this is none of its guards.
+/* The program calls this if a thread of the operating system that runs blocks has no access to this address.  The function
+ * returns if the address is not in the guard of a stack.
  *
- * It calls it again before a signal ends the program.  In a loop over threads, nothing knows which thread it is. */
+ * The program calls it again before a signal ends the program.  In a loop over threads, the current thread is unknown. */
 extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_no_access(const void *address, int signal) {
   launch *l = current;
   if (l == nullptr)
@@ -84,7 +84,7 @@ extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_no_access(const void *address, int
 }
 #endif
 
-/* Calls the kernel for the thread whose index is set, or a region of it for some threads. */
+/* Calls the kernel for the thread whose index is set, or calls a region of the kernel for some threads. */
 inline void call_kernel(launch &l) {
 #if OFFLOAD_CPU_FIBERS
   if (l.by.of != nullptr) {
@@ -105,7 +105,7 @@ inline void call_kernel(launch &l) {
 
 static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) {
   constexpr int searches = 1, fatal = 3, continues = 8;
-  /* Threads of the operating system that are cancelled search for nothing. */
+  /* When a thread of the operating system is cancelled, the unwinder does not search for a handler. */
   if (!(actions & searches))
     return continues;
   check::thrown(exception);
@@ -113,10 +113,10 @@ static int answer_unwinder(int, int actions, uint64_t, void *exception, void *) 
 }
 
 static OFFLOAD_OPAQUE void run_kernel(launch &l) {
-  /* Relative to the place, in 32 bits. */
+  /* The encoding 0x1b: an address relative to its own place, in 32 bits. */
   __asm__ volatile(".cfi_personality 0x1b, %c0" : : OFFLOAD_ADDRESS(answer_unwinder));
   call_kernel(l);
-  /* The call is not the last thing: this function must be on the stack. */
+  /* Prevents a tail call: this function must be on the stack. */
   __asm__ volatile("" : : : "memory");
 }
 #else

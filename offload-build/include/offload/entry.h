@@ -1,17 +1,17 @@
-/* offload/entry.h: the entries of kernels, which take the addresses of the arguments, as cuLaunchKernel does.  Part of
+/* offload/entry.h: the entries of kernels, which receive the addresses of the arguments, as cuLaunchKernel does.  Part of
  * offload/cpu.h.
  *
- * After a source, offload-build defines an entry for each of its kernels with OFFLOAD_CPU_KERNEL.  C++ itself passes each
- * parameter, of whatever type.  As on GPUs, each thread gets the bytes of an argument: nothing is copied by a constructor,
- * and nothing is destroyed.
+ * After the text of a source, offload-build defines an entry for each kernel with OFFLOAD_CPU_KERNEL.  The entry calls the
+ * kernel in C++, so parameters can have any type.  As on GPUs, each thread gets the bytes of an argument: no constructor and no
+ * destructor runs.
  */
 #ifndef OFFLOAD_ENTRY_H
 #define OFFLOAD_ENTRY_H
 
 namespace offload_cpu {
 
-/* A parameter, of which C++ passes the value or, of a class that cannot be copied as bytes, its address.  The kernel is
- * called through a function type with `type`; each thread has a `copy` of the argument. */
+/* A parameter.  C++ passes its value, or its address if its class cannot be copied as bytes.  The kernel is called through a
+ * function type with `type`; each thread has a `copy` of the argument. */
 template <typename T, bool IsAddress, bool = __is_class(T) || __is_union(T)> struct parameter {
   typedef T type, copy;
   static copy read(void **&next) { return *static_cast<T *>(*next++); }
@@ -30,7 +30,7 @@ template <typename T> struct of_class {
 };
 template <typename T> struct parameter<T, false, true> : of_class<T> {
   typedef T type;
-  /* g++ passes values of classes that have no constructor for a copy. */
+  /* g++ also passes values of classes without a copy constructor. */
   static decltype(auto) pass(bytes_of<T> &own) {
     if constexpr (__is_trivially_copyable(T))
       return __builtin_bit_cast(T, own);
@@ -56,10 +56,10 @@ template <typename T> struct parameter<T &&, false, false> {
 };
 
 #pragma GCC diagnostic push
-/* A kernel with such a parameter has the warning in code of its own. */
+/* The compiler warns in the kernel's own code, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-copy"
 #if !defined(OFFLOAD_CPU_CHECK)
-/* Runs the threads of a block from that of threadIdx on. */
+/* Runs the threads of a block, starting with threadIdx. */
 template <typename Run> __attribute__((always_inline)) inline void run_from_index(Run run_one) {
   launch &l = *current;
   do {
@@ -75,31 +75,31 @@ template <typename Run> __attribute__((always_inline)) inline void run_from_inde
 }
 #endif
 
-/* The threads of a block from that of threadIdx on.  The copies are local: no store of the kernel changes them. */
+/* The threads of a block, starting with threadIdx.  The copies are local, so that no store of the kernel changes them. */
 template <typename R, typename... P> struct threads {
   typedef R (*function)(typename P::type...);
 
   static __attribute__((always_inline)) void run_one(function kernel, typename P::copy... own) {
 #if defined(OFFLOAD_CPU_REGIONS)
-    /* However large it is. */
+    /* Inline the kernel even if it is large. */
     [[clang::always_inline]]
 #endif
     (void)kernel(P::pass(own)...);
   }
 
-  /* A list in braces is evaluated in its order. */
+  /* A constructor, since the elements of a list in braces are evaluated in order. */
   __attribute__((always_inline)) threads(function kernel, typename P::copy... arguments) {
 #if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_REGIONS)
     run_one(kernel, arguments...);
 #else
-    /* g++ leaves a call for each thread otherwise. */
+    /* Otherwise, g++ leaves a call for each thread. */
     run_from_index([&]() __attribute__((always_inline)) { run_one(kernel, arguments...); });
 #endif
   }
 };
 #pragma GCC diagnostic pop
 
-/* The entry of a kernel, with what C++ passes of each parameter. */
+/* The entry of a kernel; for each parameter, whether C++ passes the address. */
 template <bool... AreAddresses> struct entry {
   template <typename R, typename... P>
   static __attribute__((always_inline)) void run(void *addresses, R (*kernel)(P...)) {
@@ -114,7 +114,7 @@ template <bool... AreAddresses> struct entry {
 } // namespace offload_cpu
 
 #if defined(OFFLOAD_CPU_REGIONS)
-/* offload-build cuts the function of one thread into regions.  The entry is for kernels that keep stacks. */
+/* offload-build cuts the function of one thread into regions.  Kernels that need stacks use the entry. */
 #define OFFLOAD_CPU_KERNEL(symbol)                                                                                     \
   extern "C" __attribute__((weak, section("offload_threads"))) void offload_cpu_thread_##symbol(void *);               \
   extern "C" OFFLOAD_CPU_ENTRY void offload_cpu_kernel_##symbol(void *);                                               \

@@ -1,9 +1,9 @@
 /* offload/fibers.h: stacks that can be left and entered again.  Part of offload/cpu.h.
  *
- * A thread of a block that waits at a barrier keeps its place on its own stack while others run, all on one thread of
- * the operating system: __shared__ variables are thread_local, so threads of the operating system could not share them.
- * On x86-64 and AArch64 a few instructions change stacks.  Other processors use ucontext, which asks the kernel at each
- * change and which musl does not have.  On Windows stacks are fibers of the system: offload/fibers_windows.h.
+ * A thread of a block that waits at a barrier keeps its state on its own stack while other threads run.  All of them run on one
+ * thread of the operating system, because __shared__ variables are thread_local.  On x86-64 and AArch64, a few instructions
+ * switch stacks.  Other processors use ucontext, which calls the kernel at each switch; musl does not have it.  On Windows,
+ * stacks are fibers of the system: offload/fibers_windows.h.
  */
 #ifndef OFFLOAD_FIBERS_H
 #define OFFLOAD_FIBERS_H
@@ -17,13 +17,13 @@
 #define OFFLOAD_CPU_FIBERS 0
 #endif
 
-/* Bytes of stack for each thread, taken from the system as they are touched.  NVIDIA's GPUs give a thread at most 512 KiB
- * of local memory, so that every kernel for a GPU has room.  32 bits have no room for that many bytes. */
+/* Bytes of stack for each thread, which the system provides when they are touched.  Every kernel for NVIDIA's GPUs has room,
+ * since these give a thread at most 512 KiB of local memory.  32-bit address spaces are too small for 1 MiB. */
 #if !defined(OFFLOAD_CPU_STACK)
 #define OFFLOAD_CPU_STACK (sizeof(void *) < 8 ? 256 * 1024 : 1024 * 1024)
 #endif
 
-/* The compiler must not conclude from what it sees of a function which registers it leaves alone. */
+/* The compiler must not conclude from a function's code which registers the function leaves unchanged. */
 #if defined(__clang__)
 #define OFFLOAD_OPAQUE __attribute__((noinline))
 #else
@@ -31,7 +31,7 @@
 #endif
 
 #if defined(_WIN32)
-/* A fiber that was left for good is begun anew by returning to its first function. */
+/* A fiber that was left for good is reused by returning to its first function. */
 #define OFFLOAD_CPU_NEVER_BACK return
 #include "fibers_windows.h"
 #elif OFFLOAD_CPU_FIBERS
@@ -55,7 +55,7 @@ extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **b
 
 namespace offload_cpu {
 
-/* The place where a suspended stack goes on. */
+/* The state with which a suspended stack goes on. */
 struct place {
 #if defined(OFFLOAD_CPU_UCONTEXT)
   ucontext_t registers;
@@ -79,8 +79,8 @@ inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) 
   makecontext(&start->registers, entry, 0);
 }
 #else
-/* Every register that a function must keep is either in the list at the end, so that the compiler keeps it, or in the
- * place.  Within another function, the compiler could leave values in registers that are not in the list. */
+/* Every register that a function must preserve is either in the list at the end, so that the compiler saves it, or in `place`.
+ * Not inlined: in another function, the compiler could leave values in registers that are not in the list. */
 inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
 #if defined(__x86_64__)
   __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
@@ -99,7 +99,7 @@ inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
 #else
   register place *first __asm__("x0") = from;
   register place *second __asm__("x1") = to;
-  /* hint 34 is where an indirect branch may arrive.  A function that begins on a stack has no caller. */
+  /* hint 34 marks a target of indirect branches.  A function that begins on a stack has no caller. */
   __asm__ volatile("adr x16, 1f\n\t"
                    "mov x17, sp\n\t"
                    "stp x17, x29, [x0]\n\t"
@@ -125,7 +125,7 @@ inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) 
   void **top = reinterpret_cast<void **>(bottom + size) - 2;
   top[1] = nullptr;
 #if defined(__x86_64__)
-  /* As after a call: a return address, of which nothing is made, lies at a multiple of 16 less 8. */
+  /* As after a call: an unused return address is on the stack, at a multiple of 16 less 8. */
   ++top;
 #endif
   *start = {};
@@ -134,7 +134,7 @@ inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) 
 }
 #endif
 
-/* Makes `start` a place where `entry` begins on an empty stack. */
+/* Sets `start` so that `entry` begins on an empty stack. */
 inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   set_entry(start, bottom, size, entry);
 #if defined(OFFLOAD_CPU_ASAN)
@@ -145,11 +145,11 @@ inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
 }
 
 #if defined(OFFLOAD_CPU_ASAN)
-/* The place that was left last: AddressSanitizer tells the bounds of its stack on arrival at another. */
+/* The place that was left last: on arrival at another place, AddressSanitizer returns the bounds of its stack. */
 OFFLOAD_CPU_OWN place *left = nullptr;
 #endif
 
-/* Must be called first on a new stack. */
+/* Must be the first call on a new stack. */
 inline void arrived(void *fake_stack = nullptr) {
 #if defined(OFFLOAD_CPU_ASAN)
   __sanitizer_finish_switch_fiber(fake_stack, &left->bottom, &left->size);
@@ -158,7 +158,7 @@ inline void arrived(void *fake_stack = nullptr) {
 #endif
 }
 
-/* Fetches what `go` will need of a stack. */
+/* Prefetches the part of a stack that `go` will need. */
 inline void prefetch(const place &to) {
 #if defined(OFFLOAD_CPU_UCONTEXT)
   (void)to;
@@ -168,7 +168,7 @@ inline void prefetch(const place &to) {
 #endif
 }
 
-/* Leaves `from` and goes on at `to`; returns when something goes on at `from`.  `last`: nothing ever will. */
+/* Leaves `from` and goes on at `to`; returns when something goes on at `from`.  With `last`, nothing ever does. */
 inline void go(place *from, place *to, bool last = false) {
   void *fake_stack = nullptr;
 #if defined(OFFLOAD_CPU_ASAN)

@@ -1,7 +1,7 @@
 /* offload/fibers_windows.h: stacks that can be left and entered again, on Windows.  Part of offload/fibers.h.
  *
- * Each stack is a fiber of the system.  It keeps what a switch by hand would have to: the limits of the stack that the
- * thread's block has, the guard page that moves as a stack grows, shadow stacks.  The functions are declared here, since
+ * Each stack is a fiber of the system.  The system then also switches the limits of the stack in the thread's information
+ * block, the guard page, which moves when a stack grows, and shadow stacks.  The functions are declared here, because
  * <windows.h> would define names that kernels use.
  */
 #ifndef OFFLOAD_FIBERS_WINDOWS_H
@@ -23,10 +23,10 @@ __declspec(dllimport) void __stdcall DeleteFiber(void *fiber);
 
 namespace offload_cpu {
 
-/* The flag without which a switch forgets the state of the floating-point unit. */
+/* With this flag, a switch preserves the state of the floating-point unit. */
 constexpr unsigned long with_floating_point = 1;
 
-/* What GetCurrentFiber of <windows.h> returns, which is no function of a library. */
+/* Like GetCurrentFiber of <windows.h>, which is not a library function. */
 inline void *current_fiber() {
   void *fiber;
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@ inline void *current_fiber() {
   return fiber;
 }
 
-/* The place where a suspended stack goes on. */
+/* The state with which a suspended stack goes on. */
 struct place {
   void *fiber;
 };
@@ -51,13 +51,13 @@ struct fiber_stack {
   fiber_stack *next_idle;
 };
 
-/* Goes on for ever: what is left for good can be begun anew. */
+/* Never returns: a fiber that was left for good can begin again. */
 inline void __stdcall run_fiber(void *stack) {
   for (;;)
     static_cast<fiber_stack *>(stack)->entry();
 }
 
-/* Makes `start` a place where `entry` begins on a stack of `size` bytes.  Returns false if the system has no memory. */
+/* Sets `start` so that `entry` begins on a stack of `size` bytes.  Returns false if the system has no memory. */
 inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   fiber_stack *stack = reinterpret_cast<fiber_stack *>(bottom);
   stack->entry = entry;
@@ -67,7 +67,7 @@ inline bool begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   return stack->fiber != nullptr;
 }
 
-/* Leaves `from` and goes on at `to`; returns when something goes on at `from`, or begins anew on a stack that was left
+/* Leaves `from` and goes on at `to`.  Returns when something goes on at `from`, or begins again on that stack after it was left
  * for good. */
 inline void go(place *from, place *to, bool = false) {
   from->fiber = current_fiber();
@@ -77,12 +77,12 @@ inline void go(place *from, place *to, bool = false) {
 inline void arrived() {}
 inline void prefetch(const place &) {}
 
-/* Images do not share fibers, whose code is in the image that made them. */
+/* Images do not share fibers, because a fiber's code is in the image that made it. */
 struct process_stacks {
   static process_stacks *begin(void *, size_t, int) { return nullptr; }
 };
 
-/* Windows has no limits that a user sets. */
+/* On Windows, users cannot set limits. */
 template <size_t Size> const char *describe_limits(char (&text)[Size], const process_stacks *) {
   text[0] = 0;
   return text;
@@ -116,7 +116,7 @@ struct stack_pool {
     return reinterpret_cast<char *>(stack);
   }
 
-  /* The stack of this number, for who takes each once. */
+  /* The stack with this number, for callers that use each stack once. */
   char *of(size_t number) { return reinterpret_cast<char *>(from + number); }
 
   void give_back(char *returned) {

@@ -1,9 +1,9 @@
-/* offload/float16.h: what __half and __nv_bfloat16 have in common.  Part of cuda_fp16.h and cuda_bf16.h, which define
- * for each type how it becomes a float and comes of one.
+/* offload/float16.h: what __half and __nv_bfloat16 have in common.  Part of cuda_fp16.h and cuda_bf16.h, which define how each
+ * type is converted to and from float.
  *
- * Conversions round once, to nearest, ties to even, and those to integers are as offload/intrinsics.h has them.  Arithmetic
- * is done in float and rounded once, which is exact for + - * / and sqrt of both types, except that products and quotients
- * of __nv_bfloat16 below its normal numbers are rounded twice; so is __hfma where float cannot hold the sum.
+ * Conversions round once, to nearest, ties to even; offload/intrinsics.h defines those to integers.  Arithmetic is done in
+ * float, and its result is rounded once.  That is exact for + - * / and sqrt of both types, except that products and quotients
+ * of __nv_bfloat16 below its normal numbers are rounded twice.  So is __hfma if float cannot hold the sum.
  */
 #ifndef OFFLOAD_FLOAT16_H
 #define OFFLOAD_FLOAT16_H
@@ -17,15 +17,15 @@
 #endif
 
 namespace offload_float16 {
-/* Rounds the bits of a float (unsigned) or double (unsigned long long) to a format of fewer bits.  There is no sign, except
- * where both formats have the same exponents.  What is too large has a code from that of infinity on. */
+/* Rounds the bits of a float (unsigned) or double (unsigned long long) to a format of fewer bits.  There is no sign, unless
+ * both formats have the same exponents.  A number that is too large gets the code of infinity or a greater one. */
 template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned nearest(T bits) {
   constexpr int from = sizeof(T) == 4 ? 23 : 52, below = (sizeof(T) == 4 ? 127 : 1023) - bias;
   int shift = from - fraction;
   if (below == 0 || int(bits >> from) > below) {
     bits -= T(below) << from;
   } else {
-    /* The least numbers share one exponent, and have no 1 before their fraction. */
+    /* Subnormal numbers share one exponent, and have no 1 before their fraction. */
     shift += below + 1 - int(bits >> from);
     bits = (bits & ((T(1) << from) - 1)) | T(1) << from;
     if (shift > from + 1)
@@ -41,7 +41,7 @@ template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned short code
   unsigned found = nearest<fraction, bias>(size), infinity = 0x7fff >> fraction << fraction;
   return (unsigned short)(unsigned(bits >> (sizeof(T) * 8 - 16) & 0x8000) | (found < infinity ? found : infinity));
 }
-/* The bits of a double.  If no double is the integer, the last bit is 1, and stands for what comes after it: a further
+/* The bits of a double.  If no double equals the integer, the last bit is 1 in place of all the bits after it: a further
  * rounding needs no more. */
 OFFLOAD_DEVICE unsigned long long wide(double x) { return (unsigned long long)__double_as_longlong(x); }
 template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
@@ -56,7 +56,7 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
 }
 } // namespace offload_float16
 
-/* The types of integers that become a number, and the characters, which a number becomes as well. */
+/* The integer types that are converted to the type, and the character types; the type is converted to both. */
 #define OFFLOAD_INTEGERS(each, ...)                                                                                    \
   each(short, __VA_ARGS__) each(unsigned short, __VA_ARGS__) each(int, __VA_ARGS__) each(unsigned, __VA_ARGS__)        \
       each(long, __VA_ARGS__) each(unsigned long, __VA_ARGS__) each(long long, __VA_ARGS__)                            \
@@ -66,7 +66,7 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
 #define OFFLOAD_FLOAT16_TO(to, explicitly)                                                                             \
   OFFLOAD_MEMBER explicitly operator to() const { return offload_bits::integer<to>(float(*this)); }
 
-/* Between the type and every number of C++.  Results of arithmetic are rounded by `nearest`. */
+/* Conversions between the type and all number types of C++.  `nearest` rounds results of arithmetic. */
 #define OFFLOAD_FLOAT16_CONVERSIONS(type, to_bits, rounded, to_float)                                                  \
   type() = default;                                                                                                    \
   static OFFLOAD_MEMBER type nearest(float x) { return of_bits(rounded(x)); }                                          \
@@ -78,7 +78,7 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   OFFLOAD_CHARS(OFFLOAD_FLOAT16_TO, )                                                                                  \
   OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_TO, )
 
-/* Operators and functions, by the type's own name and that of the pair. */
+/* Operators and functions of the type and of the type of pairs. */
 #define OFFLOAD_FLOAT16_FUNCTIONS(type, type2)                                                                         \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, +, add)                                                                        \
   OFFLOAD_FLOAT16_OPERATOR(type, type2, -, sub)                                                                        \
@@ -167,7 +167,7 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   OFFLOAD_YIELDS type __##name##2##half##_rn(integer a) { return type(a); }                                            \
   OFFLOAD_TO_INTEGER(__##half##2##name, type, f, integer)
 
-/* Functions with a named rounding are those of float, which are never fused; to round once more changes nothing. */
+/* Functions named after a rounding use float's, which are never fused; to round again changes nothing. */
 #define OFFLOAD_FLOAT16_OPERATOR(type, type2, sign, name)                                                              \
   OFFLOAD_YIELDS type operator sign(type a, type b) { return type::nearest(float(a) sign float(b)); }                  \
   OFFLOAD_YIELDS type &operator sign##=(type &a, type b) { return a = a sign b; }                                      \
@@ -188,7 +188,7 @@ template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
   }                                                                                                                    \
   OFFLOAD_YIELDS type2 name##2_sat parameters2 { return type2{name##_sat low, name##_sat high}; }
 
-/* NaN is returned if both are NaN, or one where the name has it; it always has the same code. */
+/* Return NaN if both are NaN, or, with `nan` in the name, if one is.  NaN always has the same code. */
 #define OFFLOAD_FLOAT16_EXTREME(type, type2, name, extreme)                                                            \
   OFFLOAD_YIELDS type name(type a, type b) {                                                                           \
     float found = offload_bits::extreme(float(a), float(b));                                                           \

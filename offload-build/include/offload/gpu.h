@@ -25,7 +25,7 @@ constexpr int blocks(int, int blocks = 0, int = 0) { return blocks; }
 constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
 } // namespace offload_bounds
 #if defined(OFFLOAD_AMDGPU)
-/* Only the number of threads: AMD counts waves for each execution unit where CUDA counts blocks for each multiprocessor. */
+/* Only the number of threads: CUDA counts blocks for each multiprocessor, but AMD counts waves for each execution unit. */
 #define __launch_bounds__(...)                                                                                         \
   __attribute__((amdgpu_flat_work_group_size(1, offload_bounds::threads(__VA_ARGS__))))
 #elif defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900 && __clang_major__ >= 19
@@ -36,13 +36,13 @@ constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
 #define __launch_bounds__(...)                                                                                         \
   __attribute__((launch_bounds(offload_bounds::threads(__VA_ARGS__), offload_bounds::blocks(__VA_ARGS__))))
 #endif
-/* Instructions of TMA take the address of such a parameter, which a copy does not have. */
+/* Instructions of TMA need the address of the parameter itself, not that of a copy. */
 #if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 700 && __has_attribute(grid_constant)
 #define __grid_constant__ __attribute__((grid_constant))
 #else
 #define __grid_constant__
 #endif
-/* Only sources for NVIDIA's GPUs can use clusters, from sm_90 on, for which clang 22 drops its attribute in silence. */
+/* Only sources for NVIDIA's GPUs can use clusters, from sm_90 on.  There, clang 22 silently drops its attribute. */
 #if defined(OFFLOAD_NVPTX) && __CUDA_ARCH__ >= 900
 #define __cluster_dims__(...)                                                                                          \
   _Pragma("GCC error \"offload/kernel.h has no __cluster_dims__ from sm_90 on: use Build::compiler(Compiler::Nvcc)\"")
@@ -52,14 +52,14 @@ constexpr int of_cluster(int, int = 0, int blocks = 0) { return blocks; }
 #define __forceinline__ inline __attribute__((always_inline))
 /* __noinline__ is a keyword of clang's CUDA and HIP modes. */
 
-/* Each source gets its own of these, and no code for those that it does not call. */
+/* Each source gets its own copies of these functions, and no code for those that it does not call. */
 #define OFFLOAD_DEVICE static __attribute__((device, always_inline)) inline
 #define OFFLOAD_HOST_DEVICE static __attribute__((host, device, always_inline)) inline
 
-/* Each vendor's compiler has these for devices; of the C library they are the host's. */
+/* Each vendor's compiler has these functions for devices; the C library has them only for the host. */
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
-/* Functions of the host may call them, print, and end without an include. */
+/* Functions of the host may call these, printf and exit without an include. */
 #define OFFLOAD_HOST template <decltype(nullptr) = nullptr> __attribute__((host))
 OFFLOAD_HOST void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_HOST void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
@@ -67,14 +67,14 @@ OFFLOAD_HOST void exit(int);
 template <typename... T> __attribute__((host)) int printf(const char *, T...);
 
 #if defined(OFFLOAD_AMDGPU) && defined(__GFX11__)
-/* In a function of its own: the instruction needs several steps on these GPUs, and clang 22 crashes if a call follows. */
+/* A separate function: on these GPUs, the instruction needs several steps, and clang 22 crashes if a call follows. */
 static __attribute__((host, device, noinline, noreturn)) inline void offload_trap() { __builtin_trap(); }
 #else
 #define offload_trap() __builtin_trap()
 #endif
 OFFLOAD_HOST_DEVICE void __trap() { offload_trap(); }
 
-/* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
+/* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which are not in this kit's images. */
 #if !defined(OFFLOAD_NVPTX)
 template <typename... T>
 __attribute__((device, diagnose_if(true, "printf prints nothing here: only NVIDIA's GPUs and the CPU print without ROCm's headers",
@@ -87,14 +87,14 @@ extern "C" __attribute__((device)) int printf(const char *, ...);
 #endif
 
 #if !defined(OFFLOAD_NVPTX)
-/* What <new> has, for devices.  Nothing is ever allocated there, so destructors have nothing to delete. */
+/* The operators of <new>, for devices.  Nothing is ever allocated there, so destructors have nothing to delete. */
 #define OFFLOAD_HEAP                                                                                                   \
   __attribute__((device, unavailable("only NVIDIA's GPUs and the CPU have a heap here: allocate memory on the host, "  \
                                      "and pass it to the kernel")))
 extern "C" OFFLOAD_HEAP void *malloc(size_t);
 extern "C" OFFLOAD_HEAP void free(void *);
-/* Since C++20, constexpr functions of the C++ library call these, also in host functions; the linker then names the kernel
- * that does. */
+/* Since C++20, constexpr functions of the C++ library call these, also in host functions.  There, the linker names the kernel
+ * that calls them. */
 #if __cplusplus < 202002L
 OFFLOAD_HEAP void *operator new(size_t);
 OFFLOAD_HEAP void *operator new[](size_t);
@@ -113,7 +113,7 @@ __attribute__((device)) inline void operator delete[](void *, void *) noexcept {
 #pragma clang diagnostic pop
 #endif
 
-/* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
+/* A false condition stops the kernel without a message.  This works with and without <cassert>. */
 extern "C" {
 static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {
   offload_trap();
@@ -129,8 +129,8 @@ static __attribute__((device)) inline void __assert_fail(const char *, const cha
 
 #define OFFLOAD_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 
-/* threadIdx.x and its kin are reads of hardware registers that look like members: each field is a property whose getter
- * is the register. */
+/* threadIdx.x and similar fields look like members, but read hardware registers: each field is a property whose getter reads
+ * the register. */
 #define OFFLOAD_REGISTER(field, value)                                                                                 \
   __declspec(property(get = get_##field)) unsigned field;                                                              \
   static __attribute__((device, always_inline)) inline unsigned get_##field() { return value; }
@@ -161,8 +161,8 @@ OFFLOAD_DEVICE void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-/* The hardware counts nothing at its barrier: each wave adds its votes to a word that the block shares.  Every thread
- * clears it, since any may have returned. */
+/* The hardware's barrier does not count: each wave adds its votes to a word that the block shares.  Every thread clears the
+ * word, since any thread may have returned. */
 static __attribute__((device)) inline int __syncthreads_count(int condition) {
   __shared__ unsigned votes;
   __hip_atomic_store(&votes, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
@@ -197,12 +197,12 @@ OFFLOAD_DEVICE int __syncthreads_count(int condition) { return __nvvm_bar0_popc(
 OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __nvvm_bar0_and(condition); }
 OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __nvvm_bar0_or(condition); }
 
-/* The heap's functions are the device's own; headers of the standard library look for them. */
+/* The device itself has a heap.  Headers of the standard library need these declarations. */
 extern "C" __attribute__((device)) void *malloc(__SIZE_TYPE__);
 extern "C" __attribute__((device)) void free(void *);
 #endif
 
-/* Never defined: only their properties are used, so no reference to them is left. */
+/* Never defined: kernels use only the properties, so no reference to the variables is left. */
 extern const __attribute__((device, weak)) offload_thread_index threadIdx;
 extern const __attribute__((device, weak)) offload_block_index blockIdx;
 extern const __attribute__((device, weak)) offload_block_size blockDim;

@@ -1,5 +1,5 @@
-/* offload/hip.h: the names that HIP has beside CUDA's.  offload-build includes this header before the first line of every
- * .hip file; the headers in hip/ include it, too.
+/* offload/hip.h: the names that HIP has in addition to CUDA's.  offload-build includes this header before the first line of
+ * every .hip file; the headers in hip/ include it, too.
  *
  *   __shfl, __shfl_up, __shfl_down, __shfl_xor, __ballot, __any, __all: among the lanes that call; __lane_id
  *   __bitextract_u32, __bitinsert_u32 and kin
@@ -12,14 +12,14 @@
 
 #include "kernel.h"
 
-/* Sources for HIP have instructions of AMD's GPUs. */
+/* Sources for HIP may contain instructions of AMD's GPUs. */
 #undef asm
 #undef volatile
-/* Sources for both vendors test for it. */
+/* Sources for both vendors test whether it is defined. */
 #undef CUDART_VERSION
 
-/* As hipcc defines them for each vendor's GPUs.  Elsewhere neither platform is defined: sources test for one of them, and the
- * other code is for 32 lanes, without instructions of a vendor. */
+/* As hipcc defines them for each vendor's GPUs.  For other targets, neither platform is defined: sources test for one of them,
+ * and their other code is for 32 lanes, without a vendor's instructions. */
 #if !defined(__HIPCC__)
 #define __HIPCC__ 1
 #endif
@@ -56,13 +56,13 @@
 #define hipGridDim_y (gridDim.y)
 #define hipGridDim_z (gridDim.z)
 
-/* Sources omit the semicolon after it. */
+/* Sources omit the semicolon after the macro. */
 #define HIP_DYNAMIC_SHARED(type, name) OFFLOAD_DYNAMIC_SHARED(type, name);
 #define HIP_DYNAMIC_SHARED_ATTRIBUTE
 
 OFFLOAD_YIELDS unsigned __lane_id() { return offload_lane(); }
 
-/* Bits of a word, from the bit `at`. */
+/* Bits of a word, starting at bit `at`. */
 #define OFFLOAD_FIELD(type, bits)                                                                                      \
   OFFLOAD_YIELDS type __bitextract_u##bits(type x, unsigned at, unsigned width) {                                      \
     return (x >> (at % bits)) & ((type(1) << (width % bits)) - 1);                                                     \
@@ -75,7 +75,7 @@ OFFLOAD_FIELD(unsigned, 32)
 OFFLOAD_FIELD(uint64_t, 64)
 #undef OFFLOAD_FIELD
 
-/* On the CPU, lanes that call at different places in the source are not together, as for __activemask. */
+/* On the CPU, lanes that call at different places in the source do not meet, as with __activemask. */
 #if defined(OFFLOAD_CPU)
 #define OFFLOAD_AND_CALLER                                                                                             \
   , const char *file = __builtin_FILE(), unsigned line = __builtin_LINE() OFFLOAD_AND_PLACE
@@ -111,7 +111,7 @@ OFFLOAD_SHUFFLE(__shfl_xor, int)
 #define OFFLOAD_UNSAFE(address, value) atomicAdd(address, value)
 #if defined(OFFLOAD_AMDGPU)
 #if __has_extension(clang_atomic_attributes)
-/* By an instruction, which loses additions to memory that the host shares page by page. */
+/* Uses an instruction, which loses additions to memory that the host shares page by page. */
 #undef OFFLOAD_UNSAFE
 #define OFFLOAD_UNSAFE(address, value)                                                                                 \
   [&] {                                                                                                                \
@@ -126,7 +126,7 @@ OFFLOAD_SUM(double)
 #undef OFFLOAD_SUM
 #undef OFFLOAD_UNSAFE
 
-/* HIP's vectors have the operators of their numbers: element by element, or of each with one number. */
+/* HIP's vectors have the operators of their numbers: for two vectors, element by element, or for a vector and one number. */
 namespace offload_hip {
 template <typename V> struct vector {};
 #define OFFLOAD_VECTOR(type, base)                                                                                     \

@@ -4,15 +4,15 @@
  *   nearest, and never fused with what is beside them
  *   __float2int_rn, _rz, _ru, _rd and kin, __int2float_rn and kin; __hiloint2double, __double2hiint, __double2loint
  *   __byte_perm, __funnelshift_l, __mul24, __sad, __hadd and kin; umin, umax, llmin, llmax, ullmin, ullmax
- *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang knows by itself what a
+ *   __ldg, __ldca, __ldcg, __ldcs, __ldlu, __stwb, __stcg, __stcs: ordinary loads and stores; clang itself finds what a
  *   kernel only reads; __ldcv, __stwt: volatile, word by word
- *   __cvta_generic_to_shared: an address in shared memory, as instructions take it
+ *   __cvta_generic_to_shared: an address in shared memory, as instructions expect it
  *   clock, clock64: ticks of a counter; __nanosleep: on NVIDIA's GPUs since sm_70, elsewhere a short wait or none
  */
 #ifndef OFFLOAD_INTRINSICS_H
 #define OFFLOAD_INTRINSICS_H
 
-/* A register of floating point, as inline assembly names it. */
+/* The constraint for a floating-point register in inline assembly. */
 #if defined(OFFLOAD_NVPTX)
 #define OFFLOAD_REGISTER(of_type) "+" of_type
 #elif defined(OFFLOAD_AMDGPU)
@@ -25,9 +25,9 @@
 #define OFFLOAD_REGISTER(of_type) "+m"
 #endif
 namespace offload_bits {
-/* A number that no other operation becomes a part of.  Compilers that may fuse everything (-ffp-contract=fast, -ffast-math)
- * heed no pragma, and do not look into assembly. */
-#if defined(OFFLOAD_SPIRV) /* Its modules forbid drivers to fuse. */
+/* Returns a number that is never fused with another operation.  With -ffp-contract=fast or -ffast-math, compilers ignore
+ * pragmas, but they cannot look into assembly. */
+#if defined(OFFLOAD_SPIRV) /* SPIR-V modules forbid drivers to fuse. */
 template <typename T> OFFLOAD_DEVICE T alone(T x) { return x; }
 #else
 #define OFFLOAD_ALONE(type, register)                                                                                  \
@@ -43,7 +43,7 @@ OFFLOAD_ALONE(double, "d")
 #undef OFFLOAD_REGISTER
 
 #if defined(OFFLOAD_NVPTX)
-/* ptxas fuses `mul.f32`, and not `mul.rn.f32`. */
+/* ptxas fuses `mul.f32`, but not `mul.rn.f32`. */
 #define OFFLOAD_ROUNDED(type, value, apart, instruction, register, ...)                                                \
   type rounded;                                                                                                        \
   __asm__(instruction ";" : "=" register(rounded) : __VA_ARGS__);                                                      \
@@ -56,7 +56,7 @@ OFFLOAD_ALONE(double, "d")
   apart;                                                                                                               \
   return offload_bits::alone(value);
 #endif
-/* The compiler computes what it knows. */
+/* The compiler computes results of constants. */
 #define OFFLOAD_ROUNDED_ONE(type, register, name, instruction, value)                                                  \
   OFFLOAD_YIELDS type name(type a) {                                                                                   \
     if (__builtin_constant_p(a))                                                                                       \
@@ -97,8 +97,8 @@ OFFLOAD_ROUNDED_THREE(double, "d", __fma_rn, "fma.rn.f64", __builtin_fma(a, b, c
 #undef OFFLOAD_ROUNDED_THREE
 
 namespace offload_bits {
-/* Converts as NVIDIA's instructions do, without the fraction.  Numbers beyond all integers become the nearest one.  NaN
- * becomes 0; if either type has 64 bits, it becomes the highest bit alone. */
+/* Converts like NVIDIA's instructions, without the fraction.  A number beyond all integers becomes the nearest integer.  NaN
+ * becomes 0 or, if either type has 64 bits, an integer of which only the highest bit is set. */
 template <typename To, typename From> OFFLOAD_DEVICE To integer(From number) {
   constexpr bool is_signed = To(-1) < To(0);
   constexpr int bits = int(sizeof(To)) * 8 - is_signed;
@@ -111,7 +111,7 @@ template <typename To, typename From> OFFLOAD_DEVICE To integer(From number) {
 }
 } // namespace offload_bits
 
-/* `from` may be a half, too, which becomes a float. */
+/* `from` may also be a half, which is converted to float. */
 #define OFFLOAD_TO_INTEGER(name, from, suffix, to)                                                                     \
   OFFLOAD_YIELDS to name##_rn(from x) { return offload_bits::integer<to>(__builtin_rint##suffix(x)); }                 \
   OFFLOAD_YIELDS to name##_rz(from x) { return offload_bits::integer<to>(__builtin_trunc##suffix(x)); }                \
@@ -146,7 +146,7 @@ OFFLOAD_YIELDS double __hiloint2double(int high, int low) {
   return __longlong_as_double((long long)((unsigned long long)(unsigned(high)) << 32 | unsigned(low)));
 }
 
-/* Four bytes of the eight in `high` and `low`: each hexadecimal digit of the selector is the number of one. */
+/* Returns four of the eight bytes in `high` and `low`: each hexadecimal digit of the selector is a byte's number. */
 OFFLOAD_YIELDS unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   unsigned long long from = (unsigned long long)(high) << 32 | low;
   unsigned all = 0;
@@ -154,8 +154,8 @@ OFFLOAD_YIELDS unsigned __byte_perm(unsigned low, unsigned high, unsigned select
     all |= (unsigned(from >> (selector >> 4 * at & 7) * 8) & 255) << 8 * at;
   return all;
 }
-/* 32 bits of the 64 in `high` and `low`: the upper ones after a shift to the left, the lower ones after one to the right.
- * The shift is modulo 32, or at most 32 (lc, rc). */
+/* Return 32 of the 64 bits in `high` and `low`: the upper half after a shift to the left, the lower half after a shift to the
+ * right.  The shift is taken modulo 32, or is at most 32 (lc, rc). */
 OFFLOAD_YIELDS unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return unsigned(((unsigned long long)(high) << 32 | low) << (shift & 31) >> 32);
 }
@@ -179,7 +179,7 @@ OFFLOAD_YIELDS unsigned __sad(int a, int b, unsigned c) {
   return (a < b ? unsigned(b) - unsigned(a) : unsigned(a) - unsigned(b)) + c;
 }
 OFFLOAD_YIELDS unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
-/* Half of the sum, rounded down, or up (r). */
+/* Half of the sum, rounded down or (r) up. */
 OFFLOAD_YIELDS int __hadd(int a, int b) { return int(((long long)(a) + b) >> 1); }
 OFFLOAD_YIELDS int __rhadd(int a, int b) { return int(((long long)(a) + b + 1) >> 1); }
 OFFLOAD_YIELDS unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b) >> 1); }
@@ -192,7 +192,7 @@ OFFLOAD_YIELDS long long llmax(long long a, long long b) { return max(a, b); }
 OFFLOAD_YIELDS unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 OFFLOAD_YIELDS unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-/* A source's own template of one of these names is preferred, since these have a parameter pack. */
+/* A source's own template with one of these names is preferred: the templates here have a parameter pack. */
 #define OFFLOAD_LOAD(name)                                                                                             \
   template <typename T, typename... None> OFFLOAD_DEVICE T name(const T *address, None...) {                           \
     static_assert(sizeof...(None) == 0, #name " takes one argument");                                                  \
@@ -236,7 +236,7 @@ template <typename T> OFFLOAD_DEVICE void __stwt(T *address, OFFLOAD_VALUE value
 }
 #undef OFFLOAD_VALUE
 
-/* What instructions take as the address of shared memory. */
+/* The address of shared memory that instructions expect. */
 #if defined(OFFLOAD_CPU)
 OFFLOAD_YIELDS size_t __cvta_generic_to_shared(const void *address) { return size_t(address); }
 #else
@@ -260,10 +260,10 @@ OFFLOAD_YIELDS void __nanosleep(unsigned time) {
 #endif
 }
 #elif defined(OFFLOAD_SPIRV)
-/* Nothing that all drivers have counts time. */
+/* There is no clock that all drivers provide. */
 OFFLOAD_DEVICE void __nanosleep(unsigned) {}
 #else
-/* clock is the C library's. */
+/* clock is the C library's function. */
 OFFLOAD_YIELDS long long clock64() { return (long long)clock(); }
 OFFLOAD_YIELDS void __nanosleep(unsigned) {}
 #endif

@@ -1,8 +1,8 @@
 /* offload/kernel.h: the CUDA dialect without an SDK.
  *
- * offload-build includes this header before the first line of every .cu file that it compiles with clang or, for the
- * CPU image, with the C++ compiler.  One source then serves AMD (HIP language mode), NVIDIA (CUDA language mode) and the
- * CPU (C++17).  A source that includes it by hand is fine too.
+ * offload-build includes this header before the first line of every .cu file that it compiles with clang or, for the CPU image,
+ * with the C++ compiler.  One source then serves AMD (HIP language mode), NVIDIA (CUDA language mode) and the CPU (C++17).  A
+ * source may also include it itself.
  *
  *   names.h    types and constants, std::min and std::max
  *   gpu.h      keywords, threadIdx and its kin, barriers: AMD and NVIDIA, and in spirv.h any GPU with SPIR-V
@@ -47,8 +47,8 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/* The warps of AMD's gfx9 have 64 lanes, and so have those of the CPU if OFFLOAD_CPU_LANES is 64.  clang 22 no longer defines
- * the macro with AMD's number; clang 15 does not tell for which GPUs it has a function. */
+/* The warps of AMD's gfx9 have 64 lanes, and so have the CPU's if OFFLOAD_CPU_LANES is 64.  clang 22 no longer defines the
+ * macro with AMD's number; in clang 15, __has_builtin does not depend on the GPU. */
 #if defined(OFFLOAD_AMDGPU) && __clang_major__ < 16
 #if __AMDGCN_WAVEFRONT_SIZE == 64
 #define OFFLOAD_64_LANES 1
@@ -88,7 +88,7 @@ enum class offload_warp_function : unsigned char {
   shfl_xor,
 };
 
-/* Keywords that are alike for all targets.  Registers are counted for one GPU, so no limit of them is set. */
+/* Keywords that are the same for all targets.  Limits of registers are meant for one GPU, so they are ignored. */
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
@@ -108,9 +108,9 @@ enum class offload_warp_function : unsigned char {
 #include "gpu.h"
 #endif
 
-/* Before a function of CUDA in the place of which a source may define its own, which is preferred to a template.  The
- * parameter is of a type that `max<float>(a, b)`, a call of a source's own template, does not fit.  Functions of the host in
- * the same source may call them, as with nvcc. */
+/* Precedes a CUDA function that a source may define itself: the source's function is preferred, since this one is a template.
+ * The template's parameter does not fit `max<float>(a, b)`, a call of a source's own template.  Functions of the host in the
+ * same source may call these functions, as with nvcc. */
 #define OFFLOAD_YIELDS template <decltype(nullptr) = nullptr> OFFLOAD_HOST_DEVICE
 
 #include "names.h"
@@ -129,9 +129,9 @@ enum class offload_warp_function : unsigned char {
 
 #include "directed.h"
 
-/* Inline PTX of a source for CUDA is an error where a kernel uses it.  Clang refuses its constraints at once in functions of
- * devices, but in those of host and device only where they are called.  Between a condition and `else`, too, `asm volatile`
- * stays one statement. */
+/* Inline PTX in a source for CUDA is an error only if a kernel uses it.  Clang always refuses its constraints in device
+ * functions, but in functions for host and device only if they are called.  `asm volatile` must stay one statement, also
+ * between a condition and `else`. */
 #if defined(OFFLOAD_AMDGPU) || defined(OFFLOAD_SPIRV)
 #define OFFLOAD_ASM(...) ([&] __attribute__((host, device)) { __asm__ __VA_ARGS__; return 0; }())
 #define asm(...) OFFLOAD_ASM((__VA_ARGS__))

@@ -1,32 +1,32 @@
-/* offload/math.h: floating point, for float (sinf) and double (sin), and for either by overloads (sin of a float).  Part
+/* offload/math.h: floating-point functions for float (sinf) and double (sin), with overloads for float (sin of a float).  Part
  * of offload/kernel.h.
  *
- * On the CPU these are the C library's functions.  On GPUs instructions do what they do exactly,
+ * On the CPU, these are the C library's functions.  On GPUs, these functions are exact and use instructions:
  *   sqrt fma fabs copysign fmin fmax floor ceil trunc rint nearbyint round fdim isnan isinf isfinite signbit
- * and the rest is ours (math_exp.h, math_angle.h):
+ * The others are our own (math_exp.h, math_angle.h):
  *   exp exp2 exp10 expm1 log log2 log10 log1p pow cbrt hypot rsqrt
  *   sin cos sincos tan sinpi cospi asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
  *   fmod remainder ldexp scalbn frexp logb ilogb modf nextafter, which are exact
  *   rcbrt rhypot norm3d norm4d rnorm3d rnorm4d, which are made of cbrt and hypot
  *
- * In units in the last place of the result, none of ours was found further from the exact value than
+ * The largest errors that were found in our functions, in units in the last place of the result:
  *   1     exp exp2 exp10 log log2 log10 log1p pow cbrt hypot rsqrt sin cos sinpi cospi asin acos atan
  *   2.5   expm1 sinh cosh tanh asinh acosh atanh tan atan2 erf
  *   4     erfc
- * in float and double, with numbers of every size, least numbers included; infinities, NaN and signed zeros are those of
- * the C library.  This was measured on x86-64, where the same source gives what it gives on GPUs, against the C library's
- * next longer type.  AMD's gfx8 and older take the least floats for 0, as clang sets them up.
+ * They hold for float and double, and for numbers of every size, also subnormal ones.  Infinities, NaN and signed zeros are as
+ * in the C library.  The errors were measured on x86-64, where the same source has the same results as on GPUs, against the C
+ * library's next longer type.  On AMD's gfx8 and older, clang makes subnormal floats 0.
  *
- * With two underscores in front (__expf, __exp10f, __logf, __log2f, __log10f, __powf, __sinf, __cosf, __tanf, __sincosf,
- * __fdividef) functions are made of the GPU's own approximations, whose errors its maker documents; on the CPU they are
- * those without.  __saturatef is exact.
+ * Functions with two underscores (__expf, __exp10f, __logf, __log2f, __log10f, __powf, __sinf, __cosf, __tanf, __sincosf,
+ * __fdividef) use the GPU's own approximations, whose errors the vendor documents.  On the CPU, they are the functions without
+ * underscores.  __saturatef is exact.
  *
- * The names in namespace std are the C library's and have no code for GPUs: say sin, not std::sin.
+ * The functions in namespace std are the C library's and have no code for GPUs: write sin, not std::sin.
  */
 #ifndef OFFLOAD_MATH_H
 #define OFFLOAD_MATH_H
 
-/* With -ffast-math clang warns of every isnan, of these here as well, where nobody can do anything about it. */
+/* With -ffast-math, clang warns of every isnan, even of those in this file, which users cannot change. */
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wunknown-warning-option"
@@ -34,7 +34,7 @@
 #endif
 
 namespace offload_math {
-/* Overloads for float alone: as in C++, integers count as double. */
+/* Overloads for float only: as in C++, integers are converted to double. */
 template <typename T> struct only_float {};
 template <> struct only_float<float> {
   typedef float type;
@@ -48,8 +48,8 @@ template <> struct only_float<float> {
 #if defined(OFFLOAD_CPU)
 
 #if !defined(__clang__)
-/* C libraries make NaN of a signaling NaN and a number.  CUDA's functions return the number, and so do clang's instructions.
- * The C++ library calls those of float by names that g++ does not see to be these: the linker does. */
+/* For a signaling NaN and a number, C libraries return NaN.  CUDA's functions and clang's instructions return the number.  The
+ * C++ library calls float's functions by names that g++ does not recognize as these functions; the linker does. */
 #define OFFLOAD_EXTREME(attribute, type, name, extreme)                                                                \
   extern "C" __attribute__((attribute)) inline type name(type x, type y) noexcept(noexcept(name(x, y))) {              \
     return offload_bits::extreme(x, y);                                                                                \
@@ -60,12 +60,12 @@ OFFLOAD_EXTREME(always_inline, double, fmin, least)
 OFFLOAD_EXTREME(always_inline, double, fmax, greatest)
 #undef OFFLOAD_EXTREME
 #if defined(__ELF__)
-/* The C++ library made them visible, so those of the program would come first. */
+/* The C++ library declares them visible, so functions of the program with these names would be used first. */
 __asm__(".hidden fminf, fmaxf");
 #endif
 #endif
 
-/* Functions of CUDA that not every C library has.  Where one has them, its own are preferred to templates. */
+/* CUDA functions that some C libraries lack.  If the C library has them, its functions are preferred to these templates. */
 OFFLOAD_YIELDS void sincosf(float x, float *sine, float *cosine) {
   *sine = sinf(x);
   *cosine = cosf(x);
@@ -103,7 +103,7 @@ OFFLOAD_FLOAT(cospi, (T x), (x))
 #include "math_exp.h"
 
 namespace offload_math {
-/* As in C++, integers and mixed arguments count as double. */
+/* As in C++, integers and mixed arguments are converted to double. */
 template <bool> struct converted {};
 template <> struct converted<true> {
   typedef double type;
@@ -168,7 +168,7 @@ OFFLOAD_OURS_OF_TWO(fmod)
 #undef OFFLOAD_OURS_OF_TWO
 #undef OFFLOAD_BOTH
 
-/* A builtin has another name for float. */
+/* Builtins have a different name for float. */
 #define OFFLOAD_INSTRUCTION(name, parameters, arguments)                                                               \
   OFFLOAD_DEVICE float name##f parameters(float) { return __builtin_##name##f arguments; }                             \
   OFFLOAD_DEVICE float name parameters(float) { return __builtin_##name##f arguments; }                                \
@@ -247,8 +247,8 @@ OFFLOAD_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long labs(long x) { return abs(x); }
 OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
 
-/* Functions of the host call these without <math.h>, too.  What it declares is preferred to a template, and is the same as what
- * has C's linkage: sources pass such a function to their own templates, which take no template for it. */
+/* Functions of the host also call these without <math.h>.  Its declarations are preferred to a template, and are the same
+ * functions as those with C linkage: sources pass such functions to their own templates, which accept no template. */
 #define OFFLOAD_OF_HOST(name, parameters, arguments)                                                                   \
   extern "C" __attribute__((host)) float name##f parameters(float) noexcept;                                           \
   OFFLOAD_HOST double name parameters(double) { return __builtin_##name arguments; }
@@ -307,7 +307,7 @@ OFFLOAD_YIELDS float fdividef(float x, float y) { return x / y; }
 
 #if !defined(OFFLOAD_CPU)
 namespace offload_math {
-/* The instructions behind the fast functions: 2^x, log2(x), sin(x), cos(x), x / y. */
+/* The instructions of the fast functions: 2^x, log2(x), sin(x), cos(x), x / y. */
 #if defined(OFFLOAD_AMDGPU)
 #if __has_builtin(__builtin_amdgcn_exp2f)
 OFFLOAD_DEVICE float fast_exp2(float x) { return __builtin_amdgcn_exp2f(x); }
@@ -316,12 +316,12 @@ OFFLOAD_DEVICE float fast_log2(float x) { return __builtin_amdgcn_logf(x); }
 OFFLOAD_DEVICE float fast_exp2(float x) { return exp2(x); }
 OFFLOAD_DEVICE float fast_log2(float x) { return log2(x); }
 #endif
-/* These count in turns. */
+/* These instructions measure angles in turns. */
 OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_amdgcn_sinf(x * 0.159154937f); }
 OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_amdgcn_cosf(x * 0.159154937f); }
 OFFLOAD_DEVICE float fast_quotient(float x, float y) { return x * __builtin_amdgcn_rcpf(y); }
 #elif defined(OFFLOAD_SPIRV)
-/* Functions of OpenCL, which the driver compiles. */
+/* OpenCL's functions, which the driver compiles. */
 OFFLOAD_DEVICE float fast_exp2(float x) { return __builtin_exp2f(x); }
 OFFLOAD_DEVICE float fast_log2(float x) { return __builtin_log2f(x); }
 OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_sinf(x); }
@@ -353,7 +353,7 @@ OFFLOAD_DEVICE void __sincosf(float x, float *sine, float *cosine) {
 }
 OFFLOAD_YIELDS float __fdividef(float x, float y) { return offload_math::fast_quotient(x, y); }
 #else
-/* glibc declares functions of these names that it does not have. */
+/* glibc declares functions of these names, but does not define them. */
 #define __expf(x) expf(x)
 #define __exp10f(x) exp10f(x)
 #define __log2f(x) log2f(x)
@@ -369,7 +369,7 @@ OFFLOAD_YIELDS float __fdividef(float x, float y) { return x / y; }
 
 OFFLOAD_YIELDS float __saturatef(float x) { return min(max(x, 0.0f), 1.0f); }
 
-/* The share of a normal distribution below x. */
+/* The part of a normal distribution that is below x. */
 OFFLOAD_YIELDS float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
 OFFLOAD_YIELDS double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
 OFFLOAD_YIELDS float normcdf(float x) { return normcdff(x); }

@@ -26,13 +26,13 @@ OFFLOAD_MATH double cos_terms(double x) {
                     2.0876143827993133e-09, -1.1382456778061306e-11);
 }
 
-/* An angle in [-pi/4, pi/4] and the quarter turns before it, of which the lowest two bits count. */
+/* An angle in [-pi/4, pi/4] and the quarter turns before it; only their lowest two bits matter. */
 template <typename T> struct angle {
   pair<T> rest;
   int quarters;
 };
 
-/* For numbers so large that their distance to a multiple of pi/2 needs many digits of 2/pi. */
+/* For large numbers, whose distance to a multiple of pi/2 depends on many digits of 2/pi. */
 template <typename T> OFFLOAD_MATH angle<T> reduce_large(T x) {
   OFFLOAD_ROUND_EACH
   /* 64 zeros, then the binary digits of 2/pi. */
@@ -46,7 +46,7 @@ template <typename T> OFFLOAD_MATH angle<T> reduce_large(T x) {
   typename of<T>::bits all = bits(size(x));
   int exponent = int(all >> mantissa) - of<T>::bias - mantissa;
   unsigned long long m = (all & ((typename of<T>::bits(1) << mantissa) - 1)) | 1ull << mantissa;
-  /* x = m * 2^exponent.  Of 2/pi the digits count that give less than 4 quarter turns: 192 from here on. */
+  /* x = m * 2^exponent.  Only digits of 2/pi that add less than 4 quarter turns matter: 192 from here on. */
   int first = exponent - 1 + 63, word = first / 64, shift = first % 64;
   unsigned long long window[3];
   for (int i = 0; i < 3; ++i)
@@ -133,12 +133,12 @@ template <typename T> OFFLOAD_MATH T tan(T x) {
   T s = sin_of(a.rest), c = cos_of(a.rest);
   return x == 0 ? x : a.quarters & 1 ? -c / s : s / c;
 }
-/* The same of pi * x. */
+/* Reduces the angle pi * x. */
 template <typename T> OFFLOAD_MATH angle<T> reduce_turns(T x) {
   OFFLOAD_ROUND_EACH
   if (!(size(x) < infinity<T>()))
     return {{nan<T>(), nan<T>()}, 0};
-  /* Two is a whole turn. */
+  /* x = 2 is a whole turn. */
   T whole = size(x) < power_of_2<T>(of<T>::mantissa + 1) ? x - 2 * nearest(x / 2) : T(0);
   T n = nearest(2 * whole);
   return {product<T>({2 * whole - n, T(0)}, half_pi<T>()), int(n)};
@@ -179,7 +179,7 @@ template <typename T> OFFLOAD_MATH pair<T> atan_quotient(T y, T x) {
     little = little == large ? T(1) : T(0);
     large = 1;
   }
-  /* Their sum must be a number, and their difference to the last digit. */
+  /* The sum must not overflow, and the difference must be exact. */
   if (large > power_of_2<T>(of<T>::bias - 1)) {
     large *= T(0.25);
     little *= T(0.25);
@@ -238,13 +238,13 @@ OFFLOAD_MATH double asin_terms(double x) {
                     -0.01942149876336336, 0.029727286869498975);
 }
 
-/* asin(s) of an s to 1/2; `low` is what s lacks. */
+/* asin(s + low) for s up to 1/2. */
 template <typename T> OFFLOAD_MATH pair<T> asin_small(T s, T low) {
   OFFLOAD_ROUND_EACH
   T z = s * s;
   return quick_sum(s, fma(s * z, asin_terms(z), low));
 }
-/* asin(sqrt((1 - x) / 2)) of an x from 1/2 to 1: half of acos(x). */
+/* asin(sqrt((1 - x) / 2)) for x from 1/2 to 1: half of acos(x). */
 template <typename T> OFFLOAD_MATH pair<T> half_acos(T x) {
   OFFLOAD_ROUND_EACH
   T z = (1 - x) / 2, s = root(z);

@@ -1,17 +1,17 @@
-/* offload/math_base.h: floating point without a library: what the functions are made of.  Part of offload/math.h.
+/* offload/math_base.h: floating point without a library: the parts of the functions.  Part of offload/math.h.
  *
- * GPUs have no C library, so these are the functions of offload/math.h there, for float and double alike: written once as
- * templates, from sums, products, quotients, square roots and fused multiply-adds that are rounded as IEEE 754 says on
- * every target.  Their results are the same on all GPUs and in a compilation for the CPU, which is where their errors
- * were measured; offload/math.h has the results.  Options like -ffast-math take that away.
+ * GPUs have no C library, so offload/math.h uses these functions there.  They are templates for float and double, made of sums,
+ * products, quotients, square roots and fused multiply-adds that every target rounds as IEEE 754 requires.  Their results are
+ * the same on all GPUs and in a compilation for the CPU, with which their errors were measured; offload/math.h lists the
+ * errors.  With options like -ffast-math, results may differ.
  *
- * The polynomials interpolate each function in Chebyshev's points.  Where a result needs more digits than its type has,
- * it is a sum of two numbers, `pair`.
+ * The polynomials interpolate each function at Chebyshev points.  A result that needs more digits than its type has is a sum of
+ * two numbers, `pair`.
  */
 #ifndef OFFLOAD_MATH_BASE_H
 #define OFFLOAD_MATH_BASE_H
 
-/* First in a function: a product and a sum are rounded one after the other, whatever the compiler was told. */
+/* At the beginning of a function: a product and a sum are rounded separately, whatever options the compiler has. */
 #if defined(__clang__)
 #define OFFLOAD_ROUND_EACH _Pragma("clang fp contract(off)")
 #else
@@ -63,12 +63,12 @@ template <typename T, typename... Rest> OFFLOAD_MATH T polynomial(T x, T first, 
   return fma(polynomial(x, rest...), x, first);
 }
 
-/* A number to about twice the digits of T: the sum of both, where `low` is below the last digit of `high`. */
+/* A number with about twice the digits of T: high + low, where `low` is below the last digit of `high`. */
 template <typename T> struct pair {
   T high, low;
 };
 
-/* a + b, where a is not the smaller. */
+/* a + b, where |a| is not less than |b|. */
 template <typename T> OFFLOAD_MATH pair<T> quick_sum(T a, T b) {
   OFFLOAD_ROUND_EACH
   T sum = a + b;
@@ -90,7 +90,7 @@ template <typename T> OFFLOAD_MATH pair<T> product(pair<T> a, pair<T> b) {
   return quick_sum(p.high, fma(a.high, b.low, fma(a.low, b.high, p.low)));
 }
 
-/* Constants to both types' digits. */
+/* Constants with the digits of both types. */
 template <typename T> OFFLOAD_MATH pair<T> constant(float high, float low, double high_double, double low_double) {
   OFFLOAD_ROUND_EACH
   if constexpr (sizeof(T) == 4)
@@ -122,7 +122,7 @@ template <typename T> OFFLOAD_MATH pair<T> two_thirds() {
   OFFLOAD_ROUND_EACH
   return constant<T>(0.666666687f, -1.98682155e-08f, 0.6666666666666666, 3.700743415417188e-17);
 }
-/* The same, `high` with so few digits that its product with an exponent is exact. */
+/* Here, `high` has so few digits that its product with an exponent is exact. */
 template <typename T> OFFLOAD_MATH pair<T> short_ln_2() {
   OFFLOAD_ROUND_EACH
   return constant<T>(0.693145751953125f, 1.428606765330187e-06f, 0.69314718055989033, 5.4979230187083712e-14);
@@ -132,18 +132,18 @@ template <typename T> OFFLOAD_MATH pair<T> short_log10_2() {
   return constant<T>(0.301025390625f, 4.6050390665186569e-06f, 0.30102999566395283, 2.8363394551044964e-14);
 }
 
-/* 2^k of a k whose power is a normal number. */
+/* 2^k, if this is a normal number. */
 template <typename T> OFFLOAD_MATH T power_of_2(int k) {
   OFFLOAD_ROUND_EACH
   return from_bits<T>(typename of<T>::bits(k + of<T>::bias) << of<T>::mantissa);
 }
-/* x * 2^k, rounded once, if x is near 1 and k is not beyond twice the exponents of T. */
+/* x * 2^k, rounded once, if x is near 1 and k is at most twice an exponent of T. */
 template <typename T> OFFLOAD_MATH T scale(T x, int k) {
   OFFLOAD_ROUND_EACH
   return x * power_of_2<T>(k / 2) * power_of_2<T>(k - k / 2);
 }
 
-/* A positive finite number as mantissa * 2^exponent, the mantissa between sqrt(1/2) and sqrt(2). */
+/* Splits a positive finite number into mantissa * 2^exponent, with the mantissa between sqrt(1/2) and sqrt(2). */
 template <typename T> OFFLOAD_MATH T split(T x, int &exponent) {
   OFFLOAD_ROUND_EACH
   constexpr int mantissa = of<T>::mantissa;
@@ -174,7 +174,7 @@ template <typename T> OFFLOAD_MATH T fmod(T x, T y) {
     return nan<T>();
   if (ax < ay)
     return x;
-  /* As whole numbers of ay's unit: mx * 2^steps modulo my. */
+  /* In whole units of ay's last digit: mx * 2^steps modulo my. */
   word bx = bits(ax), by = bits(ay), one = word(1) << mantissa;
   int ex = int(bx >> mantissa), ey = int(by >> mantissa);
   unsigned long long mx = ex == 0 ? bx : (bx & (one - 1)) | one, my = ey == 0 ? by : (by & (one - 1)) | one;
@@ -193,7 +193,7 @@ template <typename T> OFFLOAD_MATH T fmod(T x, T y) {
 template <typename T> OFFLOAD_MATH T ldexp(T x, int k) {
   OFFLOAD_ROUND_EACH
   constexpr int step = of<T>::bias - 1;
-  /* Down to the least numbers in one last rounding. */
+  /* Only the last step may round, also for subnormal results. */
   for (int i = 0; i < 2 && k > step; ++i, k -= step)
     x *= power_of_2<T>(step);
   for (int i = 0; i < 2 && k < -step; ++i, k += step - of<T>::mantissa - 1)
@@ -214,7 +214,7 @@ template <typename T> OFFLOAD_MATH T frexp(T x, int *exponent) {
   return signed_as(m / 2, x);
 }
 
-/* What is left of x after the whole multiple of y that is nearest; of two as near ones the even one. */
+/* x less the nearest whole multiple of y; if two are equally near, the even one. */
 template <typename T> OFFLOAD_MATH T remainder(T x, T y) {
   OFFLOAD_ROUND_EACH
   T ay = size(y), rest = size(fmod(x, ay + ay));
@@ -223,7 +223,7 @@ template <typename T> OFFLOAD_MATH T remainder(T x, T y) {
   if (rest != rest)
     return rest;
   T half = ay / 2;
-  /* The half of a least number is not exact, and sums of such numbers are. */
+  /* Half of the smallest number is not exact, but sums of such numbers are. */
   bool is_small = ay < power_of_2<T>(2 - of<T>::bias);
   if (is_small ? rest + rest > ay : rest > half) {
     rest -= ay;

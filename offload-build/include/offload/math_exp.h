@@ -1,4 +1,4 @@
-/* offload/math_exp.h: exponentials, logarithms, powers, and what comes from them.  Part of offload/math.h.
+/* offload/math_exp.h: exponentials, logarithms, powers, and functions made of these.  Part of offload/math.h.
  */
 #ifndef OFFLOAD_MATH_EXP_H
 #define OFFLOAD_MATH_EXP_H
@@ -22,7 +22,7 @@ OFFLOAD_MATH double exp_terms(double x) {
 /* e^(high + low) as a number near 1, and the power of 2 to multiply it with. */
 template <typename T> OFFLOAD_MATH T exp_parts(T high, T low, int &k) {
   OFFLOAD_ROUND_EACH
-  /* Beyond, it is infinite or 0, and twice the exponents of T still hold it. */
+  /* Beyond the limit, the result is infinite or 0; k stays within twice the exponents of T. */
   T limit = (2 * of<T>::bias - 4) * T(0.69);
   T bounded = high < -limit ? -limit : high < limit ? high : limit;
   T n = nearest(bounded * log2_e<T>().high);
@@ -91,7 +91,7 @@ OFFLOAD_MATH double log_terms(double x) {
                     0.13334850282547114, 0.11705021567538627, 0.11735818855512968);
 }
 
-/* ln(m + low) of an m near 1: 2 artanh((m - 1) / (m + 1)). */
+/* ln(m + low) for m near 1: 2 artanh((m - 1) / (m + 1)). */
 template <typename T> OFFLOAD_MATH pair<T> log_near_1(T m, T low) {
   OFFLOAD_ROUND_EACH
   pair<T> above = quick_sum(m - 1, low), below = sum(m, T(1));
@@ -105,7 +105,7 @@ template <typename T> OFFLOAD_MATH pair<T> log_near_1(T m, T low) {
   pair<T> log = quick_sum(2 * s, cube.high);
   return quick_sum(log.high, fma(T(2), s_low, log.low + (cube.low + terms)));
 }
-/* Whether a logarithm of x is no number between; then `x` is the logarithm. */
+/* Whether the logarithm of x is infinite or NaN; if so, writes it to `x`. */
 template <typename T> OFFLOAD_MATH bool log_is_special(T &x) {
   OFFLOAD_ROUND_EACH
   if (x > 0 && x < infinity<T>())
@@ -153,7 +153,7 @@ template <typename T> OFFLOAD_MATH T log1p(T x) {
   pair<T> both = sum(T(1), x);
   int k;
   T m = split(both.high, k);
-  /* What was rounded away is scaled as the rest; behind a large number it is nothing. */
+  /* The part that was rounded away is scaled like the rest; if k is large, it is negligible. */
   T low = k < of<T>::mantissa + 2 ? both.low * power_of_2<T>(-k) : T(0);
   return log_sum(k, short_ln_2<T>(), log_near_1(m, low)).high;
 }
@@ -188,7 +188,7 @@ template <typename T> OFFLOAD_MATH T cbrt(T x) {
     k = of<T>::mantissa / 3 + 1;
     ax *= power_of_2<T>(3 * k);
   }
-  /* A third of the exponent, then Halley's steps, each of which triples the digits. */
+  /* First a third of the exponent, then Halley's steps; each step triples the digits. */
   constexpr typename of<T>::bits third = sizeof(T) == 4 ? 0x2a5119f2 : 0x2a9f78939b40f945;
   T r = from_bits<T>(bits(ax) / 3 + third);
   for (int step = 0; step < (sizeof(T) == 4 ? 2 : 3); ++step) {
@@ -229,7 +229,7 @@ template <typename T> OFFLOAD_MATH T rsqrt(T x) {
   if (tiny)
     x *= power_of_2<T>(2 * ((of<T>::mantissa + 2) / 2));
   T r = 1 / root(x);
-  /* One step of Newton's, with the residual to twice the digits. */
+  /* One Newton step; the residual has twice the digits. */
   pair<T> p = product(x, r);
   r = fma(r * T(0.5), fma(-p.high, r, T(1)) - p.low * r, r);
   return tiny ? r * power_of_2<T>((of<T>::mantissa + 2) / 2) : r;
@@ -237,7 +237,7 @@ template <typename T> OFFLOAD_MATH T rsqrt(T x) {
 
 /* ---- hyperbolic ---- */
 
-/* e^x / 2, which is a number a little longer than e^x. */
+/* e^x / 2, which overflows a little later than e^x. */
 template <typename T> OFFLOAD_MATH T half_exp(T x) {
   OFFLOAD_ROUND_EACH
   int k;
@@ -327,10 +327,10 @@ OFFLOAD_MATH double erfc_terms(double x) {
                     3.7685961810112735e-08, -2.819394245884741e-09, -4.054765717508833e-09);
 }
 
-/* erfc(x) of an x from 1/2 on. */
+/* erfc(x) for x from 1/2 on. */
 template <typename T> OFFLOAD_MATH T erfc_large(T x) {
   OFFLOAD_ROUND_EACH
-  /* From here on it is less than the least number. */
+  /* From here on, the result is less than the smallest number. */
   if (x > T(sizeof(T) == 4 ? 10.1 : 27.3))
     return 0;
   constexpr T c = T(sizeof(T) == 4 ? 2 : 3.75);

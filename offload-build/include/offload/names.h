@@ -6,8 +6,8 @@
  *   INT_MAX and kin of <limits.h>, UINT32_MAX and kin of <stdint.h>
  *   std::min, std::max of two values
  *
- * The headers of the C library define the same; a source may include them.  FLT_MAX and kin need <float.h>, which clang
- * has for GPUs, too: nvcc does not have them without it, and sources define constants of these names.
+ * The headers of the C library define the same names; a source may include them.  FLT_MAX and kin need <float.h>, which clang
+ * also has for GPUs: nvcc does not define them without this header, so sources define constants of these names.
  */
 #ifndef OFFLOAD_NAMES_H
 #define OFFLOAD_NAMES_H
@@ -29,7 +29,7 @@ typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
 
-/* As the host's <time.h> has it. */
+/* As in the host's <time.h>. */
 #if defined(__APPLE__)
 typedef unsigned long clock_t;
 #else
@@ -84,7 +84,7 @@ typedef long clock_t;
 #define HUGE_VALF (__builtin_huge_valf())
 #endif
 
-/* C++ does not promise these, and Windows has them on request. */
+/* The C++ standard does not contain these, and Windows defines them only on request. */
 #if !defined(M_PI)
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
@@ -110,8 +110,8 @@ template <> struct no_more<0> {
 };
 } // namespace offload_names
 
-/* The functions of <algorithm>, where a source includes it, are preferred to these, since they have no parameter pack.
- * constexpr functions are also functions of the device. */
+/* If a source includes <algorithm>, its functions are preferred to these, which have a parameter pack.  constexpr functions are
+ * also device functions. */
 namespace std {
 template <typename T, typename... None>
 constexpr typename offload_names::no_more<sizeof...(None)>::template as<const T &>::type min(const T &a, const T &b,

@@ -1,13 +1,13 @@
 /* offload/nvptx_atomics.h: atomic instructions of NVIDIA's GPUs.  Part of offload/kernel.h.
  *
- * clang 22 loses the order and the scope of a function that reads and writes.  Older ones lose all orders, or crash.
- * So offload/builtin_atomics.h puts this PTX in the place of the compiler's (PTX ISA, "Memory Consistency Model").
- * __ATOMIC_SEQ_CST is a fence before an instruction with a weaker order, as in CUDA's libcu++.  GPUs before sm_70 have
- * fences alone, and those before sm_60 no scope but the device.
+ * clang 22 drops the order and the scope of functions that read and write.  Older versions drop all orders, or crash.  So
+ * offload/builtin_atomics.h uses this PTX instead of the compiler's (PTX ISA, "Memory Consistency Model").  __ATOMIC_SEQ_CST is
+ * a fence before an instruction with a weaker order, as in CUDA's libcu++.  GPUs before sm_70 have only fences for orders, and
+ * GPUs before sm_60 have only the scope of the device.
  */
 #ifndef OFFLOAD_NVPTX_ATOMICS_H
 #define OFFLOAD_NVPTX_ATOMICS_H
-/* A source with launches is also compiled for the host, where clang defines the macros of the GPU, except for one. */
+/* A source with launches is also compiled for the host.  There, clang defines only the first of these macros. */
 #if defined(__NVPTX__) && defined(__CUDA_ARCH__)
 
 #if !defined(__MEMORY_SCOPE_SYSTEM)
@@ -18,10 +18,10 @@
 #define __MEMORY_SCOPE_SINGLE 4
 #endif
 
-/* For host and device: compiled for a device, a source still has the functions of the host, which may call these. */
+/* For host and device: even when compiled for a device, a source contains host functions, which may call these. */
 #define OFFLOAD_BUILTIN static __attribute__((host, device, always_inline)) inline
 
-/* RUN(qualifiers, ...) with the qualifiers of `order` and `scope`. */
+/* Calls RUN(qualifiers, ...) with the qualifiers for `order` and `scope`. */
 #if __CUDA_ARCH__ >= 600
 #define OFFLOAD_SCOPED(RUN, order, ...)                                                                                \
   if (scope == __MEMORY_SCOPE_SYSTEM)                                                                                  \
@@ -108,8 +108,8 @@ OFFLOAD_BUILTIN void end(int order, int scope) {
     offload_atomic_thread_fence(order, scope);
 }
 
-/* The bits of a number by its size, and how they are read and written.  Other sizes are left to the compiler, which
- * calls functions that only the host has. */
+/* The integer type for the bits of a number, by its size, and its loads and stores.  For other sizes, the compiler calls
+ * functions that only the host has. */
 template <int size> struct bits {
   static constexpr bool are_here = false;
 };
@@ -135,7 +135,7 @@ OFFLOAD_BITS(unsigned, unsigned, ".u32", "r")
 OFFLOAD_BITS(unsigned long long, unsigned long long, ".u64", "l")
 #undef OFFLOAD_BITS
 
-/* The instructions that return the number before. */
+/* The instructions that return the old number. */
 #define OFFLOAD_INSTRUCTION(name, number, operation, constraint)                                                       \
   OFFLOAD_BUILTIN number name(volatile void *at, number value, int order, int scope) {                                 \
     number old;                                                                                                        \
@@ -164,7 +164,7 @@ OFFLOAD_INSTRUCTION(add, double, ".add.f64", "d")
 #endif
 #undef OFFLOAD_INSTRUCTIONS
 #undef OFFLOAD_INSTRUCTION
-/* Writes `value` if the bits are `expected`.  Returns those before. */
+/* Writes `value` if the bits are `expected`.  Returns the old bits. */
 #define OFFLOAD_COMPARISON(number, ptx, constraint)                                                                    \
   OFFLOAD_BUILTIN number compare(volatile void *at, number expected, number value, int order, int scope) {             \
     number old;                                                                                                        \
@@ -180,7 +180,7 @@ OFFLOAD_COMPARISON(unsigned long long, ".b64", "l")
 
 #include "builtin_atomics.h"
 
-/* Operators of such a number have an order.  An error that is silent in headers of the host, which may ask whether the
+/* Operators of an _Atomic number have an order.  The error does not appear in headers of the host, which may test whether the
  * word alone is a keyword. */
 #define _Atomic(...)                                                                                                   \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic error \"-W#pragma-messages\"")                            \

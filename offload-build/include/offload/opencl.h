@@ -1,5 +1,5 @@
-/* offload/opencl.h: the functions of OpenCL C about work-items, and its barriers.  offload-build includes this header
- * before the first line of every .cl file.
+/* offload/opencl.h: the work-item functions of OpenCL C, and its barriers.  offload-build includes this header before the first
+ * line of every .cl file.
  *
  *   get_global_id, get_local_id, get_group_id, get_global_size, get_local_size, get_num_groups and kin
  *   barrier, work_group_barrier, mem_fence, read_mem_fence, write_mem_fence
@@ -9,7 +9,7 @@
 #ifndef OFFLOAD_OPENCL_H
 #define OFFLOAD_OPENCL_H
 
-/* By this attribute, another definition may follow. */
+/* With this attribute, another definition may follow. */
 #define OFFLOAD_FUNCTION extern inline __attribute__((gnu_inline, always_inline))
 
 #if defined(__AMDGCN__)
@@ -68,7 +68,7 @@ OFFLOAD_FUNCTION __attribute__((convergent)) void barrier(cl_mem_fence_flags fla
 #endif
 }
 OFFLOAD_FUNCTION __attribute__((convergent)) void work_group_barrier(cl_mem_fence_flags flags) { barrier(flags); }
-/* For all of the device, as those of NVIDIA's OpenCL. */
+/* Fences for the whole device, as in NVIDIA's OpenCL. */
 OFFLOAD_FUNCTION void mem_fence(cl_mem_fence_flags flags) {
 #if defined(__AMDGCN__)
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");

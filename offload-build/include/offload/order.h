@@ -1,14 +1,14 @@
-/* offload/order.h: blocks and threads in an order that was asked for.  Part of offload/cpu.h.
+/* offload/order.h: runs blocks and threads in a requested order.  Part of offload/cpu.h.
  *
- * Each thread has a stack of its own.  A round runs every thread that can go on, in the order, until it waits or returns;
- * rounds go on until all have returned.  A kernel whose result depends on the order has a race, or leaves out a barrier.
+ * Each thread has its own stack.  A round runs, in the order, every thread that can go on, until the thread waits or returns.
+ * Rounds repeat until all have returned.  If a kernel's result depends on the order, it has a race or lacks a barrier.
  */
 #ifndef OFFLOAD_ORDER_H
 #define OFFLOAD_ORDER_H
 
 namespace offload_cpu {
 
-/* The numbers before `count` in another order, without a table: blocks may be many. */
+/* The numbers below `count` in another order, without a table: there may be many blocks. */
 struct permutation {
   order kind;
   uint64_t count, mask, factor, offset;
@@ -36,7 +36,7 @@ struct permutation {
     if (kind == order::reverse)
       return count - 1 - number;
     if (kind == order::random)
-      /* Each step can be undone, so no two numbers meet; what falls beyond the end goes on until it does not. */
+      /* Each step is reversible, so no two numbers collide.  A result beyond the end is permuted again. */
       do {
         for (unsigned step = 0; step < 3; ++step) {
           number = (number * factor + offset) & mask;
@@ -47,7 +47,7 @@ struct permutation {
   }
 };
 
-/* Tells who watches the launch which thread runs. */
+/* Stores which thread runs, for a program that watches the launch. */
 inline void tell(const launch &l) {
   if (l.progress != nullptr) {
     l.progress[0] = l.block_number;
@@ -113,7 +113,7 @@ inline void run_block_in_order(launch &l) {
   check::block_ended(l);
 }
 #else
-/* No thread can wait here. */
+/* Without stacks to switch, no thread can wait. */
 inline void run_block_in_order(launch &l) {
   const permutation in_turn(l.in_order, l.count, permutation::mixed(l.seed ^ l.block_number));
   for (unsigned turn = 0; turn < l.count; ++turn) {
@@ -125,7 +125,7 @@ inline void run_block_in_order(launch &l) {
 }
 #endif
 
-/* Not inlined, so that the loop for any order is as fast as if there were no other. */
+/* Not inlined, so that this code does not slow down the loop for `order::any`. */
 inline __attribute__((noinline, cold)) void run_blocks_in_order(launch &l) {
   const uint64_t first = l.first_block, end = l.end_block;
   const permutation in_turn(l.in_order, end - first, l.seed);

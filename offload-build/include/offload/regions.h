@@ -1,26 +1,26 @@
 /* offload/regions.h: threads that wait without stacks.  Part of offload/schedule.h.
  *
- * offload-build cuts kernels at their waits into regions.  A region is a function that runs threads of a block from one
- * wait to the next, in a loop.  What a thread has to remember while it waits is in arrays over the threads of the block.
- * So a thread that waits is a place in arrays and the number of its wait.
+ * offload-build cuts kernels into regions at their waits.  A region is a function that runs threads of a block from one wait to
+ * the next, in a loop.  Values that a thread needs after its wait are in arrays with an element for each thread.  So a waiting
+ * thread consists of elements of arrays and the number of its wait.
  *
- * A block runs as a whole as long as all of its threads come to the same wait.  Otherwise each thread has a state, as
- * threads with stacks have, and rounds run the threads that can go on.  Both ways have the scheduler's rules.
+ * A block runs as a whole as long as all its threads reach the same wait.  Otherwise, each thread has a state, like a thread
+ * with a stack, and rounds run the threads that can go on.  The scheduler's rules apply in both cases.
  *
- * Some loops are turned in blocks with rows of 8 threads or more: all threads run a round, then the next.  A region ends
- * where a round begins, but its threads wait for nobody: run_region lets them go on.  The scheduler does not see it.
+ * In blocks with rows of 8 threads or more, some loops run in turns: all threads run an iteration, then the next.  A region
+ * ends where an iteration begins, but run_region goes on with its threads.  The scheduler does not see turns.
  */
 #ifndef OFFLOAD_REGIONS_H
 #define OFFLOAD_REGIONS_H
 
 #if defined(OFFLOAD_CPU_REGIONS)
-/* Regions call this before they call a function that may ask which thread runs. */
+/* Regions call this before a function that may need the index of the running thread. */
 extern "C" __attribute__((used)) inline void offload_cpu_set_thread(unsigned thread, unsigned x, unsigned y, unsigned z) {
   offload_cpu::current->self = thread;
   threadIdx = dim3(x, y, z);
 }
 
-/* The linker sets these to the ends of the section, if there is one. */
+/* The linker sets these to the start and the end of the section, if it exists. */
 extern "C" __attribute__((weak, visibility("hidden"))) const offload_cpu_regions __start_offload_regions[],
     __stop_offload_regions[];
 #endif
@@ -44,7 +44,7 @@ inline bool make_arrays(launch &l) {
   offload_cpu_frame &frame = l.by.frame;
   if (l.by.arrays != nullptr)
     return true;
-  /* Arrays at a distance of a power of two fall into the same lines of a cache. */
+  /* Arrays at a distance of a power of two would share lines of the cache. */
   frame.stride = (l.count + 63) / 64 * 64 + 16;
   constexpr size_t own = 3 * sizeof(uint64_t) + 2 * sizeof(unsigned), alignment = 64;
   const size_t each = own + of.bytes;
@@ -80,7 +80,7 @@ inline void begin_block(launch &l) {
 
 inline bool is_turn(const launch &l, unsigned wait) { return l.by.of->kinds[wait] == 255; }
 
-/* Whether values differ between threads that have to be the same in those that run together. */
+/* Whether values that must be the same in threads that run together differ between these threads. */
 inline bool are_different(const launch &l, unsigned from, unsigned to) {
   const offload_cpu_frame &frame = l.by.frame;
   for (size_t i = 0; i != l.by.of->uniform_count; ++i) {
@@ -92,7 +92,7 @@ inline bool are_different(const launch &l, unsigned from, unsigned to) {
   return false;
 }
 
-/* Runs these threads from one wait to the next, and through all turns.  Returns the least wait, and the greatest. */
+/* Runs these threads from one wait to the next, through all turns.  Returns the least and the greatest wait reached. */
 inline uint64_t run_region(launch &l, unsigned region, unsigned from, unsigned to) {
   const unsigned *next = l.by.frame.next;
   const bool is_each = l.by.is_apart && are_different(l, from, to);
@@ -121,7 +121,7 @@ inline uint64_t run_region(launch &l, unsigned region, unsigned from, unsigned t
   return least | most << 32;
 }
 
-/* Notes where these threads have come to, after their region ended. */
+/* Notes the waits that these threads have reached, after their region ended. */
 inline void arrive(launch &l, unsigned from, unsigned to) {
   const offload_cpu_frame &frame = l.by.frame;
   for (unsigned t = from; t != to; ++t) {
@@ -163,7 +163,7 @@ inline void begin_apart(launch &l) {
   l.returned = l.at_barrier = l.votes = l.at_warp = 0;
 }
 
-/* Lets a thread go on in an order that was asked for. */
+/* Lets a thread go on, in a requested order. */
 inline void go_on_in_order(launch &l) {
   const unsigned self = l.self;
   go_on(l, self, self + 1);
@@ -171,7 +171,7 @@ inline void go_on_in_order(launch &l) {
   settle_warp(l, self);
 }
 
-/* Answers all threads of the block, which have come to one wait.  Returns false if lanes of a warp have different masks. */
+/* Answers all threads of the block, which have reached one wait.  Returns false if lanes of a warp have different masks. */
 inline bool answer_all(launch &l, unsigned wait) {
   offload_cpu_frame &frame = l.by.frame;
   const unsigned kind = l.by.of->kinds[wait], count = l.count;
@@ -215,7 +215,7 @@ inline bool answer_all(launch &l, unsigned wait) {
   return true;
 }
 
-/* Runs threads that have come to different waits, until all can go on from one.  Returns this wait, or 0: all returned. */
+/* Runs threads at different waits until all threads can go on from one wait.  Returns this wait, or 0 if all have returned. */
 inline unsigned run_apart(launch &l) {
   const offload_cpu_frame &frame = l.by.frame;
   begin_apart(l);

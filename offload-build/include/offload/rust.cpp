@@ -1,8 +1,8 @@
-/* offload/rust.cpp: what kernels in Rust call on the CPU.  offload-build compiles it with offload/kernel.h in front, and
+/* offload/rust.cpp: the functions that kernels in Rust call on the CPU.  offload-build compiles it after offload/kernel.h, and
  * links it with a crate of kernels.
  *
- * The crate offload-kernel declares these functions (src/arch/cpu.rs).  A call comes with its place in the source, which
- * checked builds report.  OFFLOAD_RUST_FOLDER is the folder of the crate's package, to which rustc's places are relative.
+ * The crate offload-kernel declares these functions (src/arch/cpu.rs).  A call passes its place in the source, which checked
+ * builds report.  OFFLOAD_RUST_FOLDER is the folder of the crate's package, to which rustc's places are relative.
  */
 #if defined(_WIN32)
 #define OFFLOAD_RUST extern "C"
@@ -10,7 +10,7 @@
 #define OFFLOAD_RUST extern "C" __attribute__((visibility("hidden")))
 #endif
 
-/* The text is no C string. */
+/* The text has no NUL at its end. */
 struct offload_rust_text {
   const char *start;
   size_t size;
@@ -29,15 +29,15 @@ namespace {
 
 offload_rust_index index_of(const dim3 &from) { return {from.x, from.y, from.z}; }
 
-/* Appends to a C string, and cuts off what has no room. */
+/* Appends to a C string, and cuts off text that does not fit. */
 template <size_t Room> void append(char (&to)[Room], offload_rust_text text) {
   size_t size = strlen(to), added = text.size < Room - 1 - size ? text.size : Room - 1 - size;
   memcpy(to + size, text.start, added);
   to[size + added] = 0;
 }
 
-/* Writes the file of a place as the reports of other kernels have it: relative to the program's package.  The files of
- * other crates begin with a dot, or have whole paths. */
+/* Writes the file of a place as in the reports of other kernels: relative to the program's package.  Paths of files of other
+ * crates begin with a dot, or are absolute. */
 template <size_t Room> void add_file(char (&to)[Room], const offload_rust_place &place) {
   constexpr char folder[] = OFFLOAD_RUST_FOLDER "/";
   if (place.file.size != 0 && place.file.start[0] != '/' && place.file.start[0] != '.')
@@ -46,14 +46,14 @@ template <size_t Room> void add_file(char (&to)[Room], const offload_rust_place 
 }
 
 #if defined(OFFLOAD_CPU_CHECK)
-/* A place with the name of its file in memory that stays: there are few files. */
+/* Returns a place whose file name is in memory that is never freed: there are few files. */
 offload_cpu::code_place place_of(const offload_rust_place &place) {
   struct known {
     offload_rust_text file;
     char name[512];
     known *next;
   };
-  /* A checked image runs a grid at a time. */
+  /* A checked image runs one grid at a time, so no lock is needed. */
   static known *all;
   for (known *it = all; it != nullptr; it = it->next)
     if (it->file.start == place.file.start && it->file.size == place.file.size)
@@ -127,14 +127,14 @@ OFFLOAD_RUST __attribute__((noreturn)) void offload_kernel_panic(offload_rust_te
 #endif
 }
 
-/* Functions of `core` that were compiled for unwinding name it.  Kernels do not unwind. */
+/* Functions of `core` that were compiled for unwinding refer to it.  Kernels do not unwind. */
 #if !defined(_WIN32)
 OFFLOAD_RUST __attribute__((weak)) void rust_eh_personality() { abort(); }
 #endif
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
-/* LLVM's pass calls these functions, which GCC's runtime has not had before version 13.  The runtime sees the accesses of
- * the functions that they call. */
+/* LLVM's pass calls these functions, which GCC's runtime has only since version 13.  The runtime sees the accesses of the
+ * functions that they call. */
 OFFLOAD_RUST void *__tsan_memcpy(void *to, const void *from, size_t size) { return memcpy(to, from, size); }
 OFFLOAD_RUST void *__tsan_memmove(void *to, const void *from, size_t size) { return memmove(to, from, size); }
 OFFLOAD_RUST void *__tsan_memset(void *to, int byte, size_t size) { return memset(to, byte, size); }

@@ -1,13 +1,13 @@
 /* offload/schedule.h: blocks and their threads, run on the CPU.  Part of offload/cpu.h.
  *
- * A launch runs the grid block after block, on the thread of the operating system that called it.  A plain loop, on a stack
- * of its own, runs the threads of a block one after another until one of them has to wait, at a barrier or in a warp
- * function: then it is left on its stack, and the next thread runs on another stack (offload/fibers.h).  A kernel's entry
- * has this loop (offload/entry.h), so that the compiler sees the kernel in it.  Where an order was asked for, and in
- * checked builds, offload/order.h runs the blocks instead.
+ * A launch runs the grid block after block, on the calling thread of the operating system.  A plain loop, on its own stack,
+ * runs the threads of a block one after another.  If a thread has to wait, at a barrier or in a warp function, it stays on its
+ * stack, and the next thread runs on another stack (offload/fibers.h).  The loop is in the kernel's entry (offload/entry.h), so
+ * that the compiler can inline the kernel.  If an order was requested, and in checked builds, offload/order.h runs the blocks
+ * instead.
  *
- * Threads that returned count no longer: a barrier waits for the rest of the block, a warp function for the rest of its
- * mask.  Threads that wait for each other for ever end the program with a message.
+ * Nothing waits for threads that have returned: a barrier waits for the rest of the block, a warp function for the rest of its
+ * mask.  If threads wait for each other forever, the program ends with a message.
  */
 #ifndef OFFLOAD_SCHEDULE_H
 #define OFFLOAD_SCHEDULE_H
@@ -17,55 +17,55 @@
 OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 extern "C" {
-/* What regions know of a block.  offload-build knows the layout. */
+/* The data of a block that regions use.  offload-build relies on the layout. */
 struct offload_cpu_frame {
   void *const *addresses; /* of the arguments */
   char *arrays;           /* of what each thread keeps while it waits */
   size_t stride;          /* elements of each array, at least one for each thread */
-  unsigned *next;         /* the wait that each thread has come to; 0: it has returned */
+  unsigned *next;         /* the wait that each thread has reached; 0: it has returned */
   uint64_t *value, *result, *mask; /* as offload_cpu_value and its kin, for each thread */
   unsigned *source;
   unsigned dimensions[9]; /* blockIdx, blockDim, gridDim */
 };
 
-/* Runs some threads of the block.  Returns the least wait that they have come to, and above 32 bits the greatest. */
+/* Runs some threads of the block.  Returns the least wait that they reached and, in the upper 32 bits, the greatest. */
 typedef uint64_t offload_cpu_region(const offload_cpu_frame *, unsigned from, unsigned to);
 
-/* An array over the threads in which all elements of those that run are the same. */
+/* An array over the threads, with equal elements for all threads that run together. */
 struct offload_cpu_uniform {
   size_t offset; /* in bytes of each thread */
   size_t size;
 };
 
-/* What offload-build writes for a kernel that it could cut, in a section of the image. */
+/* Describes a kernel that offload-build could cut, in a section of the image. */
 struct offload_cpu_regions {
-  void (*entry)(void *); /* of the kernel, which has its addresses as the context */
+  void (*entry)(void *); /* of the kernel; its context is the addresses of the arguments */
   size_t bytes;          /* of each thread in the arrays */
   offload_cpu_region *const *run; /* region 0 begins the kernel, region n goes on after wait n */
   const unsigned char *kinds;     /* of wait n: 0: a barrier, 1: one that counts, 2 and more: a warp function, 255: a turn */
-  size_t least;      /* threads in a row, if a later entry of the section is for fewer */
+  size_t least;      /* threads in a row; a later entry of the section may be for fewer */
   size_t uniform_count;
   const offload_cpu_uniform *uniforms;
 };
 }
 
 extern "C" {
-/* How a grid runs, for offload_cpu_launch_with. */
+/* Settings of a grid, for offload_cpu_launch_with. */
 struct offload_cpu_settings {
   size_t size;        /* of this struct: later versions have more in it */
   const char *kernel; /* the name, for messages; or null */
   unsigned order;     /* an offload_cpu::order */
   uint64_t seed;      /* of a random one */
-  /* The numbers of the block and of its thread that run, written while they do if there is an order; or null. */
+  /* Receives the numbers of the running block and its running thread, if an order is set; or null. */
   volatile uint64_t *progress;
-  /* Memory for offload_cpu::process_stacks, which all images of the process share: zeroed, before any of them has it. */
+  /* Memory for offload_cpu::process_stacks, which all images of the process share; zeroed before the first image gets it. */
   void *stacks;
   size_t stacks_size;
-  int process; /* its number: after a fork, the child makes stacks of its own */
-  /* Gets the reason if the system cannot run the launch, and is empty before; or null: then the program ends. */
+  int process; /* the process ID: after a fork, the child makes its own stacks */
+  /* Empty; receives the reason if the system cannot run the launch.  If it is null, the program ends instead. */
   char *refusal;
   size_t refusal_size;
-  unsigned depth; /* of launches by a kernel: so many launches wait for this one */
+  unsigned depth; /* the number of launches that wait for this one, which a kernel started */
 };
 }
 
@@ -80,7 +80,7 @@ namespace offload_cpu {
 using warp_function = offload_warp_function;
 
 #if defined(OFFLOAD_CPU_CHECK)
-/* A message says already why the program ends. */
+/* A message has already reported why the program ends. */
 inline bool is_ending = false;
 #endif
 
@@ -95,7 +95,7 @@ inline bool is_ending = false;
 #if OFFLOAD_CPU_FIBERS
 enum class state : unsigned char { started, ready, at_barrier, at_warp, returned };
 
-/* A thread of the block, once any thread of it had to wait. */
+/* A thread of a block in which a thread had to wait. */
 struct waiting_thread {
   place resume;
   waiting_thread *next_ready;
@@ -110,31 +110,31 @@ struct waiting_thread {
   unsigned barriers;    /* that it has come to */
   unsigned edge;        /* of the __syncwarp that it waits in */
   bool has_fenced;
-  void *last_code[2];   /* where it was last, in checks that follow it */
+  void *last_code[2];   /* the last two places in its code, in checks that follow them */
 #endif
 };
 #endif
 
-/* In which order blocks, and between barriers the threads of a block, run.  `any` is what is fastest. */
+/* The order of blocks and, between barriers, of the threads of a block.  `any` is the fastest order. */
 enum class order : unsigned { any, forward, reverse, random };
 
 #if defined(OFFLOAD_CPU_CHECK)
 struct checked_launch;
 #endif
 
-/* The part of a launch by regions. */
+/* The data of a launch that runs regions. */
 struct region_launch {
   const offload_cpu_regions *of; /* or null */
   offload_cpu_frame frame;
   void *arrays;
-  bool is_apart;             /* threads of the block have come to different waits */
+  bool is_apart;             /* threads of the block have reached different waits */
   unsigned region, from, to; /* what runs */
   uint64_t came_to;          /* what it returned */
 };
 
 struct launch {
-  /* Runs the thread of threadIdx.  Unless the block is split, it may also run threads after it: threadIdx is then that of
-   * the last one. */
+  /* Runs the thread with the index threadIdx.  Unless the block is split, it may also run later threads: threadIdx is then the
+   * index of the last one. */
   void (*thread)(void *);
   void *context;
   const char *kernel; /* the name, for messages; or null */
@@ -145,9 +145,9 @@ struct launch {
   unsigned next;     /* the first that has not started */
   dim3 upcoming;     /* its index */
   unsigned self;     /* the one that runs */
-  unsigned returned; /* counted from when the block was split up */
+  unsigned returned; /* including those before the block was split */
   bool split;        /* whether a thread of this block had to wait */
-  dim3 *index;       /* threadIdx, which is slow to find */
+  dim3 *index;       /* the address of threadIdx, which is slow to find */
   order in_order;
   uint64_t seed, block_number;
   volatile uint64_t *progress;
@@ -177,12 +177,12 @@ struct launch {
 
 OFFLOAD_CPU_OWN launch *current = nullptr;
 
-/* "in the kernel scale, ", or nothing: the beginning of messages. */
+/* The beginning of messages: "in the kernel scale, ", or nothing. */
 struct in_kernel {
   char text[512] = "";
   in_kernel() {
     const char *name = current != nullptr ? current->kernel : nullptr;
-    /* Tools put a number before it: "#3 scale". */
+    /* Tools put a number before the name: "#3 scale". */
     const char *number = name != nullptr && *name == '#' ? strchr(name, ' ') : nullptr;
     if (name != nullptr)
       snprintf(text, sizeof text, "in the kernel %s, ", number != nullptr ? number + 1 : name);
@@ -195,7 +195,7 @@ struct in_kernel {
   end_program();
 }
 
-/* Tells the caller of the launch why the system cannot run it. */
+/* Reports to the caller of the launch why the system cannot run it. */
 inline void refuse(launch &l, const char *why) {
   if (l.refusal == nullptr)
     fail(why);
@@ -206,7 +206,7 @@ inline void refuse(launch &l, const char *why) {
 #if defined(OFFLOAD_CPU_CHECK)
 #include "check_hooks.h"
 #else
-/* Checked builds do something at these moments: offload/check_hooks.h. */
+/* Functions that do something only in checked builds: offload/check_hooks.h. */
 namespace check {
 inline void launch_begins(launch &) {}
 inline unsigned launch_ended(launch &) { return 0; }
@@ -231,10 +231,10 @@ inline void *dynamic_shared(launch &l) { return l.shared; }
 
 namespace offload_cpu {
 
-/* The number in its block of the thread that runs. */
+/* The number of the running thread in its block. */
 inline unsigned thread_number() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 
-/* Sets the index to that of the thread after it, if there is one. */
+/* Changes the index to the next thread's.  Returns false if there is no next thread. */
 inline bool next_index(dim3 &index) {
   if (index.x + 1 != blockDim.x)
     index = dim3(index.x + 1, index.y, index.z);
@@ -248,7 +248,7 @@ inline bool next_index(dim3 &index) {
 }
 
 #if OFFLOAD_CPU_FIBERS
-/* Sets the index of the next thread of a block that is split. */
+/* Sets the index of the next thread of a split block. */
 inline void start_next(launch &l) {
   l.self = l.next++;
   *l.index = l.threads[l.self].index = l.upcoming;
@@ -281,7 +281,7 @@ inline place *take_ready(launch &l) {
   end_program();
 }
 
-/* Lets all threads go on that have not returned: they are at the barrier. */
+/* Lets all threads go on that have not returned: all of them are at the barrier. */
 inline __attribute__((noinline)) void open_barrier(launch &l) {
   check::barrier_is_complete(l);
   const unsigned votes = l.votes;
@@ -303,7 +303,7 @@ inline void settle_barrier(launch &l) {
     open_barrier(l);
 }
 
-/* Those lanes of `group`, in the warp that starts with thread `base`, of which this holds. */
+/* The lanes of `group`, in the warp that starts with thread `base`, for which `is` returns true. */
 template <typename Is> offload_lanes lanes_of(unsigned base, offload_lanes group, Is is) {
   offload_lanes found = 0;
   for (offload_lanes left = group; left != 0; left &= left - 1) {
@@ -313,7 +313,7 @@ template <typename Is> offload_lanes lanes_of(unsigned base, offload_lanes group
   return found;
 }
 
-/* As kernels in C++ and in Rust call it.  Rust has only some of the functions. */
+/* Names of functions for kernels in C++ and in Rust.  Rust has only some of the functions. */
 #if defined(OFFLOAD_RUST_FOLDER)
 #define OFFLOAD_CPU_NAME(cxx, rust) rust
 #else
@@ -344,7 +344,7 @@ inline const char *name_of(warp_function function) {
 }
 
 #if !defined(OFFLOAD_CPU_CHECK)
-/* Lanes that wait for each other in different functions wait for ever on GPUs.  Checked builds report it and go on. */
+/* On GPUs, lanes that wait for each other in different functions wait forever.  Checked builds report that and go on. */
 inline void all_call_one_function(const launch &l, unsigned base, offload_lanes group) {
   unsigned first = unsigned(__builtin_ctzll(group));
   warp_function function = l.threads[base + first].function;
@@ -375,14 +375,14 @@ inline void answer(launch &l, unsigned base, offload_lanes group) {
       thread.result = group;
     else if (thread.function < warp_function::shfl)
       thread.result = votes;
-    else /* From a lane that is not there comes the thread's own value. */
+    else /* For a missing lane, the thread gets its own value. */
       thread.result = group >> thread.source & 1 ? l.threads[base + thread.source].value : thread.value;
     make_ready(l, thread);
     --l.at_warp;
   }
 }
 
-/* Lets lanes go on whose group is complete, after lane `thread` of the warp arrived somewhere or returned. */
+/* Lets the lanes of complete groups go on, after lane `thread` of the warp arrived somewhere or returned. */
 inline void settle_warp(launch &l, unsigned thread) {
   if (l.at_warp == 0)
     return;
@@ -406,7 +406,7 @@ inline void settle_warp(launch &l, unsigned thread) {
       answered = true;
     }
   }
-  /* The active lanes are those that ask at one place once no other lane of the warp can go on. */
+  /* When no other lane of the warp can go on, lanes in __activemask at the same place are active together. */
   if (answered || can_go_on != 0)
     return;
   while (asking != 0) {
@@ -422,13 +422,13 @@ inline void settle_warp(launch &l, unsigned thread) {
 inline void run_threads();
 inline void refuse_stacks(launch &l, size_t count, size_t size);
 
-/* Leaves the thread that runs until it is made ready. */
+/* Leaves the running thread until it is made ready. */
 inline __attribute__((always_inline)) void wait(launch &l, waiting_thread &mine) {
   const unsigned self = l.self;
   if (l.in_order != order::any) {
     check::leave(l);
     go(&mine.resume, &l.caller);
-    /* Who comes back has set `self` and the index. */
+    /* The code that switched back has set `self` and the index. */
     return;
   }
   if (l.first_ready != nullptr) {
@@ -450,18 +450,18 @@ inline __attribute__((always_inline)) void wait(launch &l, waiting_thread &mine)
   *l.index = mine.index;
 }
 
-/* Where the stack of the caller ends now, with all its local variables. */
+/* Returns the current end of the caller's stack, below all local variables. */
 inline OFFLOAD_OPAQUE uintptr_t end_of_stack() {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
 }
 
 #if defined(OFFLOAD_CPU_CHECK)
-/* What a thread may need in checked builds, where a sanitizer makes local variables larger.  Each stack has twice as much:
- * a thread beyond the limit has room for its report (reports::limit_stack). */
+/* The stack limit of a thread in checked builds, where a sanitizer makes local variables larger.  Each stack is twice as large,
+ * so that a thread beyond the limit has room for its report (reports::limit_stack). */
 constexpr size_t checked_stack = OFFLOAD_CPU_STACK < 1024 * 1024 ? 1024 * 1024 : OFFLOAD_CPU_STACK;
 #endif
 
-/* Room for a message about a thread that needs more. */
+/* Leaves room for the message about a thread that needs more. */
 constexpr size_t least_stack = OFFLOAD_CPU_STACK < 32 * 1024 ? 32 * 1024 : OFFLOAD_CPU_STACK;
 
 /* The bytes of each stack. */
@@ -472,7 +472,7 @@ inline size_t stack_size(const launch &l) {
 #else
   if (l.in_order != order::any)
     return least_stack;
-  /* The first thread that waits began on the caller's stack, and shows how much the others may need. */
+  /* The first thread that waits began on the caller's stack: its use shows how much the others may need. */
   size_t needed = size_t(l.begins - end_of_stack());
   return least_stack + (needed > least_stack / 2 ? needed : 0);
 #endif
@@ -487,7 +487,7 @@ inline void refuse_stacks(launch &l, size_t count, size_t size) {
   refuse(l, what);
 }
 
-/* No thread of the block is on one of the stacks. */
+/* Called while no thread of the block is on one of the stacks. */
 inline bool make_room(launch &l) {
   if (l.threads == nullptr)
     l.threads = static_cast<waiting_thread *>(calloc(l.count, sizeof(waiting_thread)));
@@ -500,7 +500,7 @@ inline bool make_room(launch &l) {
   return !l.is_refused;
 }
 
-/* The first thread of a block that has to wait: those before it have returned. */
+/* Called by the first thread of a block that has to wait: the threads before it have returned. */
 inline __attribute__((noinline, cold)) void split(launch &l) {
   if (l.by.of != nullptr)
     fail("it calls a function in which threads wait, which the build did not see: call no such function through a pointer, "
@@ -527,7 +527,7 @@ inline void has_returned(launch &l) {
   settle_warp(l, l.self);
 }
 
-/* Another stack: runs threads as long as none that waited can go on. */
+/* Runs threads on another stack, as long as no waiting thread can go on. */
 inline void run_threads() {
   launch &l = *current;
   char *stack = l.starting;
@@ -539,7 +539,7 @@ inline void run_threads() {
   }
   if (l.first_ready == nullptr && l.returned != l.count)
     stuck(l);
-  /* The next to take this stack starts it anew. */
+  /* The next user of this stack starts it again. */
   l.stacks.give_back(stack);
   go(&l.never, l.first_ready != nullptr ? take_ready(l) : &l.caller, true);
   OFFLOAD_CPU_NEVER_BACK;
@@ -551,7 +551,7 @@ inline void run_threads() {
 #define OFFLOAD_CPU_BY_STACKS(function) function
 #endif
 
-/* How many of the threads that came to the barrier had a condition that held. */
+/* Returns how many threads came to the barrier with a true condition. */
 OFFLOAD_CPU_CALLED unsigned OFFLOAD_CPU_BY_STACKS(barrier)(bool holds OFFLOAD_AND_PLACE) {
   launch *l = current;
   if (l == nullptr || !l->split) {
@@ -580,7 +580,7 @@ OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, 
                                                         unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
 #if defined(OFFLOAD_CPU_CHECK)
-  /* Also in a block of one thread, the mask and the source may be wrong. */
+  /* Even in a block of one thread, the mask and the source may be wrong. */
   bool is_alone = l == nullptr;
 #else
   bool is_alone = l == nullptr || l->count == 1;
@@ -601,7 +601,7 @@ OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, 
   unsigned edge = check::warp_edge(*l, function, mask);
   check::releases(*l, edge);
   ++l->at_warp;
-  /* Lanes most often come in turn: until the last one of the mask comes, there is nothing to do. */
+  /* Lanes usually arrive in order: until the last one of the mask arrives, there is nothing to do. */
   const unsigned last = l->self / warpSize * warpSize + 63 - unsigned(__builtin_clzll(mask | 1));
   if (last >= l->count || (last < l->next && l->threads[last].now > state::ready))
     settle_warp(*l, l->self);
@@ -611,8 +611,8 @@ OFFLOAD_CPU_CALLED uint64_t OFFLOAD_CPU_BY_STACKS(meet)(warp_function function, 
 }
 
 #if defined(OFFLOAD_CPU_REGIONS)
-/* What a thread tells those that wait with it, and their answer.  offload-build puts the elements of arrays in place of
- * these in regions. */
+/* The values that a thread passes to threads that wait with it, and their answer.  In regions, offload-build replaces these
+ * variables by elements of arrays. */
 extern "C" {
 OFFLOAD_CPU_OWN uint64_t offload_cpu_value = 0, offload_cpu_result = 0, offload_cpu_mask = 0;
 OFFLOAD_CPU_OWN unsigned offload_cpu_source = 0;
@@ -623,10 +623,10 @@ inline void wait_by_stacks(unsigned kind) {
                : meet_by_stacks(warp_function(kind - 2), offload_lanes(offload_cpu_mask), offload_cpu_value, offload_cpu_source);
 }
 
-/* Waits: 0: at a barrier, 1: at one that counts, 2 and more: in a warp function.  offload-build ends regions where kernels
- * call this, so the compiler has to leave the calls there.  Threads with stacks run it. */
+/* Waits at a barrier (0), at a barrier that counts (1), or in a warp function (2 and more).  offload-build ends regions where
+ * kernels call this, so the compiler must keep the calls.  Only threads with stacks run this function. */
 __attribute__((noinline, convergent, nothrow)) inline void offload_cpu_wait(unsigned kind) {
-  /* A call that might throw would need a handler, and the image the C++ library. */
+  /* A call that might throw would need a handler, and so the image would need the C++ library. */
   typedef void (*quiet)(unsigned) __attribute__((nothrow));
   reinterpret_cast<quiet>(wait_by_stacks)(kind);
 }
@@ -648,7 +648,7 @@ __attribute__((always_inline)) inline uint64_t meet(warp_function function, offl
 }
 #endif
 #else
-/* No way to leave a stack and come back to it is known here. */
+/* For this system, no way to leave a stack and return to it is implemented. */
 unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
     "target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
 uint64_t meet(warp_function, offload_lanes, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has "
@@ -681,7 +681,7 @@ inline void run_block(launch &l) {
     has_returned(l);
   while (l.split) {
     if (l.first_ready != nullptr) {
-      /* Back when every thread has returned, or when the one on this stack goes on. */
+      /* Returns when every thread has returned, or when the thread on this stack goes on. */
       go(&l.caller, take_ready(l));
     } else if (l.next < l.count) {
       start_next(l);
@@ -696,7 +696,7 @@ inline void run_block(launch &l) {
 #endif
 }
 
-/* The bytes of dynamic shared memory that the launch gives each block. */
+/* The bytes of dynamic shared memory that the launch provides for each block. */
 OFFLOAD_CPU_CALLED size_t dynamic_shared_size() { return current == nullptr ? 0 : current->shared_size; }
 
 /* The memory of OFFLOAD_DYNAMIC_SHARED. */
@@ -712,10 +712,10 @@ OFFLOAD_CPU_CALLED void *dynamic_shared(OFFLOAD_PLACE) {
   return check::dynamic_shared(*current);
 }
 
-/* The dynamic shared memory of this launch's blocks, one after another.  `allocated` is what the launch has to free. */
+/* Allocates dynamic shared memory, which the launch's blocks use one after another.  The launch has to free `allocated`. */
 inline void give_shared_memory(launch &l, char **allocated) {
 #if defined(OFFLOAD_CPU_CHECK)
-  /* Each block gets memory of its own. */
+  /* Each block gets its own memory. */
   (void)l, (void)allocated;
 #else
 #if defined(__ELF__)
@@ -779,8 +779,8 @@ inline void run_on_first_stack() {
   OFFLOAD_CPU_NEVER_BACK;
 }
 
-/* What threads need does not depend on what the caller has: the first stack is as large as that of most programs, and
- * shows how much the threads need that wait. */
+/* The threads' stacks must not depend on the caller's: the first stack is as large as most programs' stacks, and its use shows
+ * how much waiting threads need. */
 constexpr size_t first_stack_size = sizeof(void *) < 8 ? 1024 * 1024 : 8 * 1024 * 1024;
 
 inline bool is_on_first_stack(const launch &l) { return l.in_order == order::any || l.by.of != nullptr; }
@@ -806,8 +806,8 @@ inline void reserve_first_stack(launch &) {}
 inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 #endif
 
-/* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
- * is these numbers that it changes.  Returns how many findings a checked build has had. */
+/* Runs some blocks of a grid: from `first` to before `end`, counted with x fastest.  A requested order permutes these numbers.
+ * Returns the number of findings of a checked build. */
 inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                     void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
   launch l = {};
@@ -836,11 +836,11 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   }
   l.shared_size = shared_size;
   check::launch_begins(l);
-  /* This leaves memory for thread-local variables.  If their first use finds none, the C library ends the program. */
+  /* The first stack leaves memory for thread-local variables: if none is left for them, the C library ends the program. */
   reserve_first_stack(l);
   if (l.is_refused)
     return check::launch_ended(l);
-  /* A thread may launch a grid itself. */
+  /* The caller may be a thread of another grid. */
   launch *outer = current;
   const dim3 outer_indices[] = {threadIdx, blockIdx, blockDim, gridDim};
   current = &l;
@@ -878,32 +878,32 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
 
 extern "C" {
 
-/* Runs a grid of grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads: calls thread(context) once
- * for each thread, with the indices set, or less often if `thread` is the entry of a kernel and `context` the addresses of
- * the arguments.  All calls come from the caller's thread of the operating system.  If the kernel has barriers or warp
- * functions, a call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes: `thread` must not
- * hold `context` for itself. */
+/* Runs a grid of grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads: calls thread(context) once for
+ * each thread, with the indices set, or less often if `thread` is the entry of a kernel and `context` the addresses of the
+ * arguments.  All calls come from the caller's thread of the operating system.  If the kernel has barriers or warp functions, a
+ * call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes: `thread` must not assume exclusive
+ * access to `context`. */
 OFFLOAD_CPU_ENTRY void
 offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);
 }
 
-/* The same, with so many bytes for each block behind OFFLOAD_DYNAMIC_SHARED. */
+/* Like offload_cpu_launch, with shared_size bytes of OFFLOAD_DYNAMIC_SHARED for each block. */
 OFFLOAD_CPU_ENTRY void
 offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t shared_size, void (*thread)(void *),
                           void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), shared_size, thread, context);
 }
 
-/* The same for some blocks of the grid: those from number `first` on, counted with x fastest, before number `end`.  Threads of
- * the operating system may share a grid: each calls this with blocks of its own. */
+/* Like offload_cpu_launch_shared, for some blocks of the grid: from number `first` to before `end`, counted with x fastest.
+ * Several threads of the operating system may share a grid: each calls this with its own blocks. */
 OFFLOAD_CPU_ENTRY void
 offload_cpu_launch_blocks(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                           void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, first, end, shared_size, thread, context);
 }
 
-/* The same with settings, which say in which order the blocks run.  Returns how many findings a checked build has had. */
+/* Like offload_cpu_launch_blocks, with settings, such as the order.  Returns the number of findings of a checked build. */
 OFFLOAD_CPU_ENTRY unsigned
 offload_cpu_launch_with(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                         void (*thread)(void *), void *context, const offload_cpu_settings *settings) {

@@ -1,6 +1,6 @@
-/* offload/spirv.h: indices, barriers and lanes of a GPU whose driver compiles SPIR-V.  Part of offload/gpu.h.
+/* offload/spirv.h: indices, barriers and lanes on GPUs whose drivers compile SPIR-V.  Part of offload/gpu.h.
  *
- * A warp is a sub-group of 32 lanes, which each kernel requires.  All of this is clang's own since version 22.
+ * A warp is a sub-group of 32 lanes, a size that each kernel requires.  The builtins need clang 22 or newer.
  */
 #ifndef OFFLOAD_SPIRV_H
 #define OFFLOAD_SPIRV_H
@@ -9,16 +9,16 @@
 #error "offload/kernel.h: clang has the functions of SPIR-V since version 22"
 #endif
 
-/* OpenCL may form sub-groups of each row of a block by itself; CUDA forms warps of threads in a row.  A launch of
- * offload-gpu thus starts each block as one of a single dimension, and passes the block's size as the offset of the grid,
- * for which CUDA has no use.  An offset of 0 means that another program started the block as it is, which is right for
- * one dimension. */
+/* OpenCL may form sub-groups from each row of a block separately, but CUDA forms warps from consecutive threads.  A launch of
+ * offload-gpu therefore starts each block with a single dimension, and passes the block's real size as the offset of the
+ * grid, which CUDA does not have.  An offset of 0 means that another program started the block with its real dimensions: that
+ * is right for one dimension. */
 namespace offload_spirv {
 template <int dimension> OFFLOAD_DEVICE unsigned block_size() {
   unsigned size = unsigned(__builtin_spirv_global_offset(dimension));
   return size == 0 ? unsigned(__builtin_spirv_workgroup_size(dimension)) : size;
 }
-/* No divisor is 0 in any case: compilers move divisions before the conditions that they are behind. */
+/* No divisor is ever 0: compilers may move a division before the condition that guards it. */
 template <int dimension> OFFLOAD_DEVICE unsigned thread() {
   unsigned thread = unsigned(__builtin_spirv_local_invocation_id(0));
   unsigned x = block_size<0>(), y = block_size<1>();
@@ -37,7 +37,7 @@ OFFLOAD_REGISTERS(offload_grid_size, unsigned(__builtin_spirv_num_workgroups(0))
                   unsigned(__builtin_spirv_num_workgroups(1)), unsigned(__builtin_spirv_num_workgroups(2)))
 OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_spirv_subgroup_local_invocation_id(); }
 
-/* The instructions themselves: clang's own barrier orders no accesses. */
+/* Declared as instructions, because clang's own barrier orders no accesses. */
 __attribute__((device, convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
 __attribute__((device)) void __spirv_MemoryBarrier(int memory, int semantics);
 enum {
@@ -45,18 +45,18 @@ enum {
   offload_scope_device = 1,
   offload_scope_workgroup = 2,
   offload_scope_subgroup = 3,
-  offload_all_accesses = 0x310, /* sequentially consistent, of the block's memory and the device's */
+  offload_all_accesses = 0x310, /* sequentially consistent, for the block's memory and the device's */
 };
 OFFLOAD_DEVICE void __syncthreads() {
   __spirv_ControlBarrier(offload_scope_workgroup, offload_scope_workgroup, offload_all_accesses);
 }
 
-/* Votes among the lanes that are here. */
+/* Votes among the active lanes. */
 OFFLOAD_DEVICE unsigned offload_ballot(bool condition) { return __builtin_spirv_subgroup_ballot(condition)[0]; }
 
-/* The lanes meet at the vote, and the barriers order their accesses.  No barrier for the execution of a sub-group is here:
- * Intel's runtime for CPUs (2026.2) leaves out what follows one in a branch that other sub-groups of the block do not
- * take, and Intel's GPUs, whose lanes go in step, have no instruction for it.  The condition keeps the vote. */
+/* The lanes meet at the vote, and the memory barriers order their accesses.  An execution barrier of the sub-group does not
+ * work: after one in a branch that other sub-groups of the block do not take, Intel's runtime for CPUs (2026.2) skips code.
+ * Intel's GPUs run lanes in lockstep and have no instruction for it.  The condition keeps compilers from removing the vote. */
 OFFLOAD_DEVICE void offload_sync_lanes() {
   __spirv_MemoryBarrier(offload_scope_subgroup, offload_all_accesses);
   if (offload_ballot(true) != 0)
@@ -79,9 +79,9 @@ static __attribute__((device)) inline int __syncthreads_count(int condition) {
 OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
 OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
 
-/* Atomic instructions take an address of the device's memory or of the block's, and drivers have none for an address that
- * may be either: `operation` gets the one that it is.  A runtime for CPUs, where all memory is one, takes each address for
- * both; its instructions for the block's memory are not atomic for other blocks, so that question comes second. */
+/* Drivers support atomic instructions only for addresses that are known to be in the device's memory or in the block's:
+ * `operation` gets such an address.  A runtime for CPUs accepts each address as both kinds.  Its instructions for the block's
+ * memory are not atomic for other blocks, so the device's memory is tested first. */
 template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address, F operation) {
   typedef __attribute__((address_space(1))) T global;
   typedef __attribute__((address_space(3))) T local;
@@ -91,7 +91,7 @@ template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address,
   return operation((local *)__builtin_spirv_generic_cast_to_ptr_explicit(address, workgroup));
 }
 
-/* The instruction itself, for each memory and size: clang 22 makes modules of its own compare-and-swap that are not valid. */
+/* Declared as an instruction, for each memory and size: with its own compare-and-swap, clang 22 makes invalid modules. */
 #define OFFLOAD_COMPARE(space, type)                                                                                   \
   __attribute__((device)) type __spirv_AtomicCompareExchange(__attribute__((address_space(space))) type *place,       \
                                                              int scope, int success, int failure, type desired,       \
@@ -102,7 +102,7 @@ OFFLOAD_COMPARE(1, unsigned long)
 OFFLOAD_COMPARE(3, unsigned long)
 #undef OFFLOAD_COMPARE
 
-/* Returns what was there. */
+/* Returns the old value. */
 template <typename Bits> OFFLOAD_DEVICE Bits offload_compare_exchange(Bits *address, Bits expected, Bits desired) {
   enum { device = 1, relaxed = 0 };
   return offload_placed(address, [=](auto *place) {

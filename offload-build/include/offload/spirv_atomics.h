@@ -1,7 +1,7 @@
 /* offload/spirv_atomics.h: atomic instructions of SPIR-V.  Part of offload/kernel.h.
  *
- * clang 22 writes atomic loads and stores as plain ones, and orders of accesses to no memory.  So
- * offload/builtin_atomics.h puts these instructions in the place of the compiler's.
+ * clang 22 writes atomic loads and stores as plain ones, and its orders apply to no memory.  So offload/builtin_atomics.h uses
+ * these instructions instead of the compiler's.
  */
 #ifndef OFFLOAD_SPIRV_ATOMICS_H
 #define OFFLOAD_SPIRV_ATOMICS_H
@@ -38,7 +38,7 @@ OFFLOAD_INSTRUCTIONS(3, unsigned long long, long long)
 
 namespace offload_atomics {
 
-/* The order, of accesses to the block's memory and the device's. */
+/* The SPIR-V semantics for an order of accesses to the block's memory and the device's. */
 OFFLOAD_BUILTIN int semantics(int order) {
   return order == __ATOMIC_RELAXED   ? 0
          : order == __ATOMIC_RELEASE ? 0x304
@@ -46,14 +46,14 @@ OFFLOAD_BUILTIN int semantics(int order) {
          : order == __ATOMIC_SEQ_CST ? 0x310
                                      : 0x302;
 }
-/* Of what is not written: it has no release. */
+/* The semantics of an operation that writes nothing, and so cannot release. */
 OFFLOAD_BUILTIN int semantics_of_read(int order) {
   return semantics(order == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : order == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE : order);
 }
 
 template <typename T, typename F> OFFLOAD_BUILTIN T update(volatile T *at, F f, int order, int scope);
 
-/* The bits of a number by its size, and how they are read and written.  Scopes have the same numbers in SPIR-V. */
+/* The integer type for the bits of a number, by its size, and its loads and stores.  Scopes have the same numbers in SPIR-V. */
 template <int size> struct bits {
   static constexpr bool are_here = false;
 };
@@ -73,7 +73,7 @@ template <int size> struct bits {
 OFFLOAD_BITS(unsigned)
 OFFLOAD_BITS(unsigned long long)
 #undef OFFLOAD_BITS
-/* In the word around them. */
+/* Smaller numbers, in the word around them. */
 #define OFFLOAD_PART(number)                                                                                           \
   template <> struct bits<sizeof(number)> {                                                                            \
     typedef number type;                                                                                               \
@@ -91,7 +91,7 @@ OFFLOAD_PART(unsigned char)
 OFFLOAD_PART(unsigned short)
 #undef OFFLOAD_PART
 
-/* The instructions that return the number before. */
+/* The instructions that return the old number. */
 #define OFFLOAD_INSTRUCTION(name, number, instruction)                                                                 \
   OFFLOAD_BUILTIN number name(volatile void *at, number value, int order, int scope) {                                 \
     return offload_placed((number *)at,                                                                                \
@@ -114,7 +114,7 @@ OFFLOAD_INSTRUCTION(max, long long, __spirv_AtomicSMax)
 #undef OFFLOAD_INSTRUCTIONS
 #undef OFFLOAD_INSTRUCTION
 
-/* Writes `value` if the bits are `expected`.  Returns those before. */
+/* Writes `value` if the bits are `expected`.  Returns the old bits. */
 #define OFFLOAD_COMPARISON(number)                                                                                     \
   OFFLOAD_BUILTIN number compare(volatile void *at, number expected, number value, int order, int scope) {             \
     return offload_placed((number *)at, [=](auto *place) {                                                             \

@@ -1,14 +1,14 @@
-/* offload/stacks.h: memory for stacks.  Part of offload/fibers.h; on Windows fibers bring their own.
+/* offload/stacks.h: memory for stacks.  Part of offload/fibers.h.  On Windows, fibers have their own stacks.
  *
- * Below each stack is a guard, which must not be touched.  Linux makes guards within a mapping since version 6.13.  Before,
- * and elsewhere, each guard divides the mapping, and Linux limits the mappings of a process (vm.max_map_count).  The images
- * of a process therefore share `process_stacks`: it limits the stacks that blocks have at a time, and the blocks beyond
- * that wait for others.  It also keeps stacks from launch to launch, since new ones cost a block milliseconds.
+ * Below each stack is a guard, which must not be touched.  Since version 6.13, Linux supports guards within a mapping.  On
+ * older and other systems, each guard divides the mapping, and Linux limits the mappings of a process (vm.max_map_count).  The
+ * images of a process therefore share `process_stacks`.  It limits the number of stacks in use; further blocks wait.  It also
+ * keeps stacks for later launches, since new ones take milliseconds for each block.
  */
 #ifndef OFFLOAD_STACKS_H
 #define OFFLOAD_STACKS_H
 
-/* The functions of unistd.h, pthread.h and sched.h have names that kernels have. */
+/* Not unistd.h, pthread.h and sched.h: kernels use names of their functions. */
 #include <errno.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -18,26 +18,26 @@
 
 namespace offload_cpu {
 
-/* Stacks of one size in one mapping.  This is in the last page of it. */
+/* Stacks of one size in one mapping.  The struct is in the mapping's last page. */
 struct slab {
   slab *next;
   char *memory;
   size_t count, size, pitch, guard;
-  size_t touched; /* so many bytes at most are in memory */
-  bool is_nested; /* blocks have it that other blocks wait for */
+  size_t touched; /* the maximum number of bytes that are in memory */
+  bool is_nested; /* used by blocks of a launch for which other blocks wait */
 };
 
 inline size_t page_size() {
 #if defined(__linux__)
   return size_t(getauxval(AT_PAGESZ));
 #else
-  return 64 * 1024; /* a multiple of the size of every system's pages */
+  return 64 * 1024; /* a multiple of every system's page size */
 #endif
 }
 
 #if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 #define OFFLOAD_CPU_FUTEX 1
-/* futex(2), whose function in the C library has a name that kernels have: syscall. */
+/* Calls futex(2).  The C library's function is syscall, a name that kernels use. */
 inline void futex(int *at, int operation, int value) {
 #if defined(__x86_64__)
   long result = 202;
@@ -56,8 +56,8 @@ inline void futex(int *at, int operation, int value) {
 constexpr int futex_wait = 128, futex_wake = 129; /* within the process */
 #endif
 
-/* Waits while the number is `value`, for other threads of the operating system, or returns earlier.  Where these cannot wake
- * it, it looks again, the later the more often it has. */
+/* Waits until another thread of the operating system changes the number from `value`, or returns earlier.  On systems where
+ * that thread cannot wake this one, the pause grows with each call. */
 inline void sleep_while(int *number, int value, unsigned &sleeps) {
 #if defined(OFFLOAD_CPU_FUTEX)
   (void)sleeps;
@@ -69,7 +69,7 @@ inline void sleep_while(int *number, int value, unsigned &sleeps) {
 #endif
 }
 
-/* Wakes so many that wait for a change of this number. */
+/* Wakes at most `most` threads that wait for a change of this number. */
 inline void wake(int *number, int most) {
 #if defined(OFFLOAD_CPU_FUTEX)
   futex(number, futex_wake, most);
@@ -79,7 +79,7 @@ inline void wake(int *number, int most) {
 }
 
 struct sleeping_lock {
-  int is_held; /* 2: and others may wait */
+  int is_held; /* 2: held, and others may wait */
 
   void lock() {
     int was = 0;
@@ -97,7 +97,7 @@ struct sleeping_lock {
 /* g++ for AArch64 touches the memory of a large frame every 64 KiB, and older versions of clang touch nothing. */
 constexpr size_t least_guard = sizeof(void *) < 8 ? 1 : 64 * 1024;
 
-/* MADV_GUARD_INSTALL of Linux 6.13, which headers do not have yet. */
+/* Uses MADV_GUARD_INSTALL of Linux 6.13, which headers do not define yet. */
 inline bool guard_within(char *at, size_t size) {
 #if defined(__linux__) && !defined(OFFLOAD_CPU_DIVIDING_GUARDS)
   return madvise(at, size, 102) == 0;
@@ -107,7 +107,7 @@ inline bool guard_within(char *at, size_t size) {
 #endif
 }
 
-/* Emulators accept the advice and ignore it.  The system writes nothing to a guard. */
+/* Tests a guard, since emulators accept the advice but ignore it: the system must fail to write to it. */
 inline bool can_guard_within() {
   const size_t page = page_size();
   void *mapped = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -122,14 +122,14 @@ inline bool can_guard_within() {
 
 inline void unmap_slab(slab *it) { munmap(it->memory, it->count * it->pitch + page_size()); }
 
-/* Returns so many stacks of at least `least` bytes, or null. */
+/* Returns `count` stacks of at least `least` bytes, or null. */
 inline slab *map_slab(size_t count, size_t least, bool guards_within) {
-  /* These addresses must be left for what cannot fail without ending the program: thread-local memory, other threads. */
+  /* These addresses must stay free for allocations whose failure ends the program: thread-local memory, other threads. */
   constexpr size_t spare = sizeof(void *) < 8 ? 1 << 24 : 1 << 26;
   const size_t page = page_size(), most = ~size_t(0) / 4;
   if (least > most || count > most / (least + least_guard + 4 * page))
     return nullptr;
-  /* An odd number of pages: caches of addresses choose a place by the last bits of a page's number. */
+  /* An odd number of pages: address caches (TLBs) choose a slot by the last bits of a page's number. */
   const size_t size = (least + page - 1) / page * page;
   const size_t pitch = ((size + least_guard + 2 * page - 1) / page * page) | page;
   /* Stacks begin within a page, not at its end. */
@@ -159,7 +159,7 @@ inline slab *map_slab(size_t count, size_t least, bool guards_within) {
   return made;
 }
 
-/* Page faults of this thread, at least those on stacks. */
+/* Returns the page faults of this thread, at least those on stacks. */
 inline size_t faults() {
   rusage used = {};
 #if defined(RUSAGE_THREAD)
@@ -183,25 +183,25 @@ inline size_t number_in(const char *path, size_t otherwise) {
 
 inline size_t most_mappings() { return number_in("/proc/sys/vm/max_map_count", 65530); }
 
-/* The bytes of addresses that the process may have; 0: all. */
+/* Returns the limit of the process's address space in bytes; 0 for none. */
 inline size_t most_addresses() {
   rlimit limit = {};
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? 0 : size_t(limit.rlim_cur);
 }
 
-/* The stacks of all launches of a process.  The program has the memory, zeroed: images come and go. */
+/* The stacks of all launches of a process.  The program owns the memory, zeroed at first, since images may be unloaded. */
 struct process_stacks {
   static constexpr size_t most_idle = 65536, most_touched = size_t(1) << 28;
   static constexpr int own_layout = 3;
 
-  int process; /* whose these are, or less than 0 while it begins; a child after a fork begins anew */
-  int layout;  /* of this struct and the slabs */
+  int process; /* the process ID, negative during initialization; after a fork, the child initializes again */
+  int layout;  /* the version of the layout of this struct and the slabs */
   bool guards_within, keeps;
-  size_t most; /* stacks; those of first threads are not counted */
+  size_t most; /* the maximum number of stacks; first stacks are not counted */
 
   static size_t counted(size_t count) { return count == 1 ? 0 : count; }
 
-  /* Of launches of any depth, and of those that are nested. */
+  /* Counts for all launches (used), and for nested launches. */
   struct number {
     size_t slabs, stacks;
 
@@ -210,20 +210,20 @@ struct process_stacks {
       stacks += counted(it.count);
     }
     void remove(const slab &it) {
-      /* A child that was forked in a kernel has counted less. */
+      /* A child that was forked in a kernel has lower counts. */
       slabs -= slabs != 0;
       stacks -= stacks < counted(it.count) ? stacks : counted(it.count);
     }
   } used, nested;
-  size_t idle_count, idle_touched[2]; /* of blocks, and of first threads: of these all that could be touched */
+  size_t idle_count, idle_touched[2]; /* [0]: blocks' stacks; [1]: first stacks, with all bytes counted as touched */
   slab *idle;
-  sleeping_lock waiting, lock; /* of the one launch that waits until stacks are returned, and of this struct */
-  int returns;                 /* changes when stacks are returned for which launches wait */
+  sleeping_lock waiting, lock; /* waiting: held by the one launch that waits for returned stacks; lock: protects this struct */
+  int returns;                 /* changes when stacks are returned and launches wait for them */
   bool are_awaited;
 
-  /* Returns those that are in this memory, or null if there are none for this image. */
+  /* Returns the stacks in this memory, or null if this image cannot use them. */
   static process_stacks *begin(void *memory, size_t size, int process) {
-    /* AddressSanitizer knows what was on a stack before, and ThreadSanitizer orders launches by locks that they share. */
+    /* AddressSanitizer remembers earlier variables on a stack, and ThreadSanitizer orders launches by shared locks. */
 #if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_ASAN)
     size = 0;
 #endif
@@ -249,9 +249,9 @@ struct process_stacks {
       are_awaited = false;
       layout = own_layout;
       guards_within = can_guard_within();
-      /* A stack and its guard are two mappings; half of all are for blocks, a quarter for launches from within them. */
+      /* A stack and its guard are two mappings.  Half of all mappings are for blocks, a quarter for launches by blocks. */
       most = guards_within ? size_t(1) << 30 : most_mappings() / 4;
-      /* Where addresses are few, or the system counts all of them as memory, others may need them. */
+      /* If addresses are limited, or the system counts all addresses as memory, other code may need them. */
       keeps = most_addresses() == 0 && number_in("/proc/sys/vm/overcommit_memory", 0) != 2;
       __atomic_store_n(&process, own, __ATOMIC_RELEASE);
       wake(&process, INT_MAX);
@@ -287,7 +287,7 @@ struct process_stacks {
       nested.add(it);
   }
 
-  /* These stacks are used no more.  What others waited for may be there now. */
+  /* These stacks are no longer used.  Launches that wait may now get theirs. */
   void count_returned(const slab &it) {
     used.remove(it);
     if (it.is_nested)
@@ -299,16 +299,16 @@ struct process_stacks {
     }
   }
 
-  /* Returns null if the system has no room for so many stacks.  `depth`: so many launches wait for this one.  A launch of
-   * depth 0 waits for stacks of all others, one of depth 1 for those of launches that are nested: none of these waits for
-   * it.  Deeper ones do not wait.  Who has a first stack may wait for a block's, so that only first stacks wait for such. */
+  /* Returns null if the system has no room for the stacks.  `depth` launches wait for this one.  A launch of depth 0 waits for
+   * stacks of all launches; one of depth 1 only for those of nested launches, which do not wait for it.  Deeper launches do not
+   * wait.  The owner of a first stack may wait for a block's, so only first stacks wait for first stacks. */
   slab *take(size_t count, size_t least, unsigned depth) {
     const size_t added = counted(count), limit = depth != 0 ? most / 2 * 3 : most;
     const bool queues = depth == 0 && added != 0;
     if (queues)
       waiting.lock();
     lock.lock();
-    /* Counted while the system makes them, which takes it long. */
+    /* Counted while the system makes the stacks, which takes a long time. */
     const slab own = {nullptr, nullptr, count, 0, 0, 0, 0, depth != 0};
     slab *found;
     unsigned sleeps = 0;
@@ -368,7 +368,7 @@ struct process_stacks {
   }
 };
 
-/* Says what may be the reason for which there are no stacks. */
+/* Writes the limits that may be the reason for missing stacks. */
 template <size_t Size> const char *describe_limits(char (&text)[Size], const process_stacks *all) {
   char addresses[48] = "any number of";
   if (size_t most = most_addresses())
@@ -385,16 +385,16 @@ struct stack_pool {
   slab *from;
   process_stacks *all;
   size_t size, made, faults_before;
-  /* Stacks that were used before: each has the next one in its uppermost bytes, which are in memory. */
+  /* A list of stacks that were used before: the uppermost bytes of each, which are in memory, contain the next one. */
   char *idle;
 
   char *&next_of(char *stack) const { return *reinterpret_cast<char **>(stack + size - sizeof(char *)); }
 
-  /* Makes room for so many stacks of at least `least` bytes: of those that the process shares, or of own ones. */
+  /* Reserves stacks of at least `least` bytes, from the process's shared stacks or from a new mapping. */
   bool reserve(size_t stacks, size_t least, process_stacks *of = nullptr, unsigned depth = 0) {
     all = of;
     faults_before = all != nullptr && stacks > 1 ? faults() : 0;
-    /* Blocks of about the same size use the same stacks. */
+    /* Blocks of about the same size can reuse each other's stacks. */
     const size_t count = stacks == 1 ? 1 : (stacks + 31) / 32 * 32;
     from = all != nullptr ? all->take(count, least, depth) : map_slab(count, least, can_guard_within());
     if (from != nullptr)
@@ -402,7 +402,7 @@ struct stack_pool {
     return from != nullptr;
   }
 
-  /* The lowest address of a stack of `size` bytes. */
+  /* Returns the lowest address of a stack of `size` bytes. */
   char *take() {
     if (idle == nullptr)
       return bottom(made++);
@@ -411,13 +411,13 @@ struct stack_pool {
     return stack;
   }
 
-  /* The stack of this number, for who takes each once. */
+  /* The stack with this number, for callers that use each stack once. */
   char *of(size_t number) { return bottom(number); }
 
-  /* What stacks begin with falls into all lines of a cache, which it would share at the same place in each page. */
+  /* Stacks begin at different offsets in their pages: otherwise, their first bytes would share the same lines of a cache. */
   char *bottom(size_t number) const { return from->memory + (number + 1) * from->pitch - size - number * 320 % 4096; }
 
-  /* The stack that has this address in its guard, or null. */
+  /* Returns the stack whose guard contains this address, or null. */
   char *of_guard(const void *address) const {
     if (from == nullptr)
       return nullptr;
@@ -435,7 +435,7 @@ struct stack_pool {
     if (from != nullptr && all == nullptr) {
       unmap_slab(from);
     } else if (from != nullptr) {
-      /* Of one stack it is not worth to ask. */
+      /* For a single stack, it is not worth counting page faults. */
       from->touched = from->count == 1 ? size : from->touched + (faults() - faults_before) * page_size();
       all->give_back(from);
     }

@@ -1,14 +1,14 @@
 /* offload/system_atomics.h: atomicAdd_system and kin, which are atomic for the host and for other GPUs, too.  Part of
  * offload/kernel.h.
  *
- * Numbers of floating point, minima and maxima are loops of compare-and-swap.
+ * Floating-point operations, minima and maxima are loops of compare-and-swap.
  */
 #ifndef OFFLOAD_SYSTEM_ATOMICS_H
 #define OFFLOAD_SYSTEM_ATOMICS_H
 
 namespace offload_atomic {
 
-/* Puts f(old) where old was. */
+/* Replaces the old value by f(old). */
 template <typename T, typename F> OFFLOAD_DEVICE T update_system(T *address, F f) {
   typedef typename bits_of<sizeof(T)>::type word;
   static_assert(sizeof(T) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");

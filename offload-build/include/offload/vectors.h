@@ -1,6 +1,6 @@
-/* offload/vectors.h: float4, uchar2 and their kin, as CUDA sources know them.  Part of offload/kernel.h.
+/* offload/vectors.h: float4, uchar2 and their kin, as in CUDA.  Part of offload/kernel.h.
  *
- * Their alignment is CUDA's: that of the whole, at most 16 bytes; vectors of three have that of one number.
+ * As in CUDA, a vector is aligned to its size, but to at most 16 bytes; a vector of three is aligned like one number.
  */
 #ifndef OFFLOAD_VECTORS_H
 #define OFFLOAD_VECTORS_H
@@ -28,8 +28,8 @@ OFFLOAD_VECTOR_OF(float, float, 4, 8, 16)
 OFFLOAD_VECTOR_OF(double, double, 8, 16, 16)
 #undef OFFLOAD_VECTOR_OF
 
-/* Products of four bytes, summed up: an instruction of most GPUs.  clang finds only some of them in the loops, and what it
- * does not find makes kernels of quantized numbers several times larger. */
+/* Adds the products of four bytes: one instruction on most GPUs.  clang recognizes only some of the loops.  The others would
+ * make kernels of quantized numbers several times larger. */
 #if defined(__GFX11__) || defined(__GFX12__)
 #define OFFLOAD_DOT(a, b, c) __builtin_amdgcn_sudot4(true, a, true, b, c, false)
 #define OFFLOAD_UNSIGNED_DOT(a, b, c) __builtin_amdgcn_udot4(a, b, c, false)
@@ -69,7 +69,7 @@ OFFLOAD_YIELDS unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 #undef OFFLOAD_DOT
 #undef OFFLOAD_UNSIGNED_DOT
 
-/* Four bytes in a word, or two halves of it, as numbers of their own. */
+/* Operations on the four bytes of a word as separate numbers. */
 #define OFFLOAD_BYTES(name, number, low, high, expression)                                                             \
   OFFLOAD_YIELDS unsigned name(unsigned a, unsigned b) {                                                               \
     unsigned all = 0;                                                                                                  \

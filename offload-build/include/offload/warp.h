@@ -1,13 +1,13 @@
-/* offload/warp.h: what the lanes of a warp tell each other.  Part of offload/kernel.h.
+/* offload/warp.h: functions with which the lanes of a warp exchange values.  Part of offload/kernel.h.
  *
- * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9, and on the CPU on
- * request.  Masks have the type offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff
- * does not do on gfx9.
+ * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later; 64 on AMD's gfx9, and on the CPU on
+ * request.  Masks have the type offload_lanes, one bit for each lane.  OFFLOAD_ALL_LANES sets all bits; on gfx9, 0xffffffff
+ * does not.
  *
- * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must make the same call with that mask.
- * Only __syncwarp orders accesses to memory: shuffles, votes and __activemask are no barriers for them.  AMD's
- * hardware answers whoever is active and does not look at the mask of a shuffle; NVIDIA's and the CPU wait for the mask.
- * Lanes that returned, or that a short block does not have, are not waited for.
+ * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must make the same call with that mask.  Only
+ * __syncwarp orders accesses to memory: shuffles, votes and __activemask are not memory barriers.  AMD's hardware answers all
+ * active lanes and ignores the mask of a shuffle; NVIDIA's hardware and the CPU wait for the lanes of the mask, but not for
+ * lanes that have returned or that a short block does not have.
  */
 #ifndef OFFLOAD_WARP_H
 #define OFFLOAD_WARP_H
@@ -19,9 +19,9 @@
 
 #define OFFLOAD_ALL_LANES (~(offload_lanes)0)
 
-/* The mask of a call, of any integer type.  On 64 lanes one of type `unsigned` has a warning, unless it is a constant for the
- * first lanes alone: 0xffffffff is half of the lanes.  An int is extended with its sign, so -1 is all of them.  g++ has no
- * attribute that looks at the value. */
+/* The mask of a call, of any integer type.  With 64 lanes, a mask of type `unsigned` causes a warning, because 0xffffffff is
+ * half of the lanes.  clang accepts constants below 1 << 31; g++ has no attribute that tests the value.  An int is extended
+ * with its sign, so -1 is all lanes. */
 #if defined(OFFLOAD_64_LANES)
 #define OFFLOAD_HALF "a mask of 32 bits names no lanes from 32 to 63: write OFFLOAD_ALL_LANES, or a variable of type offload_lanes"
 #endif
@@ -57,7 +57,7 @@ OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) {
 #elif defined(OFFLOAD_NVPTX)
 OFFLOAD_YIELDS offload_lanes __activemask() {
 #if __CUDA_ARCH__ < 700
-  return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask, and no need of it: these warps go in step */
+  return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask and does not need it: these warps run in lockstep */
 #else
   offload_lanes mask;
   __asm__ volatile("activemask.b32 %0;" : "=r"(mask));
@@ -80,7 +80,7 @@ OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __ballo
 OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) { offload_sync_lanes(); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
-/* Lanes that call it at different places in the source are not active together. */
+/* Lanes that call it at different places in the source do not count as active together. */
 OFFLOAD_YIELDS offload_lanes __activemask(const char *file = __builtin_FILE(),
                                           unsigned line = __builtin_LINE() OFFLOAD_AND_PLACE) {
   return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, uint64_t(reinterpret_cast<uintptr_t>(file)),
@@ -108,7 +108,7 @@ typedef uint64_t word;
 typedef unsigned word;
 #endif
 
-/* What lane `source` passes.  Every lane of the mask must come here. */
+/* Returns the word that lane `source` passes.  Every lane of the mask must call it. */
 OFFLOAD_DEVICE word word_of(offload_warp_function function, offload_lanes mask, word own,
                             unsigned source OFFLOAD_AND_PLACE) {
 #if !defined(OFFLOAD_CPU)
@@ -149,7 +149,7 @@ template <typename T> OFFLOAD_DEVICE bool has_same_bits(T a, T b) {
 
 } // namespace offload_warp
 
-/* The warp is taken apart into groups of `width` lanes, a power of two.  A lane whose source lies outside gets its own
+/* The warp is divided into groups of `width` lanes, a power of two.  A lane whose source is outside its group gets its own
  * value back. */
 
 template <typename T>
@@ -170,7 +170,7 @@ OFFLOAD_DEVICE T __shfl_down_sync(offload_mask mask, T value, unsigned by, int w
   unsigned source = by <= group - (lane & group) ? lane + by : lane;
   return offload_warp::value_of(offload_warp_function::shfl_down, mask, value, source OFFLOAD_ITS_PLACE);
 }
-/* Lanes of earlier groups can be read as well. */
+/* This one can also read lanes of earlier groups. */
 template <typename T>
 OFFLOAD_DEVICE T __shfl_xor_sync(offload_mask mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
@@ -178,7 +178,7 @@ OFFLOAD_DEVICE T __shfl_xor_sync(offload_mask mask, T value, int by, int width =
   return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);
 }
 
-/* The lanes that pass the same bits; the whole mask if all do, else no lane. */
+/* Return the lanes that pass the same bits (any); the whole mask if all lanes do, otherwise 0 (all). */
 template <typename T>
 OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T value OFFLOAD_AND_PLACE) {
   offload_lanes mine = 0;
@@ -200,7 +200,7 @@ OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T value, int *i
 }
 
 namespace offload_warp {
-/* The values of the lanes in their order.  All lanes of the mask get the result. */
+/* Combines the values of the lanes, in order.  All lanes of the mask get the result. */
 template <typename T, typename F>
 OFFLOAD_DEVICE T reduced(offload_lanes mask, T value, F f OFFLOAD_AND_PLACE) {
   unsigned long long left = mask;

@@ -16,7 +16,8 @@ use syn::{Error, Result};
 /// Returns the kernels that the program declares in a module, and the items in the program's scope
 /// that their code uses.
 ///
-/// Returns an error if no image has a kernel, or if an image has a different number of arguments.
+/// Returns an error if no image has a declared kernel, or if the kernel has a different number of
+/// arguments in an image.
 pub(super) fn of(
     expansion: &TokenStream,
     module: &IndexModule,
@@ -40,7 +41,7 @@ pub(super) fn of(
     Ok((all, items))
 }
 
-/// Returns the kernel with types that are names in the program's scope.
+/// Returns the kernel with its types replaced by names in the program's scope.
 fn declared(kernel: &Declaration) -> Declared {
     let Declaration { attributes, name, parameters, .. } = kernel;
     let types = parameters.iter().enumerate().map(|(at, parameter)| {
@@ -69,7 +70,7 @@ fn alias(kernel: &Declaration, at: usize) -> Ident {
     format_ident!("__offload_type_{}_of_{}", at + 1, kernel.name.unraw())
 }
 
-/// Returns types with the names of kernels and parameters, which the compiler shows in messages.
+/// Returns types named after kernels and parameters, which the compiler shows in messages.
 fn markers(kernels: &[&Declaration]) -> TokenStream {
     let names = kernels.iter().map(|kernel| marker(&kernel.name));
     let mut parameters: Vec<Ident> = Vec::new();
@@ -96,7 +97,7 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Returns the types of a kernel's parameters, their layout, and their checks.
+    /// Returns the types of a kernel's parameters, the parameters' layout, and their checks.
     fn items(&self, kernel: &Declaration, declared: &Declared) -> Result<TokenStream> {
         self.check_name(kernel)?;
         let symbol = &declared.signature.symbol;
@@ -186,8 +187,8 @@ impl Program<'_> {
     }
 }
 
-/// For a pointer to `c_void`, which accepts pointers to any type, returns whether it is mutable;
-/// `None` for all other types.
+/// Returns whether a pointer to `c_void`, which accepts pointers to any type, is mutable; `None`
+/// for all other types.
 fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
     let is =
@@ -264,7 +265,7 @@ fn check_count(
     Ok(())
 }
 
-/// Returns the first names of a list, and the number of the remaining ones.
+/// Returns the first names of a list, and how many more there are.
 pub(super) fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();

@@ -26,8 +26,8 @@ pub(crate) struct Pack<'a> {
 /// Returns the items for a pack. Kernels that the program declares replace their known signatures.
 /// `hidden` is the path of the hidden module of the crate `offload-gpu`.
 ///
-/// Returns an error if a declared kernel is not in the pack, or has a different number of
-/// parameters there.
+/// Returns an error if the pack lacks a declared kernel, or has it with a different number of
+/// parameters.
 pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,

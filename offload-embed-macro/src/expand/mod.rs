@@ -1,8 +1,8 @@
 //! Generates the tokens of the expansion.
 //!
-//! offload-pack's module `expansion` writes most of the code as text, in which `__offload` is the
-//! hidden module of the crate `offload-gpu`. The expansion contains no unsafe code, except the
-//! block of the user's option `unsafe(cpu)`: all other unsafe code is in macros of `offload-gpu`
+//! offload-pack's module `expansion` writes most of the code as text. In this text, `__offload` is
+//! the hidden module of the crate `offload-gpu`. The only unsafe code in the expansion is the block
+//! of the user's option `unsafe(cpu)`. All other unsafe code is in macros of `offload-gpu`
 //! (`placement`).
 
 mod declared;
@@ -27,8 +27,8 @@ pub(crate) struct Embedded {
     pub(crate) value: TokenStream,
 }
 
-/// Returns an expression of type `KernelPack` for a pack of the build script, built or not. If
-/// `from_disk` is a folder, development builds read the pack from it.
+/// Returns an expression of type `KernelPack` for a pack of the build script, whether it was built
+/// or not. If `from_disk` is a folder, development builds read the pack from this folder.
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> String {
     let form = form(options, index.is_compressed());
     let (mut more, is_registered) = (String::new(), options.register.is_some());
@@ -45,7 +45,7 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }
     let linked = expansion::pack(index, form, &more, is_registered);
     match (index, from_disk) {
-        // With the option `register`, the bundles have to be in the program, so the pack cannot be
+        // With the option `register`, the bundles must be in the program, so the pack cannot be
         // read from disk.
         (Index::Built(pack), Some(folder)) if !is_registered => {
             let on_disk = on_disk(pack, form, folder);
@@ -68,7 +68,7 @@ fn form(options: &Options, is_compressed: bool) -> &'static str {
 /// Returns a pack that is read on first use.
 fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
-    // The program compares this index with the one that it reads.
+    // The program compares this index with the index that it reads from disk.
     let index = Index::Built(pack.clone()).to_string();
     let tables = expansion::tables(&pack.modules, false);
     format!(
@@ -88,8 +88,8 @@ pub(crate) fn listed(name: &str, pack: &str) -> String {
     format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
 }
 
-/// Parses the text with rustc's own parser. In development builds, proc-macro2's parser is not
-/// optimized, and passing tokens one by one takes several times as long.
+/// Parses the text with rustc's own parser. In development builds, proc-macro2's parser takes
+/// several times as long: it is not optimized, and passes tokens one by one.
 pub(crate) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     if proc_macro::is_available() {

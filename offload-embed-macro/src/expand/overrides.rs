@@ -1,5 +1,5 @@
-//! Types of the program that replace kernels' structs: names for the types, and checks that they
-//! have the structs' layouts.
+//! Types of the program that replace kernels' structs: names for the types, and checks of their
+//! layouts against the structs'.
 
 use super::declared::{checked, list};
 use crate::declaration::ends;
@@ -29,7 +29,7 @@ impl Override {
             + &self.name.unraw().to_string()
     }
 
-    /// Whether both types replace the same struct in some module.
+    /// Whether both types replace the same struct in any module.
     fn overlaps(&self, other: &Self) -> bool {
         let is_one = self.module.is_none() || other.module.is_none() || self.module == other.module;
         is_one && self.name.unraw() == other.name.unraw()
@@ -45,8 +45,8 @@ impl Override {
 
 /// Returns a name for each type of the program, and checks of the types.
 ///
-/// Returns an error if no kernel of the pack uses such a struct, or if two types replace the same
-/// struct.
+/// Returns an error if no kernel of the pack uses the struct that a type replaces, or if two types
+/// replace the same struct.
 pub(super) fn items(
     pack: &str,
     overrides: &[Override],
@@ -67,7 +67,7 @@ pub(super) fn items(
             let Some(record) = ty.record(module) else { continue };
             let checks =
                 checks(ty, &alias, (record, &module.of_index.signatures.records), expansion);
-            // Most modules with this struct share a header, and so have equal checks.
+            // Most modules with this struct include the same header, so their checks are equal.
             let text = checks.to_string();
             if !checked.contains(&text) {
                 checked.push(text);
@@ -154,7 +154,7 @@ fn checks(
     let text: String = ty.path.to_string().split_whitespace().collect();
     let source_name = &record.source_name;
     let replaced = quote! { &#expansion::Override { path: #text, record: #source_name } };
-    // Messages about failed checks point at the program's type.
+    // Messages about failed checks point to the program's type.
     let check = |function: &str, arguments: TokenStream| {
         checked(expansion, function, arguments, (start, end))
     };
@@ -171,7 +171,7 @@ fn checks(
     };
     let mut all = TokenStream::new();
     for field in record.content.fields().unwrap_or_default() {
-        // If the type lacks this field, the compiler's message points at the type.
+        // If the type lacks this field, the compiler's message points to the type.
         let span = Span::call_site().located_at(start);
         let (name, place) = match field.name.strip_prefix("r#") {
             Some(keyword) => (keyword, Ident::new_raw(keyword, span)),
@@ -220,7 +220,7 @@ fn layout(ty: &Type, records: &[Record], expansion: &TokenStream) -> TokenStream
             }
             let bytes = record.and_then(|record| record.size).map_or(0, |size| size.bytes);
             let bytes = Literal::u64_unsuffixed(bytes);
-            // The content of other records is unknown.
+            // The fields of other records are unknown.
             let mut fields = TokenStream::new();
             for field in record.and_then(|it| it.content.fields()).unwrap_or_default() {
                 let offset = Literal::u64_unsuffixed(field.offset);

@@ -25,8 +25,8 @@ pub(crate) fn text(modules: &[IndexModule], pack: &str) -> String {
     format!("__offload::register_bundles! {{ {segment:?}, {pack}; {bundles} }}\n")
 }
 
-/// Returns the kernels of a module's images, each once. Omits names with a NUL, which HIP's runtime
-/// cannot have.
+/// Returns the kernels of a module's images, each once. Omits names that contain a NUL, which HIP's
+/// runtime does not support.
 fn kernels(module: &IndexModule) -> Vec<&str> {
     let mut names = Vec::new();
     for image in &module.images {

@@ -1,5 +1,5 @@
-//! Errors of files that are given by their paths. Each message contains the attempt, the fact and
-//! advice.
+//! Errors of files that are given by their paths. Each message contains the attempted action, the
+//! cause and advice.
 
 use crate::suggest;
 use std::fmt;
@@ -17,10 +17,11 @@ pub(super) enum Error {
     Variable(String),
     /// The compiler does not report where the macro is called.
     NoSourceFile,
-    /// The file cannot be read. The error contains the other files in the folder, and advice for
-    /// this form of path.
+    /// The file cannot be read. The error lists the other files in the folder, and contains advice
+    /// for this form of path.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file cannot be embedded. The error contains the file's kind or its fault.
+    /// The file cannot be embedded. The error contains the file's kind, or what is wrong with the
+    /// file.
     Content { path: PathBuf, what: String },
     /// The file has no image that a driver can load. The error lists its contents.
     NoImage { path: PathBuf, left_out: Vec<String> },

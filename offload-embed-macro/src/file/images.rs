@@ -14,7 +14,7 @@ const COMPRESSED: &str = "the file is compressed, so its images are not known wh
 const FATBIN: &str = "the file is a fatbin, in which the CUDA driver chooses an image: \
                       PACK.bytes() has the whole file";
 
-/// The maximum number of bytes to decompress at compile time: none.
+/// The maximum number of bytes to decompress at compile time: 0, so nothing is decompressed.
 const LIMIT: u64 = 0;
 
 /// The images in a file.
@@ -45,7 +45,7 @@ impl<'a> Images<'a> {
         };
         for problem in &inventory.problems {
             match problem.error.kind() {
-                // A compressed bundle of version 1 does not record its size, so its end is unknown
+                // A compressed bundle of version 1 does not contain its size, so its end is unknown
                 // without decompression.
                 ErrorKind::LimitExceeded { .. }
                 | ErrorKind::NotBuiltIn { .. }
@@ -176,7 +176,7 @@ impl<'a> Images<'a> {
                 "a code object for an unknown processor".to_owned()
             }
             (Some(kind), _) if triple.is_some() => {
-                // Leave unreadable files to the system's loader.
+                // Ignore an unreadable file: the system's loader reports it.
                 if let Ok(Some(symbol)) = unique_symbol(data) {
                     let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
                     self.unique_symbol = Some(symbol);

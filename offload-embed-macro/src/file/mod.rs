@@ -32,8 +32,8 @@ use syn::LitStr;
 
 /// Reads the file at the path that the user wrote, and returns the expression that embeds it.
 pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded> {
-    // A path is relative to the source file with its literal. The macro call itself is in a file of
-    // the crate `offload-gpu`.
+    // A path is relative to the source file with its literal. The call of this macro is in a file
+    // of the crate `offload-gpu`, not in the user's file.
     let source = path.span().unwrap().local_file();
     let file = read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
@@ -42,7 +42,7 @@ pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded
     Ok(Embedded { name: file.name, modules: file.modules, value })
 }
 
-/// A file to embed, with the facts about its content that are known at compile time.
+/// A file to embed, with what is known about its images at compile time.
 struct File {
     path: PathBuf,
     /// The file's name without its extension.
@@ -84,7 +84,7 @@ impl File {
     fn align(&self) -> u64 {
         match self.kind {
             ContainerKind::Bundle => DeviceSection::HipFatbin.align(),
-            // Some runtimes map AMD's code objects by pages.
+            // AMD's code objects must start on a page boundary, since some runtimes map them.
             ContainerKind::Raw if !self.is_ptx => bundle::HIP_ALIGN,
             _ => offload_binary::ALIGN,
         }

@@ -3,15 +3,15 @@
 //! The expansion puts a file into the user's section even in a crate with `forbid(unsafe_code)`, so
 //! no linker, loader or runtime may interpret the section. For example, functions in `.init_array`
 //! are called before `main`, and the unwinder trusts `.eh_frame`. If a section's name is a C
-//! identifier, linkers define symbols for its ends, by which any crate may read the section as its
-//! own list.
+//! identifier, linkers define symbols for its start and end. Any crate may use these symbols to
+//! read the section as its own list.
 
 use super::section_of;
 use offload_format::inventory::ContainerKind;
 
 /// The first words of section names that have a meaning to ELF and COFF linkers, loaders,
 /// unwinders, debuggers, and the runtimes of languages and vendors: `init` for `.init_array`.
-/// [`device`] finds the vendors' sections that programs may choose.
+/// [`device`] returns the sections of vendors that programs may choose.
 const TAKEN: [&str; 72] = [
     "00cfg",
     "ARM",
@@ -125,8 +125,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     } else if let Some((segment, section)) =
         name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
     {
-        // Refuse a second comma: the section's type would follow it, such as a list of functions to
-        // call.
+        // Refuse a second comma: a section type would follow it, such as that of a list of
+        // functions to call.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
                 "\"{name}\": in Mach-O files, the names of segments and sections have at most 16 \
@@ -138,7 +138,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         let rest = name
             .strip_prefix('.')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        // Refuse a `$`: for Windows linkers, the position within the section would follow it.
+        // Refuse a `$`: for Windows linkers, a position within the section would follow it.
         let rest = rest
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {

@@ -1,4 +1,4 @@
-//! The types that may be passed for those in the module `types`.
+//! The types that programs may pass in place of the types in the module `types`.
 
 use crate::types::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
 use core::any::TypeId;
@@ -24,8 +24,7 @@ use half::{bf16, f16};
 /// struct Half(u16);
 /// impl offload_gpu::Alike<u16> for Half {}
 /// ```
-// `Self` is the kernel's type because rustc does not infer `Self`, so the kernel's type has to be
-// known.
+// rustc does not infer `Self`, so `Self` is the type that is always known: the kernel's.
 pub trait Alike<T>: private::Sealed<T> {}
 
 mod private {
@@ -37,7 +36,7 @@ impl<T> private::Sealed<T> for T {}
 impl<T> Alike<T> for T {}
 
 /// Calls a macro with all pairs of a kernel's type and a different type that may be passed for it,
-/// also by value.
+/// even by value.
 macro_rules! with_alike_values {
     ($to:ident) => {
         $to! {
@@ -75,16 +74,16 @@ macro_rules! values {
                     return true;
                 }
             )*
-            // As functions of kernel templates do, accept a `bool` for `Bool`.
+            // Accept a `bool` for `Bool`, like the functions of kernel templates.
             of == TypeId::of::<bool>() && wanted == TypeId::of::<Bool>()
         }
 
-        /// Whether `wanted` is a pointer to a different type for which the type `of` may be used.
+        /// Whether `wanted` is a pointer to a different type, in place of which `of` may be used.
         /// `is_mutable` is set if the program's pointer is mutable.
         #[inline]
         pub(super) fn points_to_alike(of: TypeId, is_mutable: bool, wanted: TypeId) -> bool {
             $($(#[$feature])? if is_pair::<$wanted, $value>(of, is_mutable, wanted) { return true; })*
-            // `with_alike_values` omits `Bool`: by value, a kernel's `bool` is Rust's `bool`.
+            // `with_alike_values` omits `Bool`, since a kernel's `bool` by value is Rust's `bool`.
             is_pair::<Bool, u8>(of, is_mutable, wanted) || is_pair::<Bool, bool>(of, is_mutable, wanted)
         }
     };

@@ -42,11 +42,11 @@ pub trait Passed {
     #[cfg(feature = "cudarc")]
     const IS_OF_CUDARC: bool = false;
 
-    /// Returns the value for the kernel.
+    /// Returns the kernel's value for this argument.
     fn pass(self) -> Self::Value;
 
-    /// Returns the value for the kernel of the argument with this number, counted from 0. Records
-    /// the device and the event of a buffer.
+    /// Returns the kernel's value for the argument with this number, counted from 0. If the
+    /// argument is a buffer, also stores its device and its event.
     #[cfg(feature = "run")]
     fn pass_noting(self, _number: usize, _devices: &mut BufferDevices) -> Self::Value
     where
@@ -71,8 +71,8 @@ pub trait Stored: Copy {
         wanted == TypeId::of::<Self>()
     }
 
-    /// Returns whether the value is a `const` address that would fit such a parameter if it were
-    /// mutable.
+    /// Returns whether the value is a `const` address that would fit a parameter of this type if it
+    /// were mutable.
     #[cfg(feature = "cudarc")]
     fn fits_mutable(_wanted: TypeId) -> bool
     where
@@ -201,15 +201,15 @@ pub trait DeviceBuffer {
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 
-    /// Returns the memory's device, if the type knows it: a launch on a different device is then an
-    /// error. A type that wraps a buffer forwards this call. Needs the feature `run`.
+    /// Returns the device of the memory, if the type knows it. A launch on a different device is
+    /// then an error. A type that wraps a buffer forwards this call. Needs the feature `run`.
     #[cfg(feature = "run")]
     fn device_id(&self) -> DeviceId {
         DeviceId::UNKNOWN
     }
 
-    /// Whether the buffer is cudarc's, whose own launches also accept `&out` for memory that a
-    /// kernel writes.
+    /// Whether the buffer is from cudarc. cudarc's own launches also accept `&out` for memory that
+    /// a kernel writes.
     #[cfg(feature = "cudarc")]
     #[doc(hidden)]
     const IS_OF_CUDARC: bool = false;
@@ -273,7 +273,7 @@ macro_rules! numbers {
 }
 
 // A number can be passed only for a parameter of the same type, or of a type that Rust lacks
-// (`alike.rs`). The compiler therefore gives a literal the parameter's type.
+// (`alike.rs`). The compiler can therefore infer the type of a literal from the parameter.
 numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
 #[cfg(feature = "half")]
 numbers! { half::f16 half::bf16 }

@@ -1,4 +1,4 @@
-//! Compares a program's declarations with the records of images at compile time.
+//! Compares a program's declarations with the arguments in images at compile time.
 
 use super::parameter::{Layout, ParameterKind, ParameterLayout};
 use crate::pack::message::Message;
@@ -17,7 +17,7 @@ pub struct Declaration {
     pub layout: ParameterLayout,
 }
 
-/// A kernel's argument as recorded in an image. Numbers are in bytes.
+/// A kernel's argument as an image describes it. Numbers are in bytes.
 #[derive(Debug)]
 pub struct Recorded {
     /// The target of the image.
@@ -37,10 +37,10 @@ pub struct Recorded {
     pub may_be_moved: bool,
 }
 
-/// Checks parameter number `at`, counted from 0, against the record of each image.
+/// Compares parameter number `at`, counted from 0, with the record in each image.
 ///
 /// # Panics
-/// Panics if an image's record contradicts the declared type.
+/// Panics if the record in an image contradicts the declared type.
 #[track_caller]
 pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorded; N]], at: usize) {
     let mut i = 0;
@@ -53,8 +53,8 @@ pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorde
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether all of these images record the arguments at the offsets in this layout. With PTX,
-    /// the result is false for alignments above `NVIDIA_PARAMETERS_ALIGN`, since the offsets then
+    /// Whether all of these images have the arguments at the offsets in this layout. With PTX, the
+    /// result is false for alignments above `NVIDIA_PARAMETERS_ALIGN`, since these make the offsets
     /// depend on the GPU.
     pub const fn is_of_all(&self, images: &[[Recorded; N]], has_ptx: bool) -> bool {
         let mut i = 0;
@@ -75,8 +75,8 @@ impl<const N: usize> Layout<N> {
     }
 }
 
-/// Returns the message for the first difference between the declaration and the image's record, if
-/// there is one.
+/// Returns the message for the first difference between the declaration and the record in the
+/// image, if there is one.
 #[inline]
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
@@ -93,7 +93,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
         .add("` (");
     let message =
         message.add_bytes(size).add("), but in the image for ").add(image.target).add(" it is ");
-    // The recorded size may omit the padding at the end of a struct.
+    // The image's size may omit the padding at the end of a struct.
     if image.size > size || image.size < end {
         return Some(message.add_bytes(image.size));
     }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     #[cfg_attr(target_arch = "x86", ignore = "numbers of 8 bytes are aligned to 4 there")]
     fn what_may_be_right_is_accepted() {
-        // A record fits several declared types: an integer may contain an address or the bits of a
-        // floating-point number, and a struct or an array may contain a pointer.
+        // An image's record can match several declared types: an integer may contain an address or
+        // the bits of a floating-point number, and a struct or an array may contain a pointer.
         for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

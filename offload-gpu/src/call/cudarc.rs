@@ -1,10 +1,10 @@
 //! cudarc buffers as arguments, with the feature `cudarc`.
 //!
 //! cudarc orders the work of its streams by two events of each buffer: the last read and the last
-//! write. Before a stream uses a buffer, it waits for these events; a guard records a new event
-//! when it is dropped. The guard is bound to one stream, but a call does not know yet on which
-//! stream it will be launched. Therefore the buffer's own stream waits when the call is made, and
-//! the launch records the event on its stream instead of the guard.
+//! write. Before a stream uses a buffer, it waits for these events. When the use ends, cudarc's
+//! guard is dropped, and records a new event. A guard is bound to one stream, but the stream of a
+//! call is not known before the launch. Therefore the buffer's own stream waits when the call is
+//! made, and the launch, instead of the guard, records the event on the launch's stream.
 
 use super::argument::DeviceBuffer;
 use super::devices::DeviceId;
@@ -28,7 +28,7 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
 }
 
-/// Returns the GPU of a buffer, numbered as by the driver.
+/// Returns the GPU of a buffer, with the driver's number.
 fn device_id<T>(buffer: &impl DevicePtr<T>) -> DeviceId {
     let gpu = i32::try_from(buffer.stream().context().ordinal());
     match (Vendor::of_driver("cuda"), gpu) {
@@ -50,8 +50,8 @@ fn for_writing<T>(buffer: &mut impl DevicePtrMut<T>) -> (*mut T, Option<BufferEv
     (address as *mut T, take_over(guard, &stream))
 }
 
-/// Returns the address and the read event of a view, through which a kernel may write: cudarc has
-/// no write event for it.
+/// Returns the address and the read event of a view through which a kernel may write. cudarc has no
+/// write event for views.
 fn for_writing_as_reading<T>(view: &mut CudaView<'_, T>) -> (*mut T, Option<BufferEvent>) {
     let (address, event) = for_reading(view);
     (address.cast_mut(), event)

@@ -40,9 +40,9 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// The first buffer of a call, and the first buffer on a different device, each with the number of
-/// its argument. Since a launch uses one device, as in CUDA and HIP, other buffers need no
-/// comparison.
+/// The first buffer of a call, and the first buffer that is on a different device, each with the
+/// number of its argument. A launch uses one device, as in CUDA and HIP, so these two buffers are
+/// enough to find an error.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferDevices {
     first: (usize, DeviceId),

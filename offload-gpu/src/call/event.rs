@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-/// The event of a cudarc buffer that a launch records. This type needs the feature `cudarc`.
+/// The event that a launch with a cudarc buffer records. This type needs the feature `cudarc`.
 ///
 /// Pass `&CudaSlice`, `&CudaView` or `&CudaViewMut` for memory that the kernel only reads, and
 /// `&mut CudaSlice` or `&mut CudaViewMut` for memory that it also writes:
@@ -32,23 +32,23 @@ use core::num::NonZeroUsize;
 /// Launches on any stream take part in cudarc's ordering:
 ///
 /// - A launch runs after the work that cudarc has started with the buffer. On the buffer's own
-///   stream, it waits like a launch by cudarc. On any other stream, such as the default stream, it
-///   waits for all work queued on the buffer's own stream.
+///   stream, the launch waits like cudarc's launches. On any other stream, such as the default
+///   stream, it waits for all work queued on the buffer's own stream.
 /// - Later work by cudarc with the buffer runs after the launch, and so does freeing the buffer.
 ///   The buffer may be dropped as soon as the launch has returned.
 ///
-/// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. Both
-/// treat it as a read, so a later read on another stream does not wait for it. `slice_mut` returns
-/// a view for writing.
+/// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. cudarc
+/// and this crate treat the use as a read, so a later read on another stream does not wait for it.
+/// `slice_mut` returns a view for writing.
 ///
 /// The buffer has to exist when the call is launched. Make a new call for each launch, since
 /// waiting for other streams starts when the call is made. As in cudarc, nothing is ordered while
-/// the context has only its default stream, or after `disable_event_tracking`; the program then has
-/// to order its streams itself.
+/// the context has only its default stream, or after `disable_event_tracking`. In these cases, the
+/// program has to order its streams itself.
 ///
-/// This applies only to launches by this crate. For its own launches with
-/// [`Call::pointers`](super::Call::pointers), a program passes addresses from `device_ptr` and
-/// keeps cudarc's guards.
+/// This applies only to launches by this crate. A program that launches kernels itself with
+/// [`Call::pointers`](super::Call::pointers) passes addresses from `device_ptr` and keeps cudarc's
+/// guards.
 ///
 /// A type that wraps a cudarc buffer forwards these methods:
 ///
@@ -82,7 +82,7 @@ use core::num::NonZeroUsize;
 /// Source: `DevicePtr`, `DevicePtrMut` and `SyncOnDrop` of cudarc.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferEvent {
-    // Both fields are handles of the driver. As numbers, they are `Send`, like cudarc's types.
+    // Both fields are handles of the driver, stored as numbers to be `Send`, like cudarc's types.
     /// The `CUevent` for the buffer's last read or last write.
     event: NonZeroUsize,
     /// The `CUstream` that waits for earlier uses of the buffer.

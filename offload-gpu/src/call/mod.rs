@@ -60,7 +60,7 @@ use core::ptr;
 /// caller has to make sure that pointers of the same type are not swapped, and that the memory is
 /// large enough and lives until the kernel has run.
 ///
-/// `HAS_BUFFER` is false if the images have the arguments at different offsets, so that no
+/// `HAS_BUFFER` is false if the images have the arguments at different offsets: then no
 /// [`buffer`](Call::buffer) fits all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
@@ -92,7 +92,7 @@ struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 #[allow(unsafe_code)]
 fn store<T: Stored>(memory: &mut [MaybeUninit<u8>], value: T) {
     let place = &mut memory[..size_of::<T>()];
-    // SAFETY: the place is as long as a `T`. The write need not be aligned.
+    // SAFETY: the destination is as long as a `T`. The write need not be aligned.
     unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
 }
 
@@ -134,7 +134,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Only macro expansions use it.
     ///
     /// # Panics
-    /// Panics if the other type has less memory.
+    /// Panics if the other type has less space for arguments.
     #[doc(hidden)]
     pub fn widened<const MORE: usize, const ALL_HAVE_BUFFER: bool>(
         self,
@@ -217,8 +217,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 
     /// Returns the address and the size in bytes of the memory that contains all arguments. Pass
     /// them to CUDA's launches in `extra`, as `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE`; HIP
-    /// has corresponding constants. Each argument is at the next multiple of its alignment, as in
-    /// the images.
+    /// has corresponding constants. As in the images, each argument is at the next multiple of its
+    /// alignment.
     ///
     /// If some images have the arguments at different offsets, a call of this method does not
     /// compile; use [`pointers`](Call::pointers), which fits all images. The offsets may differ

@@ -20,7 +20,7 @@ pub struct Override {
 pub struct Extent {
     /// The number of bytes.
     pub size: usize,
-    /// The alignment of a type, or the offset of a field from the start of its type.
+    /// The alignment of a type, or the offset of a field in its type.
     pub at: usize,
 }
 
@@ -90,8 +90,8 @@ impl FieldLayout for Unknown {
     const LAYOUT: Option<ParameterLayout> = None;
 }
 
-/// Checks the size and the alignment of a program's type. A greater alignment is accepted: if the
-/// size is the same, values in memory are at the same offsets.
+/// Checks the size and the alignment of a program's type. A greater alignment is accepted: since
+/// the size is the same, values in memory are at the same offsets.
 ///
 /// # Panics
 /// Panics if the size differs from the record's, or if the alignment is smaller.
@@ -145,12 +145,12 @@ struct Difference {
     at: usize,
 }
 
-/// The maximum number of structs in an array that are compared, since most arrays repeat the first
+/// The maximum number of structs in an array that are compared. The others usually repeat the first
 /// ones.
 const MOST_ITEMS: usize = 64;
 
-/// Returns the first number in a program's type that differs from the record. The type is at this
-/// offset of the record.
+/// Returns the first number in a program's type that differs from the record. The type starts at
+/// this offset in the record.
 #[inline]
 const fn difference(
     has: &ParameterLayout,
@@ -199,7 +199,7 @@ const fn innermost(mut item: &'static ParameterLayout) -> &'static ParameterLayo
     item
 }
 
-/// Returns the first number of the record between two offsets that `has` cannot replace.
+/// Returns the first number of the record, between two offsets, that `has` cannot replace.
 #[inline]
 const fn other_number(
     has: &ParameterLayout,

@@ -39,8 +39,8 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// The struct has to be `repr(C)` or `repr(transparent)`, since Rust may reorder the fields
-/// otherwise. This does not compile:
+/// The struct has to be `repr(C)` or `repr(transparent)`, since otherwise Rust may reorder the
+/// fields. This does not compile:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload_gpu::Parameter)]
@@ -66,8 +66,8 @@ pub trait Parameter: Copy {
     const LAYOUT: ParameterLayout;
 }
 
-/// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`, for which the
-/// images record `BYTES` bytes.
+/// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`. In the images,
+/// the argument has `BYTES` bytes.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: in the images it is {BYTES} bytes",
     label = "not a number, a pointer or a struct that derives `Parameter`",
@@ -167,7 +167,7 @@ pub struct Layout<const N: usize> {
     pub bytes: usize,
 }
 
-/// Lays out arguments: each at the next multiple of its alignment.
+/// Lays out arguments, each at the next multiple of its alignment.
 pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<N> {
     let (mut offsets, mut bytes, mut i) = ([0; N], 0_usize, 0);
     while i < N {

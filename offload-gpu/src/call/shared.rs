@@ -55,8 +55,8 @@ arguments! {
     f64: double1 double2 double3 double4;
 }
 
-// For a kernel template whose first type is `bool`: the generic function's parameter has the type
-// in device memory.
+// For a kernel template whose first type is `bool`: the parameter of the generic function has the
+// type that `bool` has in device memory.
 #[diagnostic::do_not_recommend]
 impl Argument<Bool> for bool {}
 

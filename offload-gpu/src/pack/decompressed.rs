@@ -8,7 +8,7 @@ use core::fmt;
 use offload_format::compression::{Decompressor, Method};
 use offload_format::{Error, ErrorKind, Result};
 
-/// The place of a module's stream in a compressed pack. The macro writes it.
+/// The location of a module's stream in a compressed pack. The macro writes it.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamRecord {
     /// Offset in bytes from the start of the pack.
@@ -26,9 +26,9 @@ pub struct StreamRecord {
 pub struct Decompressed(Bytes);
 
 enum Bytes {
-    /// The pack is plain: the image is `size` bytes of the pack from `start` on.
+    /// The pack is plain: the image is `size` bytes of the pack, starting at `start`.
     InPack { pack: &'static [u8], start: usize, size: usize },
-    /// The pack is compressed: the buffer contains the image, `size` bytes from `start` on, and
+    /// The pack is compressed: the buffer contains the image, `size` bytes starting at `start`, and
     /// then a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
@@ -46,8 +46,8 @@ impl Decompressed {
     }
 
     /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. The pointer
-    /// is valid as long as this value. The image is aligned to at least 8 bytes, and a NUL follows
-    /// it.
+    /// is valid as long as this value exists. The image is aligned to at least 8 bytes, and a NUL
+    /// follows it.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
@@ -130,9 +130,9 @@ impl<F: Form> PackImage<F> {
     }
 
     /// Returns the image's bytes, for compressed and plain packs. In a compressed pack, the call
-    /// also decompresses and discards the bytes before the image in its module, but neither the
-    /// bytes after the image nor other modules. The result is not cached: each call decompresses
-    /// again.
+    /// also decompresses the bytes before the image in its module, and discards them. It does not
+    /// decompress the bytes after the image, nor other modules. The result is not cached: each call
+    /// decompresses again.
     ///
     /// Returns an error if the crate lacks the feature `zstd` or `zlib` that the pack needs, if
     /// there is not enough memory, or if the stream is damaged.
@@ -176,7 +176,7 @@ impl<F: Form> PackImage<F> {
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
         // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
-        // Use the recorded size as the decoder's limit, since offload-build wrote the pack.
+        // Use the record's size as the decoder's limit, since offload-build wrote the pack.
         let limit = (stream.inflated_size as u64).max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;

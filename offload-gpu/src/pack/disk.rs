@@ -1,11 +1,12 @@
-//! Packs that the program reads from disk at run time instead of linking them, if it was compiled
-//! with `OFFLOAD_FROM_DISK=1`. The macro's expansion reads the files, since this crate works
-//! without `std`; this module interprets their contents.
+//! Packs that are not linked: the program, compiled with `OFFLOAD_FROM_DISK=1`, reads them from
+//! disk at run time. The macro's expansion reads the files, since this crate works without `std`;
+//! this module interprets their contents.
 //!
-//! The index contains the library's name, which includes a hash of the pack's content. Index and
-//! bytes therefore always belong to the same build. The program also contains the index from its
-//! compilation, and compares the types that programs use. `cargo check` runs the build script in a
-//! different folder, so only `cargo build` changes the pack that programs read.
+//! The index contains the library's name, which includes a hash of the pack's content. An index and
+//! its library therefore always belong to the same build. The program also contains the index from
+//! its own compilation. It compares the types of kernels and variables in the two indices. `cargo
+//! check` runs the build script in a different folder, so only `cargo build` changes the pack that
+//! programs read.
 //!
 //! All functions are `#[inline]` or generic, so that rustc compiles them only for the few programs
 //! that call them.
@@ -23,11 +24,11 @@ use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
 
-/// Advice for a pack that another build makes.
+/// Advice for a pack that a different build makes.
 const BUILD: &str = "; run `cargo build --lib` in its package to build it";
 
 /// Returns the message that a pack could not be read: the reason, advice, and the variable that
-/// causes reading.
+/// makes the program read packs from disk.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
@@ -125,8 +126,8 @@ fn try_load<F: Form>(
         .with_trust())
 }
 
-/// Returns the place of a module's stream; all numbers are 0 if the pack is not compressed. Returns
-/// `None` if a number is too large for `usize`.
+/// Returns the location of a module's stream; all numbers are 0 if the pack is not compressed.
+/// Returns `None` if a number is too large for `usize`.
 #[inline]
 fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
     let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };

@@ -56,8 +56,8 @@ impl<F: Form> PackImage<F> {
         place(kernels, kernel).map_or(kernel, |at| kernels[at])
     }
 
-    /// Returns the limits that the image records for launches of this kernel. Returns `None` if the
-    /// image has no such kernel or records no limits, as images for the CPU.
+    /// Returns the image's limits for launches of this kernel. Returns `None` if the image has no
+    /// such kernel or contains no limits, like images for the CPU.
     ///
     #[cfg_attr(feature = "files", doc = "```")]
     #[cfg_attr(not(feature = "files"), doc = "```ignore")]
@@ -104,8 +104,8 @@ impl PackImage<Plain> {
     /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. A NUL
     /// follows PTX, and code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
-        // The pointer is into the pack, not into the image's slice, because the NUL after PTX is
-        // outside that slice.
+        // The pointer is derived from the pack, not from the image's slice, because the NUL after
+        // PTX is outside that slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
 }

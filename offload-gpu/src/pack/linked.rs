@@ -1,8 +1,8 @@
 //! The list of the packs that this program retains. The linker joins the entries of all crates in
-//! the section `offload_packs_1`. The first field of an entry is its size, a multiple of 8. Since
-//! the section's name is a C identifier, the linker defines symbols for its start and end. The
-//! number in the name is the version of the entries' layout, because a program may contain several
-//! versions of this crate.
+//! the section `offload_packs_1`. The first field of an entry is the entry's size, a multiple of 8.
+//! Since the section's name is a C identifier, the linker defines symbols for the section's start
+//! and end. The number in the name is the version of the entries' layout, because a program may
+//! contain several versions of this crate.
 //!
 //! Only packs with `retain` are listed, because the linker keeps each listed pack in the program:
 //! GNU ld as soon as any code reads the list, and mold 1.10 always.
@@ -98,11 +98,11 @@ if_packs_are_linked! {
         fn list() -> &'static [u64] {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);
-            // SAFETY: the linker defines both symbols, at the ends of this program's only section
-            // `offload_packs_1`. The section contains only `Entry` values, since the macro lets no
-            // user choose this name. The entries are aligned to 8 and initialized, their sizes are
-            // multiples of 8, and there are no gaps. The loader writes addresses to the section
-            // before any code runs, and nothing writes to it later.
+            // SAFETY: the linker defines both symbols, at the start and the end of this program's
+            // only section `offload_packs_1`. The section contains only `Entry` values, since the
+            // macro lets no user choose this name. The entries are aligned to 8 and initialized,
+            // their sizes are multiples of 8, and there are no gaps. The loader writes addresses to
+            // the section before any code runs, and nothing writes to it later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {
@@ -114,8 +114,8 @@ if_packs_are_linked! {
 }
 
 /// Returns the packs that any crate of this program, or of this shared library, embeds with
-/// `retain`. Equal packs may have several names, but share the same bytes. Nothing is read from
-/// disk, and nothing runs when the program starts.
+/// `retain`. Equal packs may have several names, but share the same bytes. The list is part of the
+/// program: nothing is read from disk, and no code runs when the program starts.
 ///
 /// The list exists only in 64-bit ELF programs (Linux, Android, the BSDs and illumos). On other
 /// systems, the iterator is empty.

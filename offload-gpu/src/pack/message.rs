@@ -1,6 +1,7 @@
 //! Messages that are built at compile time, without allocation and `format!`.
 //!
-//! The functions are `#[inline]`, so that no program compiles them: only constants call them.
+//! The functions are `#[inline]`, so that no program compiles them: they are called only for
+//! constants.
 
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
@@ -28,7 +29,7 @@ impl Message {
         if self.full {
             return self;
         }
-        // Add text entirely or not at all, so that no character is cut and `...` still fits.
+        // Add text entirely or not at all: no character is cut, and `...` always fits.
         self.full = text.len() > ROOM - ELLIPSIS.len() - self.size;
         let text = if self.full { ELLIPSIS.as_bytes() } else { text.as_bytes() };
         let mut i = 0;
@@ -83,7 +84,7 @@ impl Message {
 
     /// Lists each kernel of a module's images once, without the kernels of the images in `before`.
     /// The loop ends as soon as the text is full, since the compiler stops long evaluations. The
-    /// module's own images are searched first, since they have most of the names.
+    /// module's own images are searched before `before`, since they contain most of the names.
     #[inline]
     pub(crate) const fn list_kernels(
         mut self,

@@ -1,8 +1,8 @@
 //! A pack of images inside this program, described at compile time.
 //!
-//! Nothing is parsed when the program starts. The macro's expansion passes the bytes, which the
-//! linker put into a section of the program, and the table of images from the pack's index.
-//! `linked` compares them at compile time.
+//! Nothing is parsed when the program starts. The macro's expansion passes two things: the bytes,
+//! which the linker puts into a section of the program, and the table of images from the pack's
+//! index. `linked` checks at compile time that the table fits the bytes.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -87,7 +87,7 @@ enum Content<F: Form> {
     NotBuilt(&'static str),
     /// The images of the pack are unknown, for the reason `why`.
     Opaque { bytes: &'static [u8], why: &'static str },
-    /// The pack is read from disk on first use. The tables of modules and images are those at the
+    /// The pack is read from disk on first use. The tables of modules and images are from the
     /// program's compilation.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
@@ -124,8 +124,8 @@ pub const fn linked<F: Form>(
         .with_trust()
 }
 
-/// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
-/// loaded.
+/// Makes a pack from a file of unknown origin, like `linked`. Images for the CPU in such a pack are
+/// not loaded.
 #[inline]
 pub const fn file(
     name: &'static str,
@@ -195,7 +195,8 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the places of the modules in a compressed pack; empty if the pack is not compressed.
+    /// Returns the locations of the modules in a compressed pack; empty if the pack is not
+    /// compressed.
     const fn streams(&self) -> &'static [StreamRecord] {
         match self.content {
             Content::Linked { streams, .. } => streams,
@@ -319,10 +320,10 @@ impl<F: Form> KernelPack<F> {
     /// ```
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
-    /// Images for the CPU record no kernels. A name that no image records is accepted as a kernel
-    /// of the first module whose images record no kernels; without such a module, of the first
-    /// module without images, as in a pack that was not built. [`Module::kernel`] returns a kernel
-    /// of one module.
+    /// Images for the CPU do not list their kernels. A name that no image lists is accepted as a
+    /// kernel of the first module whose images list no kernels. Without such a module, it is a
+    /// kernel of the first module without images, as in a pack that was not built.
+    /// [`Module::kernel`] returns a kernel of one module.
     ///
     /// # Panics
     /// Panics if no module has the kernel, or if several modules have it.
@@ -416,8 +417,8 @@ impl<F: Form> KernelPack<F> {
     /// Selects the best image for a device from a pack of one module, by the rules of
     /// [`mod@crate::select`].
     ///
-    /// Returns an error that lists every image and why it was refused, if none fits. If the pack
-    /// has several modules, the error names them.
+    /// If no image fits, returns an error that lists every image and why it was refused. If the
+    /// pack has several modules, returns an error that names them.
     pub fn select(
         &self,
         device: &DeviceInfo,

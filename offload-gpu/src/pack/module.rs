@@ -1,5 +1,5 @@
-//! A module of a pack. It borrows the pack, so that a `const` with a module refers to a `static` of
-//! the program instead of the linked bytes.
+//! A module of a pack. The type borrows the pack: a `const` with a module then refers to a `static`
+//! of the program instead of the linked bytes.
 
 use super::message::Message;
 use super::names::position;
@@ -25,7 +25,7 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
     Module { pack, record: &pack.modules[number] }
 }
 
-/// The message if the pack that was read from disk no longer has the module.
+/// The message if the pack on disk no longer has the module.
 const GONE: &str = "the pack on disk no longer has a module of this name: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
@@ -64,8 +64,8 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     /// Returns a key that is unique in the program: the address of the module's pack, and the
-    /// number of the module's first image. Returns `None` for a module without images, since the
-    /// next module has the same number, and an empty pack has no unique address.
+    /// number of the module's first image. Returns `None` for a module without images: the next
+    /// module would have the same number, and an empty pack has no unique address.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> Option<(usize, usize)> {
         match self.now() {
@@ -76,7 +76,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// Returns the module's place in a compressed pack.
+    /// Returns the module's location in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
         if self.pack.streams().is_empty() {
             return None;
@@ -88,8 +88,8 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // The range is valid: `linked` and `compressed` have checked it, in a pack without images
-        // it is empty, and for a pack on disk, the macro takes both from the pack's index.
+        // The range is valid: `linked` and `compressed` check it. In a pack without images, it is
+        // empty. For a pack on disk, the macro reads the range and the images from the same index.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
@@ -116,7 +116,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         )
     }
 
-    /// Whether any image records its kernels.
+    /// Whether any image lists its kernels.
     pub(super) const fn knows_kernels(&self) -> bool {
         let images = self.records();
         let mut i = 0;
@@ -157,7 +157,7 @@ impl<'pack, F: Form> Module<'pack, F> {
 
     /// Returns the best image for a device, by the rules of [`mod@crate::select`].
     ///
-    /// Returns an error that lists every image and why it was refused, if none fits.
+    /// If no image fits, returns an error that lists every image and why it was refused.
     pub fn select(
         &self,
         device: &DeviceInfo,

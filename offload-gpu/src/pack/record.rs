@@ -1,5 +1,6 @@
-//! Tables of modules and images, which the macro writes at compile time. An image's record contains
-//! everything that the rules of selection compare, so that selection parses nothing.
+//! Tables of modules and images, which the macro writes at compile time. The record of an image
+//! contains everything that the rules of selection compare, so that selection need not parse
+//! anything.
 
 use super::registered;
 use offload_format::target::ImageCode;
@@ -37,7 +38,7 @@ pub struct ImageRecord {
     /// The names of its kernels in alphabetical order; names of C++ kernels are mangled. `None` if
     /// they are unknown, as in images for the CPU.
     pub kernels: Option<&'static [&'static str]>,
-    /// The launch limits of the kernels, in the order of `kernels`; empty if not recorded.
+    /// The launch limits of the kernels, in the order of `kernels`; empty if they are unknown.
     pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: ImageCode<'static>,

@@ -1,4 +1,4 @@
-//! Tests packs whose tables fit their bytes, and packs whose tables do not.
+//! Tests packs whose tables fit their bytes, and packs whose tables do not fit.
 
 use super::decompressed::problem_of_streams;
 use super::names::position;
@@ -81,7 +81,7 @@ fn modules_with_images_have_keys_of_their_own() {
     assert_eq!((EMPTY.bytes().as_ptr().addr(), EMPTY.module("two").key()), (start, None));
     assert_eq!(not_built::<Plain>("k", "skipped", NO_IMAGES).module("scale").key(), None);
 
-    // At the program's compilation, the first module had no images, and there was one more module.
+    // When the program was compiled, the first module had no images, and there was one more module.
     const OLD: &[ModuleRecord] = &[module("two", 0, 0), module("three", 0, 3), module("old", 3, 2)];
     let pack: KernelPack = on_disk("k", ".llvm.offloading", SOME_LACK, OLD, || &PACK);
     let keys: Vec<_> = pack.modules().map(|module| module.key()).collect();

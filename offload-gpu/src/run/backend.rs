@@ -1,4 +1,4 @@
-//! Operations of a device, for every driver: `cuda`, `hip`, `opencl` and `cpu` implement them.
+//! The operations of a device, which `cuda`, `hip`, `opencl` and `cpu` implement.
 
 use super::error::Result;
 use super::launch::Launch;
@@ -26,7 +26,7 @@ pub(super) struct LoadableImage<'a> {
     pub(super) name: String,
 }
 
-/// The place of a variable in a device's memory.
+/// The location of a variable in a device's memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) start: Handle,
@@ -83,7 +83,7 @@ pub(super) trait Backend: Send + Sync {
     /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
-    /// Returns the place of the variable of this name in a loaded module. `attempted` is for
+    /// Returns the location of the variable with this name in a loaded module. `attempted` is for
     /// errors.
     fn variable(
         &self,
@@ -131,6 +131,6 @@ pub(super) trait Backend: Send + Sync {
     /// Both `to` and `from` have at least `size` bytes.
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()>;
 
-    /// Waits for all work that was started on the device.
+    /// Waits until all work that was started on the device has ended.
     fn synchronize(&self) -> Result<()>;
 }

@@ -37,7 +37,7 @@ use core::{ptr, slice};
 /// Source: `cuMemAlloc_v2` (CUDA driver API) and `hipMalloc` (HIP).
 pub struct Buffer<T: BufferItem> {
     device: Device,
-    /// `None` if the size is 0, since drivers cannot allocate 0 bytes.
+    /// `None` for an empty buffer, since drivers cannot allocate 0 bytes.
     memory: Option<Handle>,
     len: usize,
     of: PhantomData<T>,
@@ -47,8 +47,8 @@ pub struct Buffer<T: BufferItem> {
 ///
 /// All [`Pod`] types qualify: numbers, arrays of numbers, and structs without padding that derive
 /// `Pod`. So do the structs that [`include_kernels!`](crate::include_kernels) declares, even with
-/// padding or addresses. A buffer copies all bytes of a value, including padding. Padding has no
-/// defined value after a copy.
+/// padding or addresses. A buffer copies all bytes of a value, including padding, whose bytes have
+/// no defined value after a copy.
 ///
 /// # Safety
 /// Any initialized bytes are a valid value of the type, including zeros and bytes that a kernel
@@ -67,7 +67,7 @@ unsafe impl<T: Pod> BufferItem for T {}
 impl Device {
     /// Allocates memory on this device and copies these values to it.
     ///
-    /// Returns an error if the device does not have enough memory, or if it fails.
+    /// Returns an error if the device does not have enough memory, or if the device fails.
     pub fn buffer<T: BufferItem>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(values.len())?;
         buffer.upload(values)?;
@@ -76,7 +76,7 @@ impl Device {
 
     /// Allocates memory on this device for `len` values, with all bytes 0.
     ///
-    /// Returns an error if the device does not have enough memory, or if it fails.
+    /// Returns an error if the device does not have enough memory, or if the device fails.
     pub fn zeros<T: BufferItem>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer: Buffer<T> = self.uninit(len)?;
         let bytes = len * size_of::<T>();

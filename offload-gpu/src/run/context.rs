@@ -43,8 +43,8 @@ type Sorted<K, V> = Vec<(K, V)>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ForeignContext {
     pub(super) handle: Handle,
-    /// The context's ID in the process, if the driver has such IDs: a later context can have the
-    /// same handle, but not the same ID.
+    /// The context's ID in the process, if the driver has such IDs. A later context can have the
+    /// same handle, but never the same ID.
     pub(super) id: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 /// A module that is loaded in a context.
 pub(super) struct LoadedModule {
     pub(super) handle: Handle,
-    /// The image; its type does not depend on the form of its pack.
+    /// The image, with a type that does not depend on the form of its pack.
     pub(super) image: PackImage<Compressed>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
     /// Locked while the program copies to or from a variable.
@@ -67,7 +67,7 @@ pub(super) struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// Locks the module's variables against copies by other threads, as long as the result exists.
+    /// Prevents copies of the module's variables by other threads, as long as the result exists.
     pub(super) fn copying(&self) -> MutexGuard<'_, ()> {
         lock(&self.copies)
     }
@@ -85,12 +85,12 @@ pub(super) struct LoadedKernel {
 /// The contexts in use, so that two requests for one device return the same one.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// Locks a mutex, whose value is valid even if a thread panicked while it held the lock.
+/// Locks a mutex. Its value is valid even if a thread panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the device's context that is in use, or makes a new one.
+/// Returns the device's context if one is in use, or makes a new one.
 pub(super) fn shared(
     vendor: Vendor,
     ordinal: i32,
@@ -140,8 +140,8 @@ impl Context {
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let slot = match module.key() {
             Some(key) if self.vendor.is_gpu() || module.is_trusted() => self.slot(key),
-            // Use a new slot: `load` will return the reason why this module cannot be loaded. It
-            // must not share a slot, since the same file may be embedded twice and trusted only
+            // Use a new slot: `load` will return the reason why this module cannot be loaded. The
+            // slot must not be shared, since the same file may be embedded twice, and trusted only
             // once.
             _ => Arc::default(),
         };
@@ -154,7 +154,7 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Returns the place of the module with this key.
+    /// Returns the slot of the module with this key.
     #[inline]
     fn slot(&self, key: ModuleKey) -> Arc<Slot> {
         let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
@@ -231,7 +231,7 @@ impl Context {
         let c_name = CString::new(module.image.symbol(name))
             .map_err(|_| RunError::refused(attempted(), "its name contains a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
-        // Without recorded limits, the launch is checked only against the device's limits.
+        // If the image contains no limits, the launch is checked only against the device's limits.
         let limits = module.image.limits(name).unwrap_or_default();
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
@@ -243,7 +243,7 @@ impl Context {
     }
 
     /// Makes the driver allow this many bytes of dynamic shared memory for launches of a kernel,
-    /// unless it already does.
+    /// unless the driver already does.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

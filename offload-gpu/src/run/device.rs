@@ -18,8 +18,8 @@ use std::env;
 /// A device that runs kernels, with the modules loaded on it. Clones refer to the same device.
 ///
 /// Images stay loaded only as long as a clone exists, so keep one. A device can be used on any
-/// thread; drivers serialize calls where necessary. A child process cannot use GPUs after a `fork`
-/// without `exec`, since no driver supports that.
+/// thread; drivers serialize calls where necessary. After a `fork` without `exec`, a child process
+/// cannot use GPUs: no driver supports that.
 ///
 /// Source: `cuCtxGetDevice` and `cuDeviceGetAttribute` (CUDA driver API), `hipGetDeviceProperties`
 /// (HIP).
@@ -31,8 +31,8 @@ impl Device {
     /// [table of devices](super). The program's user can set the variable `OFFLOAD_DEVICE` to the
     /// name of a different device.
     ///
-    /// Returns an error that lists for each device why no image fits, and which vendors' devices
-    /// are absent.
+    /// If no device fits, returns an error that lists, for each device, why no image fits, and the
+    /// vendors without devices.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
             // `named` does not load the drivers of other devices.
@@ -42,8 +42,8 @@ impl Device {
     }
 
     /// Returns the device with this [name](super), such as `cuda:0` or `cpu`; `cuda` means
-    /// `cuda:0`. Loads only this vendor's driver. This function alone returns CPUs of an OpenCL
-    /// driver: other functions omit them, since packs have images for the CPU itself.
+    /// `cuda:0`. Loads only this vendor's driver. Only this function returns the CPUs of an OpenCL
+    /// driver. Other functions omit them, since packs can have images for the CPU itself.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
@@ -60,21 +60,22 @@ impl Device {
     /// context's buffers and streams can be used with the returned device. For the primary context,
     /// which most libraries use, this is the same device as in [`devices`].
     ///
-    /// Returns an error if there is no driver, or if the context is unknown to it.
+    /// Returns an error if there is no driver, or if the driver does not recognize the context.
     ///
     /// # Safety
     /// `context` is a `CUcontext` that lives as long as the device, its clones and its buffers are
-    /// used. With drivers for CUDA 12 or later, these may be dropped after the context is
-    /// destroyed. Older drivers cannot distinguish a context from a later one at the same address:
-    /// drop the device, its clones and its buffers before the context is destroyed.
+    /// used. With drivers for CUDA 12 or later, the device, its clones and its buffers may be
+    /// dropped after the context is destroyed. Older drivers cannot distinguish a context from a
+    /// later one at the same address: drop all of these values before the context is destroyed.
     #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller guarantees that the context is valid.
         unsafe { cuda::foreign(context) }.map(Self)
     }
 
-    /// Returns the AMD GPU with this number in HIP's list. All libraries of a program share HIP's
-    /// one context for each GPU, so their buffers and streams can be used with the returned device.
+    /// Returns the AMD GPU with this number in HIP's list. HIP has one context for each GPU, which
+    /// all libraries of a program share: their buffers and streams can be used with the returned
+    /// device.
     ///
     /// Returns an error if the runtime or the GPU is missing.
     #[inline]
@@ -129,7 +130,7 @@ impl Device {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (", self.0.id())?;
-        // The name is from the driver and may contain any characters.
+        // The driver's name may contain any characters.
         for c in self.product().chars() {
             match c {
                 '\'' | '"' => f.write_char(c)?,
@@ -218,7 +219,7 @@ fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
 }
 
 /// Whether a vendor's devices are considered for a pack. OpenCL's loader starts the drivers of all
-/// vendors, so it is loaded only for packs with SPIR-V.
+/// vendors, so the loader is used only for packs with SPIR-V.
 fn concerns<F: Form>(pack: &KernelPack<F>, vendor: Vendor) -> bool {
     vendor != Vendor::Intel || pack.images().any(|image| image.kind().vendor() == vendor)
 }
@@ -238,8 +239,8 @@ pub struct Devices {
 pub struct Absent {
     /// The vendor.
     pub vendor: Vendor,
-    /// The reason: the driver's library was not found, the driver does not start, the driver finds
-    /// no GPU, or devices lack something.
+    /// The reason: the driver's library is missing, the driver does not start, the driver finds no
+    /// GPU, or devices lack a feature.
     pub why: String,
 }
 
@@ -267,7 +268,7 @@ impl Devices {
                 Some(error) => refusals.push(error.to_string()),
             }
         }
-        // Equal GPUs have equal refusals: print them once.
+        // Identical GPUs have identical reasons: print these once.
         refusals.dedup();
         let absent = self.absent.iter().filter(|absent| concerns(pack, absent.vendor));
         refusals.extend(absent.map(|absent| absent.why.clone()));
@@ -279,7 +280,7 @@ impl Devices {
     fn named(&self, name: &str) -> Result<Device> {
         let (vendor, ordinal) = parse(name)?;
         let is_it = |it: &&Device| it.vendor() == vendor && it.ordinal() == ordinal;
-        // Some devices are not in the list, and are used only by name.
+        // Some devices are not in the list, and can be used only by name.
         self.list.iter().find(is_it).cloned().map_or_else(|| Device::named(name), Ok)
     }
 }

@@ -46,7 +46,7 @@ pub enum Cause {
         /// The vendor's name and description of the error; empty if the vendor has none.
         text: String,
     },
-    /// The request exceeds the limits of the device or the image, or names something that is
+    /// The request exceeds the limits of the device or the image, or something that it names is
     /// missing, such as a kernel.
     Refused(String),
 }
@@ -103,7 +103,7 @@ const KERNEL_FAILED: &str = "The cause is probably a kernel that was launched be
 
 /// A driver's error codes, of which 0 is success.
 pub(super) trait DriverErrors {
-    /// Returns the error's name and description; empty if the driver does not know the code.
+    /// Returns the error's name and description; empty if the code is unknown to the driver.
     fn text_of(&self, code: i32) -> String;
 
     /// Returns an error unless the code is success. `attempted` names the operation.
@@ -117,8 +117,8 @@ pub(super) trait DriverErrors {
     }
 
     /// Returns the error for a code. This function is separate from `check` because rustc compiles
-    /// `check` for each of its calls (each has a different closure type), but this function only
-    /// once for each driver.
+    /// `check` for each call, which has its own closure type, but compiles this function only once
+    /// for each driver.
     #[cold]
     fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
         let error =

@@ -55,8 +55,8 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The bytes of shared memory that a block may use if the launch requests them from the driver.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves in each block, if images count them as
-    /// the kernel's; otherwise 0.
+    /// The bytes of shared memory that the driver reserves in each block, if an image's number for
+    /// a kernel includes them; otherwise 0.
     pub(super) reserved_shared_memory: u64,
 }
 
@@ -85,7 +85,7 @@ impl Launch {
     }
 
     /// Gives each block this many bytes of dynamic shared memory (`extern __shared__`), in addition
-    /// to those that the kernel declares. If the driver allows that many only on request, the
+    /// to those that the kernel declares. If the driver allows that many bytes only on request, the
     /// launch requests them.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }

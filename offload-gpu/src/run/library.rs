@@ -20,12 +20,13 @@ pub(super) struct DriverLibrary {
 
 impl DriverLibrary {
     /// Loads the first of `names` that exists and has these functions. The system's loader searches
-    /// for the library: no variable of this crate sets a path. If the loader finds a stub for
-    /// linking, which lacks functions, the next name is tried. Returns an error message if no
-    /// library can be loaded.
+    /// for the library: no variable of this crate sets a path. If the loader finds a stub library,
+    /// which exists only for linking and lacks functions, the next name is tried. Returns an error
+    /// message if no library can be loaded.
     ///
     /// # Safety
-    /// Libraries with these names must be the real driver, whose code may run in this process.
+    /// Libraries with these names must be the real driver, and the driver's code may run in this
+    /// process.
     pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
@@ -41,7 +42,7 @@ impl DriverLibrary {
                     }
                 }
                 Err(error) => {
-                    // The error's source has the loader's message, if there is one.
+                    // The error's source contains the loader's message, if there is one.
                     let reason =
                         error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     if !is_not_found(name, &reason) {
@@ -66,20 +67,20 @@ impl DriverLibrary {
 
 /// Returns the address of a function. The address is valid as long as the library is loaded.
 ///
-/// The function has no type parameters because rustc would compile it for the type of each of a
-/// driver's dozens of functions.
+/// This function has no type parameters: otherwise, rustc would compile it for each of the dozens
+/// of functions of a driver.
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
     // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };
-    // Since the type is a pointer, libloading returns the symbol's address; for other types, it
-    // returns the value at that address.
+    // For a pointer type, libloading returns the symbol's address; for other types, it returns the
+    // value at that address.
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
-/// Whether the loader reports that the file `name` is missing, as opposed to an error in the file.
+/// Whether the loader reports that the file `name` is missing, and not an error in the file.
 fn is_not_found(name: &str, reason: &str) -> bool {
-    // The messages of glibc and musl. A message about a library that `name` needs contains that
-    // library's name instead.
+    // The messages of glibc and musl. If a library that `name` needs is missing, the message
+    // contains that library's name instead.
     (contains(reason, "No such file") && contains(reason, &format!("{name}: ")))
         // macOS.
         || contains(reason, "(no such file)")
@@ -88,11 +89,11 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 }
 
 /// Declares a table of functions that a library exports under the same names, and `open`, which
-/// fills the table. Functions after `optional` may be missing, since later versions of the library
-/// added them.
+/// fills the table. Functions after `optional` may be missing, because only later versions of the
+/// library have them.
 ///
-/// One calling convention is enough: drivers are used only on 64-bit systems, which have a single
-/// one.
+/// One calling convention is enough: this crate uses drivers only on 64-bit systems, which have
+/// only one.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*

@@ -77,8 +77,8 @@ impl Loaded {
     /// devices](super) lists the types of handles. The handle is valid until the last clone of the
     /// [`Device`] is dropped, when this crate releases the module.
     ///
-    /// If kernels have `extern __shared__` arrays, these have all remaining local memory of the
-    /// device in this `cl_program`. Launches with dynamic shared memory use separate programs.
+    /// In this `cl_program`, `extern __shared__` arrays of kernels have all remaining local memory
+    /// of the device. Launches with dynamic shared memory use separate programs.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]
@@ -89,10 +89,11 @@ impl Loaded {
 
     /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction`, a
     /// `hipFunction_t`, or a `cl_kernel` of the `cl_program` that [`Loaded::raw_module`] returns.
-    /// For the CPU, only this crate can use the handle. It is valid as long as the module's handle.
+    /// For the CPU, only this crate can use the handle. The handle is valid as long as the module's
+    /// handle.
     ///
-    /// A `cl_kernel` stores its arguments, and launches by this crate set them. Launch a copy
-    /// (`clCloneKernel`), or launch while no other thread launches the kernel.
+    /// A `cl_kernel` stores its arguments, and launches by this crate set them. So launch a copy
+    /// (`clCloneKernel`), or make sure that no other thread launches the kernel at the same time.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -143,8 +144,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// The compiler has checked the number and types of the arguments. The caller guarantees the
     /// rest: pointers of the same type are in the right order and lead to memory of this device,
     /// with as many elements as the kernel accesses. Until the kernel has run, this memory lives,
-    /// nothing else uses memory that the kernel writes, and no thread copies to a
-    /// [`Variable`](crate::Variable) that the kernel uses, or from one that it writes.
+    /// and nothing else uses memory that the kernel writes. No thread copies to a
+    /// [`Variable`](crate::Variable) that the kernel uses, or from a variable that the kernel
+    /// writes.
     pub unsafe fn launch(
         &self,
         device: &Device,
@@ -222,7 +224,7 @@ impl<F: Form> NamedCall<F> {
     }
 
     unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // Avoid an allocation for kernels with few parameters, which most are.
+        // Avoid an allocation for kernels with few parameters: most kernels have few.
         let (mut few, mut many) = ([ptr::null_mut(); 16], Vec::new());
         let count = self.len();
         let pointers = match few.get_mut(..count) {

@@ -14,11 +14,11 @@
 //! |---|---|---|---|
 //! | NVIDIA's GPUs | `cuda:0` | cubins, PTX | a `CUmodule` in the device's context |
 //! | AMD's GPUs | `hip:0` | code objects | a `hipModule_t` |
-//! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, which is built for this device alone, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). `clRetainProgram` keeps it, and its context, beyond the device |
+//! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, built only for this device, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). After `clRetainProgram`, the program and its context outlive the [`Device`] |
 //! | the CPU | `cpu` | shared objects | the handle of a shared library |
 //!
-//! The run time allocates no device memory except for each [`Buffer`] and, on the CPU, the stacks
-//! of kernels' threads, which it keeps between launches. It gives access to all handles of the
+//! The run time allocates device memory only for each [`Buffer`] and, on the CPU, for the stacks of
+//! kernels' threads, which it keeps between launches. It gives access to all handles of the
 //! drivers, and works with contexts, streams and memory of other libraries:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
@@ -26,8 +26,8 @@
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
 //! | `OFFLOAD_CPU_THREADS` | launches on the CPU: the number of threads of the operating system that run the blocks; by default, the number of cores. Concurrent launches share 1024 |
-//! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. If results depend on the order, the kernel has a race |
-//! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which a launch ends the program and reports the running block and thread. The blocks run in order, on one thread of the operating system |
+//! | `OFFLOAD_CPU_ORDER` | launches on the CPU: the order in which blocks and, between barriers, threads run, on one thread of the operating system: `forward`, `reverse` or `random:SEED`. If results depend on the order, the kernel has a race |
+//! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: a number of seconds. A longer launch ends the program and reports the running block and thread. The blocks run in order, on one thread of the operating system |
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
 //! The drivers read their own variables: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
@@ -38,7 +38,7 @@
 //!
 //! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers accept handles on every
 //! thread, and locks protect shared data. Each call makes the device's context current on the
-//! calling thread, and then restores the previous context.
+//! calling thread, and restores the previous context before it returns.
 //!
 //! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE`, `SIGILL`
 //! and `SIGTRAP`, which report crashes and stack overflows of kernels. They pass all other signals
@@ -80,8 +80,8 @@ const ORDER: [Vendor; Vendor::ALL.len()] =
 /// The names of devices, for messages.
 const NAMES: &str = "cuda:0, cuda:1, hip:0, opencl:0, cpu";
 
-/// Returns the devices of a vendor, and the reason why some or all cannot be used. `named` is the
-/// device's number if the user names a device: some devices are used only by name.
+/// Returns the devices of a vendor, and the reason why some or all of them cannot be used. `named`
+/// is the number of the device that the user names, if any: some devices can be used only by name.
 fn of_vendor(vendor: Vendor, named: Option<i32>) -> (Vec<Device>, Option<String>) {
     let found = match vendor {
         Vendor::Nvidia => cuda::devices(),

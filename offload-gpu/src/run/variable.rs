@@ -19,14 +19,14 @@ use core::{any, ptr, slice};
 ///
 /// There is a separate copy of the variable on each device, and in each context of
 /// [`Device::from_cuda_context`]. It starts with the value in the source, and lives as long as the
-/// [`Device`]. If several modules of a pack have the variable, each has its own copy, and its
-/// constant is in the Rust module of that name.
+/// [`Device`]. If several modules of a pack have the variable, each module has its own copy; the
+/// constant for the copy is in the Rust module with the module's name.
 ///
 /// Like those of a [`Buffer`](super::Buffer), copies wait for earlier launches on the device's
-/// default stream, and return when the values are copied. Later launches on that stream see the
-/// values. To order a copy after kernels on other streams, call [`Device::synchronize`] first. On
-/// the CPU, a launch returns only after the kernel has run. Copies by several threads run one after
-/// another.
+/// default stream, and return when the values are copied. Later launches on the default stream see
+/// the values. To order a copy after kernels on other streams, call [`Device::synchronize`] first.
+/// On the CPU, a launch returns only after the kernel has run. Copies by several threads run one
+/// after another.
 ///
 /// The caller of the `unsafe` launch guarantees that variables are not copied while a kernel uses
 /// them.
@@ -49,7 +49,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
         let mut value = MaybeUninit::<T>::uninit();
         let to = value.as_mut_ptr().cast();
         let size = size_of::<T>();
-        // SAFETY: both sides have this many bytes.
+        // SAFETY: the source and the destination have this many bytes.
         self.copy(device, |place| unsafe { device.0.backend.download(to, place.start, size) })?;
         // SAFETY: all bytes were copied. `T` is an item or an array of items, for which any bytes
         // are valid values.
@@ -57,8 +57,8 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     }
 
     /// Returns the address of the variable's first item on the device: `cudaGetSymbolAddress`. Pass
-    /// it to a kernel, or to other libraries for copies, also on a stream. The address is valid as
-    /// long as the [`Device`] exists.
+    /// the address to a kernel, or to other libraries, for example for copies on a stream. The
+    /// address is valid as long as the [`Device`] exists.
     ///
     /// Returns the errors of [`write`](Self::write).
     pub fn address(&self, device: &Device) -> Result<*mut Item> {
@@ -131,7 +131,7 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// embedded by their paths, or of unknown type. Use the name in the images, which is mangled
     /// for a C++ variable in a namespace.
     ///
-    /// If the variable in the image does not have the size of `T`, using it is an error.
+    /// Using the variable is an error if its size in the image differs from the size of `T`.
     ///
     /// ```
     /// # use offload_gpu::{KernelPack, run::{Device, RunError}};

@@ -19,7 +19,7 @@ macro_rules! vector {
 
         const _: () = assert!(size_of::<$name>() == $count * size_of::<$element>());
 
-        // `#[inline]`, since programs use few of these types: no code is generated for the others.
+        // Programs use few of these types. With `#[inline]`, no code is generated for the others.
         impl fmt::Debug for $name {
             #[inline]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,5 @@
-//! No GPU: each thread that calls a kernel is the only one of its grid, and has no shared memory.
+//! No GPU: each thread that calls a kernel is the only thread of its grid, and has no shared
+//! memory.
 
 use super::Index;
 use core::ptr;

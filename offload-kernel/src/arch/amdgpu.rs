@@ -1,5 +1,5 @@
-//! AMD's GPUs. The functions are named as in LLVM 22, "User Guide for AMDGPU Backend",
-//! whose sections are named here, and `IntrinsicsAMDGPU.td`.
+//! AMD's GPUs. The functions have the names from LLVM 22: `IntrinsicsAMDGPU.td` and "User Guide for
+//! AMDGPU Backend". Comments here name the guide's sections.
 
 use super::Index;
 use core::arch::amdgpu;
@@ -11,7 +11,7 @@ unsafe extern "C" {
     // "LLVM IR Intrinsics": reads a register of the hardware.
     #[link_name = "llvm.amdgcn.s.getreg"]
     safe fn s_getreg(register: i32) -> u32;
-    // Whether an address is one of shared memory.
+    // Whether an address is in shared memory.
     #[link_name = "llvm.amdgcn.is.shared"]
     safe fn is_shared(address: *const u8) -> bool;
 }
@@ -60,7 +60,7 @@ pub(crate) fn grid_size() -> Index {
 
 #[inline(always)]
 pub(crate) fn barrier() {
-    // "Memory Model": the instruction orders no accesses.
+    // "Memory Model": the barrier instruction itself orders no accesses.
     fence(Ordering::Release);
     amdgpu::s_barrier();
     fence(Ordering::Acquire);
@@ -68,22 +68,22 @@ pub(crate) fn barrier() {
 
 #[inline(always)]
 pub(crate) fn shared() -> (*mut u8, usize) {
-    // From gfx9 to gfx11, `hwreg(HW_REG_SH_MEM_BASES, 16, 16)` has the upper 16 bits of all
-    // addresses of shared memory ("Address Spaces": "Local"). The operand consists of the
-    // register's number, 15, the first bit, 16, and the number of bits less 1, as in LLVM's
-    // `AMDGPU::Hwreg`.
+    // From gfx9 to gfx11, `hwreg(HW_REG_SH_MEM_BASES, 16, 16)` contains the upper 16 bits of all
+    // addresses of shared memory ("Address Spaces": "Local"). As in LLVM's `AMDGPU::Hwreg`, the
+    // operand consists of the register's number (15), the first bit (16), and the number of bits
+    // less 1 (15).
     const SHARED_BASE: i32 = 15 | 16 << 6 | 15 << 11;
     let base = (s_getreg(SHARED_BASE) as usize) << 48;
     let base = if is_shared(ptr::without_provenance(base)) { base } else { search_shared_base() };
-    // The compiler may give a kernel shared memory, which comes before that of the launch.
+    // The compiler may allocate shared memory for a kernel. The launch's shared memory follows it.
     let first = amdgpu::groupstaticsize().next_multiple_of(16);
     let start = ptr::with_exposed_provenance_mut(base | first as usize);
     (start, packet().group_segment_size.saturating_sub(first) as usize)
 }
 
-/// Returns the start of all addresses of shared memory on GPUs that have the register under another
-/// number, or not at all, such as gfx12. The instruction behind `is_shared` knows the start on all
-/// of them. The drivers for Linux choose 1 << 48.
+/// Returns the start of the addresses of shared memory. This is for GPUs whose register has a
+/// different number, or that lack the register, such as gfx12. The instruction of `is_shared` works
+/// on all of them. The drivers for Linux choose 1 << 48.
 #[inline(always)]
 fn search_shared_base() -> usize {
     for upper in 1..1 << 16 {
@@ -107,8 +107,7 @@ pub(crate) fn lane() -> u32 {
 
 #[inline(always)]
 pub(crate) fn sync_warp() {
-    // "Memory Model": a fence for a wavefront has no instruction, so a fence for the compiler is
-    // enough.
+    // "Memory Model": a fence for a wavefront needs no instruction, so a compiler fence is enough.
     compiler_fence(Ordering::Release);
     amdgpu::wave_barrier();
     compiler_fence(Ordering::Acquire);
@@ -121,8 +120,7 @@ pub(crate) fn ballot(condition: bool) -> u64 {
 
 #[inline(always)]
 pub(crate) fn shuffle(word: u32, source: u32) -> u32 {
-    // SAFETY: the instruction has no conditions for memory. A lane that is not active passes any
-    // value.
+    // SAFETY: the instruction has no conditions for memory. An inactive lane may pass any value.
     unsafe { amdgpu::ds_bpermute(source * 4, word) }
 }
 

@@ -1,4 +1,5 @@
-//! Atomic operations on every target but NVIDIA's GPUs: those of `core`, for the whole system.
+//! Atomic operations on all targets except NVIDIA's GPUs: the operations of `core`, for the whole
+//! system.
 
 use super::{AtomicBits, Operation, Scope};
 use core::cell::UnsafeCell;

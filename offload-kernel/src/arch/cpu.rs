@@ -1,5 +1,5 @@
-//! The CPU, in an image for it: blocks run as in kernels in C++. `offload/rust.cpp` in
-//! offload-build defines the functions.
+//! Images for the CPU: blocks run as in C++ kernels. `offload/rust.cpp` in offload-build defines
+//! the functions.
 
 use super::Index;
 use core::fmt::{self, Write};
@@ -26,7 +26,8 @@ struct Place {
 }
 
 impl Place {
-    /// Returns the place of the call of a public function, all of which have `track_caller`.
+    /// Returns the place from which a public function was called: all public functions have
+    /// `track_caller`.
     #[track_caller]
     fn of_caller() -> Self {
         Location::caller().into()
@@ -106,14 +107,14 @@ pub(crate) fn shuffle(word: u32, source: u32) -> u32 {
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let mut message = Message { bytes: [0; 512], size: 0 };
-    // Text that has no room is left out.
+    // Omit text that does not fit.
     let _ = write!(message, "{}", info.message());
     let text = Text { start: message.bytes.as_ptr(), size: message.size };
     let place = info.location().map_or(Place { file: "".into(), line: 0 }, Place::from);
     offload_kernel_panic(text, &place)
 }
 
-/// The message of a panic: there is no allocator.
+/// The message of a panic, in an array because there is no allocator.
 struct Message {
     bytes: [u8; 512],
     size: usize,

@@ -1,4 +1,4 @@
-//! The instructions of each target. The files have functions of the same names.
+//! The instructions of each target. All files define functions with the same names.
 
 #[cfg_attr(target_arch = "amdgpu", path = "amdgpu.rs")]
 #[cfg_attr(target_arch = "nvptx64", path = "nvptx.rs")]
@@ -27,7 +27,7 @@ pub enum Scope {
     System,
 }
 
-/// An operation that reads a number and writes it. Numbers in floating point have the first three.
+/// An operation that reads and writes a number. Floating-point numbers support the first three.
 #[derive(Debug, Clone, Copy)]
 pub enum Operation {
     Swap,
@@ -46,7 +46,7 @@ pub trait AtomicBits: Copy {
 
     fn store(cell: &UnsafeCell<Self>, value: Self, order: Ordering, scope: Scope);
 
-    /// Returns the number before the operation.
+    /// Returns the number from before the operation.
     fn fetch(
         cell: &UnsafeCell<Self>,
         operation: Operation,
@@ -69,7 +69,7 @@ pub trait AtomicBits: Copy {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Index {
-    /// The number in the first dimension, in which neighbours are in the same warp.
+    /// The number in the first dimension. Neighbors in this dimension are in the same warp.
     pub x: u32,
     /// The number in the second dimension.
     pub y: u32,

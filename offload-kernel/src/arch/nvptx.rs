@@ -1,5 +1,5 @@
-//! NVIDIA's GPUs. The functions are named as in LLVM 22, "User Guide for NVPTX Back-end" and
-//! `IntrinsicsNVVM.td`. The instructions are those of the PTX ISA, whose sections are named here.
+//! NVIDIA's GPUs. The functions have the names from LLVM 22: "User Guide for NVPTX Back-end" and
+//! `IntrinsicsNVVM.td`. The instructions are from the PTX ISA; comments here name its sections.
 
 use super::Index;
 use core::arch::{asm, global_asm, nvptx};
@@ -19,7 +19,7 @@ unsafe extern "C" {
     safe fn shfl_sync_idx(mask: u32, word: u32, source: u32, clamp: u32) -> u32;
 }
 
-/// The mask of all lanes. Lanes that have returned are not waited for.
+/// The mask of all lanes. The hardware does not wait for lanes that have returned.
 const ALL: u32 = u32::MAX;
 
 #[inline(always)]
@@ -54,13 +54,13 @@ pub(crate) fn grid_size() -> Index {
 
 #[inline(always)]
 pub(crate) fn barrier() {
-    // SAFETY: the instruction, which is `bar.sync 0`, has no conditions for memory. It also orders
-    // accesses of the threads that wait ("bar, barrier").
+    // SAFETY: the instruction, `bar.sync 0`, has no conditions for memory. It also orders the
+    // accesses of the waiting threads ("bar, barrier").
     unsafe { nvptx::_syncthreads() }
 }
 
-// A module declares the memory that a launch gives each block as an external array without a size
-// ("State Spaces: Shared State Space").
+// A launch provides memory for each block. The module declares this memory as an external array
+// without a size ("State Spaces: Shared State Space").
 global_asm!(".extern .shared .align 16 .b8 offload_kernel_shared[];");
 
 #[inline(always)]
@@ -103,7 +103,7 @@ pub(crate) fn ballot(condition: bool) -> u64 {
 
 #[inline(always)]
 pub(crate) fn shuffle(word: u32, source: u32) -> u32 {
-    // The last operand does not divide the warp.
+    // With this last operand, the warp is not divided into groups.
     shfl_sync_idx(ALL, word, source, 31)
 }
 

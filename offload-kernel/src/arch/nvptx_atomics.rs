@@ -1,5 +1,5 @@
-//! Atomic operations on NVIDIA's GPUs: instructions with an order and a scope, as the PTX ISA has
-//! them in "Memory Consistency Model". LLVM 22 omits both where an operation reads and writes.
+//! Atomic operations on NVIDIA's GPUs: instructions with an order and a scope (PTX ISA, "Memory
+//! Consistency Model"). For operations that read and write, LLVM 22 omits the order and the scope.
 //!
 //! `SeqCst` is a fence before an instruction with a weaker order, as in CUDA's libcu++.
 
@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqC
 
 pub(crate) const HAS_ORDERS: bool = cfg!(target_feature = "sm_70");
 
-/// Runs the macro for an instruction with the names of its order and scope.
+/// Calls the macro for an instruction with the names of the instruction's order and scope.
 macro_rules! ordered {
     ($run:ident $operands:tt $order:ident $scope:ident {$($orders:pat => $name:literal,)*}) => {
         match ($order, $scope) {
@@ -25,7 +25,7 @@ macro_rules! ordered {
     };
 }
 
-/// Runs the macro for an instruction that reads and writes.
+/// Calls the macro for an instruction that reads and writes.
 macro_rules! reads_and_writes {
     ($run:ident $operands:tt $order:ident $scope:ident) => {
         ordered!($run $operands $order $scope {
@@ -37,7 +37,7 @@ macro_rules! reads_and_writes {
     };
 }
 
-/// Returns the result of the instruction for an operation, which has this name and this type.
+/// Returns the result of an operation's instruction, which has this name and this type.
 macro_rules! by_operation {
     ($operation:ident $operands:tt $order:ident $scope:ident {$($name:ident => $instruction:literal $ty:literal,)*}) => {
         match $operation {
@@ -128,7 +128,7 @@ fn fence_if_sequential(order: Ordering, scope: Scope) {
     }
 }
 
-/// Returns the order of a comparison that may fail: both orders together.
+/// Returns the order of a comparison that may fail: the combination of both orders.
 #[inline(always)]
 fn strongest(success: Ordering, failure: Ordering) -> Ordering {
     match (success, failure) {
@@ -140,8 +140,8 @@ fn strongest(success: Ordering, failure: Ordering) -> Ordering {
     }
 }
 
-/// Each number with its register, and the types of its bits, sums and minima in PTX. Numbers in
-/// floating point have no minima.
+/// Each number with its register, and with PTX's types for its bits, sums and minima.
+/// Floating-point numbers have no minima.
 macro_rules! numbers {
     ($($number:ident $register:ident $bits:literal $sum:literal $least:literal $negated:ident $($to_bits:ident)?;)*) => {$(
         impl AtomicBits for $number {

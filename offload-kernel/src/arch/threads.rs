@@ -1,4 +1,4 @@
-//! In unit tests of this crate, a thread of the operating system is a thread of a block.
+//! For unit tests of this crate: a thread of the operating system is a thread of a block.
 
 use super::Index;
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ fn indices(size: Index) -> impl Iterator<Item = Index> {
     (0..size.z).flat_map(of_plane)
 }
 
-/// Runs a grid, block after block, whose blocks have `shared` times 16 bytes of shared memory.
+/// Runs a grid, block after block. Each block has `shared` times 16 bytes of shared memory.
 pub(crate) fn run(grid: [u32; 3], block: [u32; 3], shared: usize, kernel: impl Fn() + Sync) {
     let index = |[x, y, z]: [u32; 3]| Index { x, y, z };
     let (grid_size, block_size) = (index(grid), index(block));
@@ -110,7 +110,7 @@ pub(crate) fn lane() -> u32 {
     number() % 32
 }
 
-/// Returns the word that each lane of the warp passes; lanes that are not there pass an old one.
+/// Returns the word that each lane of the warp passes; for missing lanes, an old word.
 fn exchange(word: u32) -> [u32; 32] {
     let block = this().shared;
     let warp = &block.warps[number() as usize / 32];

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The reason why a kernel cannot be found by its name, or cannot be called with these arguments.
-/// Types are as [`core::any::type_name`] returns them; the error's text omits their paths.
+/// Types have the names from [`core::any::type_name`]; the error's text omits their paths.
 ///
 /// `?` converts it to a `RunError`, so that one function can find, call and launch kernels.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum CallError {
         parameters: &'static str,
         /// The number of the kernel's parameters.
         expected: usize,
-        /// The number of arguments that were passed, up to the first that is too many.
+        /// The number of arguments that were passed, up to and including the first excess argument.
         passed: usize,
     },
     /// Some images have the arguments at different offsets, so that no buffer fits all images.
@@ -110,8 +110,8 @@ impl fmt::Debug for CallError {
 
 impl core::error::Error for CallError {}
 
-/// Returns advice how to write the argument, if both the parameter and the argument are numbers, or
-/// both are pointers.
+/// Returns advice on how to write the argument, if the parameter and the argument are both numbers
+/// or both pointers.
 fn help(expected: &str, passed: &str) -> Option<String> {
     let is_number = |name: &str| {
         !name.is_empty()
@@ -129,7 +129,7 @@ fn help(expected: &str, passed: &str) -> Option<String> {
         .then(|| "the kernel writes to this memory: pass `&mut` or a `*mut`".into())
 }
 
-/// Writes the name of a type without the paths of its parts.
+/// Writes the name of a type without paths.
 fn write_type(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = name;

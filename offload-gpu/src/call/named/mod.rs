@@ -42,14 +42,14 @@ use table::{Entry, Group};
 /// ```
 ///
 /// The result is launched like the [`Call`](super::Call) from the kernel's function. It accepts the
-/// same arguments as that function; the error for any other argument names the parameter and both
-/// types. The compiler does not know the parameters, so write the type of a number (`2.0_f32`) or
-/// convert it (`n as i32`).
+/// same arguments as the kernel's function; the error for any other argument names the parameter
+/// and both types. The compiler does not know the parameters, so write the type of a number
+/// (`2.0_f32`) or convert it (`n as i32`).
 ///
 /// Arguments of existing launches through cudarc need no change. For a pointer parameter, a `usize`
 /// or `u64` with the value 0 is a null pointer. With the feature `cudarc`, any `u64` is accepted as
-/// an address, like `CUdeviceptr`. `&CudaSlice` may then also be passed for memory that the kernel
-/// writes; the launch records a read, as cudarc's own launch does.
+/// an address, like `CUdeviceptr`. With this feature, `&CudaSlice` may also be passed for memory
+/// that the kernel writes; like cudarc's own launches, the launch then records a read.
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
@@ -183,8 +183,8 @@ impl<F: Form> NamedCall<F> {
         #[cfg(feature = "cudarc")]
         let fits =
             A::Value::fits(wanted.id) || A::IS_OF_CUDARC && A::Value::fits_mutable(wanted.id);
-        // Convert only numbers, which may be addresses: converting a cudarc buffer that is then
-        // refused would already order streams.
+        // Convert only numbers, which may be addresses. Converting a cudarc buffer orders streams,
+        // even if the buffer is refused afterwards.
         let number_types = [TypeId::of::<usize>(), TypeId::of::<u64>()];
         let may_be_address =
             wanted.is_pointer() && number_types.contains(&TypeId::of::<A::Value>());

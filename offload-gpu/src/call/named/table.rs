@@ -55,7 +55,7 @@ impl Wanted {
     }
 }
 
-/// Describes the type of a parameter that accepts an `Argument<T>`.
+/// Returns the description of a parameter that accepts an `Argument<T>`.
 pub fn wanted<T: 'static>() -> Wanted {
     let id = TypeId::of::<T>();
     let name = if id == TypeId::of::<AnyConst>() {
@@ -78,7 +78,7 @@ pub(super) struct Entry {
     pub(super) place: &'static str,
     /// The names of the parameters, separated by tabs; if the kernel has no function, the reason.
     pub(super) parameters: &'static str,
-    /// The number of its group, if the kernel has a function.
+    /// The number of the kernel's group, if the kernel has a function.
     group: Option<usize>,
 }
 
@@ -158,7 +158,7 @@ impl Table {
         table
     }
 
-    /// Returns the kernel that has the name with this number.
+    /// Returns the kernel to which the name with this number belongs.
     fn entry(&self, number: usize) -> &Entry {
         &self.entries[number % self.entries.len()]
     }
@@ -181,8 +181,8 @@ impl Table {
         (slot + 1) & (self.slots.len() - 1)
     }
 
-    /// Returns the kernel with this name, or the functions of several kernels that share this name
-    /// in the source.
+    /// Returns the kernel with this name. If several kernels share the name in the source, the
+    /// error lists their functions.
     #[inline]
     fn find(&self, name: &str) -> Result<&Entry, Vec<&'static str>> {
         let (mut first, mut several) = (None, Vec::new());
@@ -192,8 +192,8 @@ impl Table {
             if self.name(number) == name {
                 match first {
                     None => first = Some(number),
-                    // A function's name precedes a symbol, and a symbol precedes a name in the
-                    // source.
+                    // A function's name takes precedence over a symbol, and a symbol over a name in
+                    // the source.
                     Some(first) if number / self.entries.len() == first / self.entries.len() => {
                         if several.is_empty() {
                             several.push(self.entry(first).name);
@@ -229,8 +229,8 @@ impl NamedTable {
     fn get(&'static self, kernels: &'static NamedKernels) -> &'static Table {
         let known = self.0.load(Ordering::Acquire);
         if !known.is_null() {
-            // SAFETY: only the exchange below stores a pointer, to a table that is never freed or
-            // changed again.
+            // SAFETY: only the exchange below stores a pointer. It points to a table that is never
+            // freed or changed again.
             return unsafe { &*known };
         }
         let new = Box::into_raw(Box::new(Table::read(kernels)));
@@ -239,7 +239,7 @@ impl NamedTable {
             Ok(_) => unsafe { &*new },
             Err(known) => {
                 // SAFETY: `new` comes from `into_raw`, and is not shared. Another thread has stored
-                // `known` as above.
+                // `known` in the same way.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*known
@@ -278,8 +278,8 @@ fn not_found<F: Form>(module: Module<'static, F>, name: &str, why: String) -> Ca
 const MOST: usize = 5;
 
 impl Table {
-    /// Returns the reason why the name is unknown or ambiguous; `several` are the functions that
-    /// share it in the source.
+    /// Returns the reason why the name is unknown or ambiguous; `several` lists the functions that
+    /// share the name in the source.
     #[cold]
     fn why_not<F: Form>(&self, module: Module<'static, F>, name: &str, several: &[&str]) -> String {
         if !several.is_empty() {
@@ -320,7 +320,7 @@ impl Table {
     }
 }
 
-/// Returns the first names in backticks, and the number of the remaining ones.
+/// Returns the first names in backticks, and how many more there are.
 #[inline]
 fn some(names: &[&str]) -> String {
     match names.get(..MOST) {

@@ -1,5 +1,4 @@
-//! Compares the arguments that the functions of kernels accept with those that named kernels
-//! accept.
+//! Checks that named kernels accept the same arguments as the functions of kernels.
 
 use super::*;
 use crate::call::{AnyConst, AnyMut, Argument, DeviceBuffer, wanted};

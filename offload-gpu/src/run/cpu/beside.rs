@@ -3,12 +3,12 @@
 use super::memory;
 use std::thread;
 
-/// The memory in bytes that must be available for a new thread, which would end the program without
-/// it.
+/// The memory in bytes that must be available before a thread is started. Without it, the new
+/// thread would end the program.
 const SPARE: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 26 };
 
-/// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads, or on
-/// fewer if the system does not allow that many.
+/// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads. If the
+/// system does not allow that many, there are fewer threads.
 pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     thread::scope(|scope| {
         for _ in 0..count {

@@ -10,8 +10,9 @@ use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 
-/// Returns the image to load: `image`, or the image inside it for the sanitizer in this program.
-/// Also returns the description of the image's sanitizer; `None` if it has none.
+/// Returns the image to load: `image`, or an image inside it that fits the sanitizer in this
+/// program. Also returns the description of the image's sanitizer; `None` if the image has no
+/// sanitizer.
 ///
 /// Returns an error if the program was started without the sanitizer's library: loading the library
 /// later would end or crash the program.
@@ -33,7 +34,8 @@ fn is_loadable(check: Check) -> bool {
     match check {
         Check::Memory | Check::MemoryAndUndefined => is_there("__asan_init"),
         Check::Races => is_there("__tsan_init"),
-        // The library of UndefinedBehaviorSanitizer may be loaded later, if the loader finds it.
+        // The library of UndefinedBehaviorSanitizer may also be loaded later, if the loader finds
+        // it.
         Check::Undefined => true,
     }
 }
@@ -56,8 +58,8 @@ fn is_there(name: &str) -> bool {
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
-        // Not `Library::this()`, which panics in a static musl program, since this has no loader.
-        // SAFETY: the program is already loaded, so this runs no code.
+        // Not `Library::this()`, which panics in a static musl program, because such a program has
+        // no loader. SAFETY: the program is already loaded, so this call runs no code.
         let program = unsafe { Library::open(None::<&str>, RTLD_LAZY | RTLD_LOCAL) };
         // SAFETY: the address is only tested, and nothing is called.
         program.is_ok_and(|it| unsafe { it.get::<*const u8>(name.as_bytes()) }.is_ok())
@@ -99,22 +101,22 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
-    /// Where the image writes the running block and thread, or null.
+    /// The address to which the image writes the running block and thread, or null.
     pub(super) progress: *const Progress,
     /// Memory that all images share.
     pub(super) stacks: *const SharedStacks,
     pub(super) stacks_size: usize,
     /// The process that owns the stacks.
     pub(super) process: u32,
-    /// Where the image writes the reason if the system cannot run the grid.
+    /// The address to which the image writes the reason if the system cannot run the grid.
     pub(super) refusal: *mut Refusal,
     pub(super) refusal_size: usize,
-    /// The number of outer launches that wait for this one. A kernel's own launches are nested.
+    /// The number of outer launches that wait for this one: a kernel may launch kernels itself.
     pub(super) depth: c_uint,
 }
 
-/// The stacks of all launches, as `offload/stacks.h` declares them. They are not in an image, since
-/// any image may be unloaded.
+/// The stacks of all launches, as `offload/stacks.h` declares them. The program owns them, since
+/// images may be unloaded.
 pub(super) type SharedStacks = [AtomicU64; 64];
 
 static STACKS: SharedStacks = [const { AtomicU64::new(0) }; 64];

@@ -21,7 +21,7 @@ use offload_pack::checks::Check;
 use offload_pack::signature::local_symbol;
 use std::sync::{Mutex, PoisonError};
 
-/// The entry of a kernel, which runs threads of a block; `addresses` leads to the arguments'
+/// The entry of a kernel, which runs threads of a block; `addresses` points to the arguments'
 /// addresses.
 pub(super) type Entry = unsafe extern "C-unwind" fn(addresses: *mut c_void);
 
@@ -53,14 +53,14 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
 #[derive(Clone, Copy)]
 pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
-    /// A function that runs blocks with settings; `None` if an earlier version of offload-build
-    /// made the image.
+    /// A function that runs blocks with settings; `None` in images from earlier versions of
+    /// offload-build.
     pub(super) with: Option<LaunchWith>,
-    /// A function that reports stack overflows; `None` in the same case as `with`.
+    /// A function that reports stack overflows; `None` in the same images as `with`.
     pub(super) no_access: Option<NoAccess>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
-    /// Whether this sanitizer is ThreadSanitizer.
+    /// Whether the image's sanitizer is ThreadSanitizer.
     pub(super) checks_races: bool,
 }
 
@@ -93,10 +93,10 @@ pub(super) struct Kernel {
 /// The prefix of each entry's name; the kernel's symbol follows.
 const ENTRY: &str = "offload_cpu_kernel_";
 
-/// A kernel on the heap, which the loaded image must free.
+/// A pointer to a kernel on the heap, which the loaded image must free.
 struct Handed(*mut Kernel);
 
-// SAFETY: the data is only read, and its functions may be called on every thread.
+// SAFETY: the kernel is only read, and its functions may be called on every thread.
 unsafe impl Send for Handed {}
 
 impl LoadedImage {
@@ -108,8 +108,8 @@ impl LoadedImage {
         let (checked, bytes) = check::choose(bytes)?;
         let log = checked.as_ref().and_then(|_| log::path());
         let source = ImageSource::new(bytes, log)?;
-        // SAFETY: this program's build compiled the image, so only code from its source runs when
-        // it is loaded or unloaded.
+        // SAFETY: this program's build compiled the image, so loading or unloading it runs only
+        // code from its source.
         let library = unsafe { Library::new(source.path()) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             let of_check = checked.as_ref().map(check::hint).unwrap_or_default();
@@ -163,8 +163,8 @@ impl LoadedImage {
         Ok(kernel.cast())
     }
 
-    /// Returns the place of the variable with this name. Returns `None` if the image does not list
-    /// it, or has no list because an earlier version of offload-build made the image.
+    /// Returns the location of the variable with this name. Returns `None` if the image does not
+    /// list the variable, or has no list, as with earlier versions of offload-build.
     pub(super) fn variable(&self, name: &CStr) -> Option<Place> {
         let mut list = address(&self.library, b"offload_cpu_variables\0")?.cast::<ListedVariable>();
         loop {

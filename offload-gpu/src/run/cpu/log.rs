@@ -1,10 +1,10 @@
-//! The log of launches on the CPU, for tools that test kernels. The file in `OFFLOAD_CPU_LOG` gets
-//! these lines, with words separated by tabs:
+//! The log of launches on the CPU, for tools that test kernels. The file that `OFFLOAD_CPU_LOG`
+//! names gets these lines, with fields separated by tabs:
 //!
 //! | line | when |
 //! |---|---|
 //! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test, the thread has the test's name |
-//! | `found`, process, number, findings, addresses | a checked image reports this many findings in a launch, or checks for races, which it does not count; `2=7f0000001000` is the address in parameter 2 |
+//! | `found`, process, number, findings, addresses | a checked image reports this many findings in a launch. An image that checks for races does not count them, so each of its launches has a line. `2=7f0000001000` is the address in parameter 2 |
 //! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT` seconds; then the process ends |
 
 use super::beside::beside;
@@ -21,8 +21,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end, the same as that of the command
-/// `timeout`.
+/// The exit status of a program whose kernel did not end. The command `timeout` has the same
+/// status.
 const ENDED: i32 = 124;
 
 /// Returns the path of the log, if there is one.
@@ -30,7 +30,7 @@ pub(super) fn path() -> Option<OsString> {
     env::var_os(variables::LOG).filter(|path| !path.is_empty())
 }
 
-/// Records that this thread launches a kernel of a checked or a plain image. Returns the number of
+/// Logs that this thread launches a kernel of a checked or a plain image. Returns the number of
 /// this kernel and thread in the log; `None` if there is no log.
 pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     static KNOWN: Mutex<Vec<(String, bool, ThreadId)>> = Mutex::new(Vec::new());
@@ -48,16 +48,16 @@ pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     Some(number)
 }
 
-/// Records the findings of a checked image in a launch, and the launch's arguments that are
-/// addresses, each with its position. Without findings, launches with the same arguments are
-/// recorded once.
+/// Logs the findings of a checked image in a launch, and those arguments of the launch that are
+/// addresses, each with its position. Launches without findings are logged only once for the same
+/// arguments.
 pub(super) fn found(
     number: Option<usize>,
     findings: u32,
     addresses: impl Iterator<Item = (usize, usize)>,
 ) {
     if let Some(number) = number {
-        // The recorded launches, sorted.
+        // The logged launches, sorted.
         static KNOWN: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
         let mut words = String::new();
         for (at, address) in addresses {
@@ -76,8 +76,8 @@ pub(super) fn found(
     }
 }
 
-/// Returns the kernel's name for a checked image's reports. The number in the log precedes it, so
-/// that tools can find the thread that launched the kernel.
+/// Returns the kernel's name for a checked image's reports. The kernel's number in the log precedes
+/// the name, so that tools can find the thread that launched the kernel.
 pub(super) fn name_in_reports(number: Option<usize>, kernel: &str) -> String {
     number.map_or_else(|| kernel.to_string(), |number| format!("#{number} {kernel}"))
 }
@@ -137,7 +137,7 @@ pub(super) fn within(
             process::exit(ENDED);
         }
     };
-    // If the system does not allow another thread, the launch has no time limit.
+    // If the system does not allow one more thread, the launch has no time limit.
     beside(1, &watch, &mut || {
         launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;

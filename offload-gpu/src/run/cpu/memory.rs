@@ -55,7 +55,8 @@ mod unix {
     }
 }
 
-/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored before it.
+/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored before the
+/// memory.
 #[cfg(not(unix))]
 mod other_hosts {
     use super::ALIGN;
@@ -74,8 +75,8 @@ mod other_hosts {
         if start.is_null() {
             return start;
         }
-        // SAFETY: there are `ALIGN` bytes before the returned address: enough for a number, and
-        // aligned for it.
+        // SAFETY: there are `ALIGN` bytes before the returned address, which have enough space and
+        // alignment for a number.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)

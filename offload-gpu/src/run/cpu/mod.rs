@@ -34,7 +34,7 @@ use std::process;
 /// Returns the CPU of this machine. This device always exists.
 pub(super) fn device() -> Arc<Context> {
     let limits = DeviceLimits {
-        // Use typical GPU limits, so that a launch that no GPU can run also fails on the CPU.
+        // Use typical limits of GPUs: a launch that no GPU can run should also fail on the CPU.
         threads: 1024,
         block: [1024, 1024, 64],
         grid: [i32::MAX as u64, 65_535, 65_535],
@@ -150,7 +150,8 @@ impl Backend for Cpu {
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both sides; the program has no slices of device memory.
+        // SAFETY: the caller guarantees the source and the destination; the program has no slices
+        // of device memory.
         unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
         Ok(())
     }

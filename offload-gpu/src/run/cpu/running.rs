@@ -1,14 +1,14 @@
 //! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes,
-//! the system sends a signal, and the image, which knows the kernel and its stacks, reports the
+//! the system sends a signal. The image, which knows the kernel and its stacks, then reports the
 //! cause.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
 use std::thread_local;
 
-/// An image's function that reports a crash in the blocks on this thread. If `signal` is 0, it does
-/// not return if the address is in the guard of one of their stacks. Otherwise it prints the kernel
-/// that the signal ends, and returns.
+/// An image's function that reports a crash in the blocks on this thread. If `signal` is 0 and the
+/// address is in the guard of one of the blocks' stacks, the function does not return. If `signal`
+/// is not 0, the function prints the kernel that the signal ends, and returns.
 pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: c_int);
 
 /// The state of a thread of the operating system.
@@ -46,7 +46,7 @@ pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn F
     RUNNING.set(Running { has_signal_stack, ..outer });
 }
 
-/// Systems whose signal structures this module declares.
+/// The systems whose signal structures this module declares.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -107,23 +107,24 @@ mod signals {
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
-    /// An action for each signal number up to that of `SIGSEGV`.
+    /// An action for each signal number up to the number of `SIGSEGV`.
     struct Before(UnsafeCell<[Action; SIGSEGV as usize + 1]>);
 
-    // SAFETY: a single thread writes each action, before it sets the handler that reads it.
+    // SAFETY: a single thread writes each action, before this thread sets the handler that reads
+    // the action.
     unsafe impl Sync for Before {}
 
     const DEFAULT: Action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
 
-    /// The previous actions: those of Rust's standard library, or the program's.
+    /// The previous actions, from Rust's standard library or the program.
     static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGSEGV as usize + 1]));
 
     /// Handles a signal from a kernel on this thread, and passes on all others.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
-        // SAFETY: the system passes a valid structure, and the action was written before this
+        // SAFETY: the system passes a valid structure, and the action was stored before this
         // handler was set.
         let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[signal as usize]) };
-        // A signal that a process sent is not the kernel's.
+        // A signal from a process is not caused by the kernel.
         let no_access = RUNNING.get().no_access.filter(|_| info.code > 0);
         if let Some(no_access) = no_access
             && signal == SIGSEGV
@@ -138,8 +139,8 @@ mod signals {
             // arguments.
             unsafe { mem::transmute::<usize, Handler>(before.handler)(signal, info, context) };
         } else {
-            // SAFETY: the system returned this action. Send the signal again when this handler
-            // returns, since not every instruction causes it again.
+            // SAFETY: the system returned this action. Send the signal again after this handler,
+            // since not every instruction causes its signal again.
             unsafe {
                 sigaction(signal, before, ptr::null_mut());
                 raise(signal);
@@ -151,7 +152,7 @@ mod signals {
             // on this thread.
             unsafe {
                 sigaction(signal, ptr::null(), &mut next);
-                // With the default action, the program ends: the kernel cannot continue.
+                // Set the default action, which ends the program: the kernel cannot continue.
                 if next.handler == 0 {
                     no_access(info.address, signal);
                 }
@@ -159,8 +160,8 @@ mod signals {
         }
     }
 
-    /// Sets the handlers, once in a process. Returns whether this thread has a stack for them, as
-    /// Rust's own threads do.
+    /// Sets the handlers, once in a process. Returns whether this thread has a stack for signal
+    /// handlers, like Rust's own threads.
     pub(super) fn install() -> bool {
         static INSTALLED: AtomicBool = AtomicBool::new(false);
         // A sanitizer has its own handler.
@@ -188,8 +189,8 @@ mod signals {
         stack.flags & SS_DISABLE == 0
     }
 
-    /// If the handler is in a shared library, keeps the library loaded even if the program closes
-    /// it.
+    /// If the handler is in a shared library, keeps the library loaded, even if the program closes
+    /// the library.
     fn stay_loaded() {
         let mut found = [ptr::null(); 4];
         // SAFETY: the structure has the system's layout, and the library is loaded already.
@@ -207,7 +208,8 @@ mod signals {
         stack
     }
 
-    /// Gives the thread a signal stack while `run` is called, since its own stack may be small.
+    /// Provides a signal stack for this thread during the call of `run`, since the thread's stack
+    /// may be small.
     #[cold]
     pub(super) fn on_thread_without_stack(run: &mut dyn FnMut()) {
         let before = signal_stack();

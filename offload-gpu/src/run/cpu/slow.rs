@@ -1,4 +1,4 @@
-//! A note in debug builds about launches that take long.
+//! Notes about slow launches, in debug builds.
 
 use super::beside::aside;
 use super::running;
@@ -13,7 +13,7 @@ use std::{env, eprintln, thread};
 /// The time after which a launch is reported.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Calls `launch`. A debug build reports once per process that a launch takes long.
+/// Calls `launch`. A debug build reports a slow launch once per process.
 pub(super) fn noted<T>(kernel: &str, launch: impl FnOnce() -> T) -> T {
     // One thread watches all launches: starting a thread for each would take longer than a small
     // launch.

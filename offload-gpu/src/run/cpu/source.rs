@@ -1,6 +1,6 @@
-//! The source from which the loader reads an image for the CPU: memory if the system supports it,
-//! otherwise a file on disk. The loader identifies libraries by their paths, and some are never
-//! unloaded, so each image gets a path that is new in this process.
+//! The source from which the loader reads an image for the CPU: a file in memory if the system
+//! supports it, otherwise a file on disk. The loader identifies libraries by their paths, and some
+//! libraries are never unloaded. Each image therefore gets a path that is new in this process.
 
 use crate::text::contains;
 use alloc::format;
@@ -19,7 +19,7 @@ use std::process;
 
 /// The file or memory from which the loader reads.
 pub(super) enum ImageSource {
-    /// A file in memory, open as long as the image is loaded. Debuggers and sanitizers, also in
+    /// A file in memory, open as long as the image is loaded. Debuggers and sanitizers, even in
     /// other processes, read line numbers through its path.
     #[cfg(target_os = "linux")]
     Memory { path: PathBuf, _file: File },
@@ -47,9 +47,9 @@ impl ImageSource {
         TemporaryFile::create(env::temp_dir().join(name), bytes).map(Self::Disk)
     }
 
-    /// Returns a file beside the log of launches. A tool that reads reports finds the source lines
-    /// through a link to the file, `LOG-HASH.so`, which remains. The file's own name adds a random
-    /// number.
+    /// Returns a file beside the log of launches. Tools that read reports find the source lines
+    /// through a link to the file, `LOG-HASH.so`, which is not removed. The file's own name also
+    /// contains a random number.
     fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
@@ -84,11 +84,11 @@ impl ImageSource {
         }
     }
 
-    /// Returns the source to keep while the library is loaded.
+    /// Returns the source that must be kept while the library is loaded.
     pub(super) fn once_loaded(self) -> Self {
         match self {
-            // On Unix, a loaded library does not need its file. Remove it now: a program that
-            // aborts, or never drops its device, would leave it on disk.
+            // On Unix, a loaded library does not need its file. Remove the file now: a program that
+            // aborts, or never drops its device, would leave the file on disk.
             Self::Disk(_) if cfg!(unix) => Self::Gone,
             other => other,
         }
@@ -98,8 +98,8 @@ impl ImageSource {
 /// Whether the loader failed because a folder is mounted with `noexec`. A different temporary
 /// folder helps only in this case.
 fn may_be_noexec(reason: &str) -> bool {
-    // The first message is glibc's; the others are errors of mmap that musl and other libraries
-    // report.
+    // The first message is from glibc. The others are errors of mmap, which musl and other
+    // libraries report.
     let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
     cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
 }
@@ -124,13 +124,13 @@ fn in_memory(bytes: &[u8]) -> Option<File> {
 }
 
 /// Returns a new path in `/proc` to an open file. Returns `None` if the path does not lead to this
-/// file, since `/proc` may be absent or show other processes.
+/// file: `/proc` may be missing, or show other processes.
 #[cfg(target_os = "linux")]
 fn path_in_proc(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::MetadataExt;
-    // The path contains this process's number, since other processes, such as debuggers, also read
-    // the file. `/proc` may number processes differently than this process does.
+    // The path contains this process's ID, since other processes, such as debuggers, also read the
+    // file. In `/proc`, the process may have a different ID.
     let own = fs::read_link("/proc/self").ok()?;
     let path = Path::new("/proc").join(own).join("fd");
     let path = format!("{}/{}{}", path.to_str()?, detour(random()), file.as_raw_fd()).into();
@@ -140,7 +140,7 @@ fn path_in_proc(file: &File) -> Option<PathBuf> {
 }
 
 /// Returns a path component without effect that differs for each number: `./` for each binary 1,
-/// and `/` for each 0. Without it, paths would repeat, because descriptors reuse the numbers of
+/// and `/` for each 0. Without it, paths would repeat, because new descriptors reuse the numbers of
 /// closed ones.
 #[cfg(target_os = "linux")]
 fn detour(number: u64) -> String {
@@ -148,8 +148,8 @@ fn detour(number: u64) -> String {
     digits.chars().map(|digit| if digit == '1' { "./" } else { "/" }).collect()
 }
 
-/// Returns a random number, different for each call and each copy of this crate in the process. The
-/// standard hash tables have random keys, so the hash of no data is random.
+/// Returns a random number, different for each call and each copy of this crate in the process.
+/// Rust's standard hash tables have random keys, so even the hash of no data is random.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -160,7 +160,7 @@ pub(super) struct TemporaryFile(PathBuf);
 impl TemporaryFile {
     fn create(path: PathBuf, contents: &[u8]) -> Result<Self, String> {
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if the path exists, even as a link, so no other user can have prepared
+        // `create_new` fails if the path exists, even as a link. So no other user can have prepared
         // the file.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -209,7 +209,8 @@ mod tests {
             (0..100).map(|_| super::path_in_proc(&file).unwrap()).collect();
         for (at, path) in paths.iter().enumerate() {
             assert_eq!(std::fs::read(path).unwrap(), b"bytes");
-            // Compare text, as the loader does: Rust's comparison of paths ignores `.` and `//`.
+            // Compare the paths as text, like the loader: Rust's comparison of paths ignores `.`
+            // and `//`.
             assert!(paths[..at].iter().all(|other| other.as_os_str() != path.as_os_str()));
         }
     }

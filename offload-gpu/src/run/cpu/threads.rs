@@ -19,8 +19,8 @@ use offload_pack::checks::{Order, variables};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// The maximum number of threads that all launches of a process add together, unless a single
-/// launch requests more. The limit exists because each thread needs several memory mappings.
+/// The maximum number of threads that all launches of a process start in total, unless a single
+/// launch requests more. The number is limited because each thread needs several memory mappings.
 const MOST_ADDED: u64 = 1024;
 
 /// Runs a grid to its end.
@@ -40,11 +40,11 @@ pub(super) unsafe fn run(
     let is_checked = kernel.launchers.is_checked;
     let number = log::launched(arguments.kernel, is_checked);
     let threads = threads()?;
-    // Checked images enforce the time limit themselves, since their message also contains the
-    // source line.
+    // Checked images enforce the time limit themselves: their message also contains the source
+    // line.
     let limit = if is_checked { None } else { log::time_limit()? };
-    // A time limit needs an order: its message contains the running block and thread, which the
-    // image records only with an order.
+    // A time limit needs an order: the message contains the running block and thread, which the
+    // image stores only with an order.
     let order = order()?.or(limit.map(|_| Order::Forward));
     let depth = running::depth();
     let grid = launch.grid.0;
@@ -74,15 +74,15 @@ pub(super) unsafe fn run(
     } else {
         (&run_blocks, blocks.min(threads as u64))
     };
-    // `__shared__` variables belong to a thread of the operating system. Inside a kernel, this
-    // thread's variables belong to the waiting block. Checked images have separate variables for
+    // Each thread of the operating system has its own `__shared__` variables. Inside a kernel, the
+    // waiting block still uses this thread's variables. Checked images have separate variables for
     // each block.
     let runs_here = depth == 0 || is_checked;
     if runs_here && workers == 1 {
         return run(0, blocks);
     }
-    // Threads take blocks in parts of an eighth of their share, so that they finish at about the
-    // same time.
+    // Threads take blocks in portions of an eighth of their share, so that all threads finish at
+    // about the same time.
     let part = if workers == 1 { blocks } else { (blocks / (workers * 8)).max(1) };
     let next = AtomicU64::new(0);
     let shared = Shared(run);
@@ -172,11 +172,12 @@ unsafe fn run_on_one(
     }
     let is_address = |at: &usize| *at < 64 && arguments.addresses >> at & 1 != 0;
     let addresses = (0..arguments.pointers.len()).filter(is_address).map(|at| {
-        // SAFETY: the argument is an address, which has the size of a `usize`. It may be unaligned.
+        // SAFETY: the argument is an address, which has the size of a `usize`. The argument may be
+        // unaligned.
         (at, unsafe { arguments.pointers[at].cast::<usize>().read_unaligned() })
     });
-    // Launches that are checked for races are always recorded: the image does not count races, and
-    // their reports contain addresses.
+    // Launches that are checked for races are always logged: the image does not count races, and
+    // the reports contain addresses.
     if findings > 0 || kernel.launchers.checks_races {
         log::found(number, findings, addresses);
     }
@@ -206,8 +207,8 @@ impl<'a> Shared<'a> {
     }
 }
 
-// SAFETY: the function is a kernel with its arguments. Its blocks may run concurrently, and the
-// caller of the launch guarantees that its pointers are valid.
+// SAFETY: the function is a kernel with its arguments. The kernel's blocks may run concurrently,
+// and the caller of the launch guarantees that its pointers are valid.
 unsafe impl Send for Shared<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Shared<'_> {}

@@ -3,7 +3,8 @@
 //! When a call is made, each buffer's own stream waits for the buffer's earlier work on other
 //! streams. A launch on a different stream waits for the buffer's own stream. After the launch, the
 //! buffer's event is recorded on the launch's stream: the next use of the buffer, or its release,
-//! waits for the event. If both streams are the same, cudarc's guard has the same effect.
+//! waits for the event. For a launch on the buffer's own stream, cudarc's guard would have the same
+//! effect.
 
 use super::driver::{CUstream, Driver};
 use crate::call::BufferEvent;
@@ -37,8 +38,8 @@ fn wait(
 ) -> Result<()> {
     let created = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
     let event = check(driver, "cuEventCreate", created, arguments)?;
-    // SAFETY: the event was just created. The launch's caller guarantees that the buffer exists,
-    // which keeps its stream alive; the other stream is the launch's.
+    // SAFETY: the event was just created. The launch's caller guarantees that the buffer exists;
+    // the buffer keeps its stream alive. The other stream is the launch's.
     let (recorded, waits) = unsafe {
         let default = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         let recorded = result::event::record(event, other);
@@ -54,13 +55,13 @@ fn wait(
 /// Records the events of all buffers of a started launch, even if one fails. A context must be
 /// current.
 ///
-/// The kernel runs even after an error, as with cudarc.
+/// As with cudarc, the kernel runs even if an error is returned.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {
     let mut all = Ok(());
     for buffer in events(arguments) {
         let event = ptr::with_exposed_provenance_mut(buffer.event());
-        // SAFETY: the launch's caller guarantees that the buffer exists, which owns the event. The
-        // stream is the launch's.
+        // SAFETY: the launch's caller guarantees that the buffer exists; the buffer owns the event.
+        // The stream is the launch's.
         let recorded = unsafe { result::event::record(event, stream.cast()) };
         all = all.and(check(driver, "cuEventRecord", recorded, arguments));
     }

@@ -1,8 +1,8 @@
 //! The functions and errors of NVIDIA's driver.
 //!
-//! Names, types and numbers are as in `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header
-//! defines the plain name as a macro for it; the function that the driver exports under the plain
-//! name is older.
+//! Names, types and numbers are as in `cuda.h` (CUDA 12). For a function with `_v2` at the end of
+//! its name, the header defines the plain name as a macro. The driver also exports a function with
+//! the plain name, but that one is older.
 
 use crate::run::error::{DriverErrors, in_words};
 use crate::run::library::functions;
@@ -18,10 +18,10 @@ const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcud
 
 /// The driver's error code, an enumeration in `cuda.h`.
 pub(super) type CUresult = c_int;
-/// The device handle that `cuDeviceGet` returns for an index.
+/// A device handle, which `cuDeviceGet` returns for an index.
 pub(super) type CUdevice = c_int;
 pub(super) type CUdeviceptr = c_ulonglong;
-// Pointers to structures that only the driver knows.
+// Pointers to structures that only the driver can read.
 pub(super) type CUcontext = *mut c_void;
 pub(super) type CUmodule = *mut c_void;
 pub(super) type CUfunction = *mut c_void;
@@ -36,9 +36,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// The attribute for a block's greatest size in x; the next two numbers are for y and z.
+/// The attribute for a block's maximum size in x; the next two numbers are for y and z.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// The attribute for a grid's greatest size in x; the next two numbers are for y and z.
+/// The attribute for a grid's maximum size in x; the next two numbers are for y and z.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -100,7 +100,8 @@ functions! {
     }
 }
 
-/// Driver functions since CUDA 12 for libraries: modules that are not bound to a context.
+/// Driver functions for libraries, which are modules that are not bound to a context; since CUDA
+/// 12.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -168,7 +169,7 @@ impl Driver {
 }
 
 impl DriverErrors for Driver {
-    /// Returns the error's name and description; empty if the driver does not know the code.
+    /// Returns the error's name and description; empty if the code is unknown to the driver.
     fn text_of(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();

@@ -106,8 +106,8 @@ fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     Ok(device)
 }
 
-/// Returns the number of the GPU with this handle. So far, drivers use the number as the handle,
-/// but they do not guarantee it.
+/// Returns the number of the GPU with this handle. Current drivers use the number as the handle,
+/// but do not guarantee that.
 #[inline]
 fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     for ordinal in 0..count(driver)? {
@@ -166,7 +166,7 @@ fn open(
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
         // Since compute capability 8.0, the driver reserves 1 KiB of shared memory in each block.
-        // ptxas counts this KiB as the kernel's only since 9.0.
+        // In ptxas's numbers for a kernel, this KiB is included only since 9.0.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -195,7 +195,7 @@ struct Cuda {
     foreign: Option<ForeignContext>,
 }
 
-/// Keeps a context current on this thread; dropping the value restores the previous context.
+/// Keeps a context current on this thread. Dropping the value restores the previous context.
 struct Current {
     driver: &'static Driver,
     is_pushed: bool,
@@ -241,8 +241,9 @@ impl Cuda {
         self.driver
             .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
         if self.context.set(Handle(context)).is_err() {
-            // Another thread retained the context first. The driver counts references, so release
-            // one. SAFETY: the context was just retained, and the other thread's reference remains.
+            // Another thread has retained the context first. The driver counts references, so
+            // release this one. SAFETY: the context was just retained, and the other thread's
+            // reference remains.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
         Current::new(self.driver, context)
@@ -255,8 +256,8 @@ impl Cuda {
             (self.foreign, self.driver.cuCtxGetId)
         {
             let mut now = 0;
-            // SAFETY: the call writes one number; it is the driver's way to test whether a context
-            // exists.
+            // SAFETY: the call writes one number. This is the driver's way to test whether a
+            // context exists.
             let code = unsafe { get_id(handle.0, &mut now) };
             if code == driver::CUDA_ERROR_INVALID_CONTEXT
                 || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -265,7 +266,8 @@ impl Cuda {
                 return None;
             }
         }
-        // Any call may return the error of an earlier launch, but only once, so try again.
+        // Any call may return the error of an earlier launch, but returns it only once. So try
+        // again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -273,8 +275,8 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: the context was retained once, and nothing made in it remains. Errors are
-            // ignored, since nothing can be done about them.
+            // SAFETY: the context was retained once, and nothing that was made in it remains.
+            // Errors are ignored, since nothing can be done about them.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
@@ -291,7 +293,7 @@ impl Backend for Cuda {
         let (function, code) = match driver.libraries() {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
-                // SAFETY: the pointer leads to a whole cubin, or to PTX with a NUL at its end.
+                // SAFETY: the pointer points to a whole cubin, or to PTX with a NUL at its end.
                 // There are no options.
                 let code = unsafe {
                     (libraries.load)(
@@ -387,7 +389,7 @@ impl Backend for Cuda {
         let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
         let value = c_int::try_from(bytes)
             .map_err(|_| RunError::refused(attempted(), "no device has that much"))?;
-        // SAFETY: the function is of a module that is loaded.
+        // SAFETY: the function belongs to a loaded module.
         let code = unsafe {
             (self.driver.cuFuncSetAttribute)(
                 function.0,
@@ -452,7 +454,7 @@ impl Backend for Cuda {
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees the device's side.
+        // SAFETY: the caller guarantees the space on the device.
         let code = unsafe {
             (self.driver.cuMemcpyHtoD_v2)(
                 to.0.addr() as CUdeviceptr,
@@ -466,7 +468,7 @@ impl Backend for Cuda {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees both sides.
+        // SAFETY: the caller guarantees the source and the destination.
         let code =
             unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
         self.driver.check("cuMemcpyDtoH_v2", code, || format!("copy {size} bytes from the GPU"))

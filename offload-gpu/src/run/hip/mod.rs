@@ -40,7 +40,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
             format!("its driver reports an invalid target: {error}"),
         )
     })?;
-    // All shared memory can be used without a request.
+    // Launches can use all shared memory without a request to the driver.
     let shared_memory = properties.u64(places.shared_mem_per_block);
     Ok(Context {
         vendor: Vendor::Amd,
@@ -62,7 +62,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     })
 }
 
-/// An AMD GPU, whose only context HIP makes on demand.
+/// An AMD GPU. HIP makes its only context on demand.
 struct Gpu {
     hip: &'static Hip,
     ordinal: c_int,
@@ -100,7 +100,8 @@ impl Gpu {
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any call may return the error of an earlier launch, but only once, so try again.
+        // Any call may return the error of an earlier launch, but returns it only once. So try
+        // again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -112,7 +113,7 @@ impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let _current = self.current()?;
         let mut module = ptr::null_mut();
-        // SAFETY: the pointer leads to a whole code object, whose headers contain its size.
+        // SAFETY: the pointer points to a whole code object, whose headers contain its size.
         let code = unsafe { (self.hip.hipModuleLoadData)(&mut module, image.start) };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
         self.hip
@@ -203,7 +204,7 @@ impl Backend for Gpu {
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
         let from_address: *const c_void = from.as_ptr().cast();
-        // SAFETY: the caller guarantees the GPU's side.
+        // SAFETY: the caller guarantees the space on the GPU.
         let code = unsafe {
             (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE)
         };
@@ -212,7 +213,7 @@ impl Backend for Gpu {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees both sides.
+        // SAFETY: the caller guarantees the source and the destination.
         let code =
             unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
         self.hip.check("hipMemcpy", code, || format!("copy {size} bytes from the GPU"))

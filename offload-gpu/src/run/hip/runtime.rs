@@ -10,8 +10,9 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The names of the runtime's library. Bindings use the name without a version, which only the
-/// development files contain. An installation without them has only the names with a version.
+/// The names of the runtime's library. Bindings of other crates use the name without a version,
+/// which only the development files contain. An installation without these files has only the names
+/// with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
@@ -57,14 +58,14 @@ functions! {
         ) -> hipError_t;
         optional
         // Each version of the runtime has at least one of these two functions. HIP 6 changed the
-        // structure, but the function with the old name still writes the old one.
+        // structure, but the function with the old name still writes the old structure.
         fn hipGetDevicePropertiesR0600(*mut c_void, c_int) -> hipError_t;
         fn hipGetDeviceProperties(*mut c_void, c_int) -> hipError_t;
     }
 }
 
-/// Space for a `hipDeviceProp_t` of any version: it has 1472 bytes in HIP 6.2 to 7.2, and 792 in
-/// 5.2.
+/// Space for a `hipDeviceProp_t` of any version: the structure has 1472 bytes in HIP 6.2 to 7.2,
+/// and 792 in 5.2.
 #[repr(C, align(16))]
 pub(super) struct Properties {
     bytes: [u8; 4096],

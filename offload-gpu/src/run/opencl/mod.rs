@@ -1,8 +1,9 @@
 //! GPUs whose drivers compile SPIR-V, through OpenCL: Intel's above all.
 //!
-//! OpenCL is used instead of Level Zero because Intel supports both for its GPUs, but only OpenCL
-//! for CPUs. Intel's extension `cl_intel_unified_shared_memory` gives memory addresses, as in CUDA
-//! and HIP. Drivers of other vendors have it, too; devices without it cannot be used.
+//! Intel supports OpenCL and Level Zero for its GPUs, but only OpenCL for CPUs, so this module uses
+//! OpenCL. With Intel's extension `cl_intel_unified_shared_memory`, memory has addresses, as in
+//! CUDA and HIP. Drivers of other vendors have the extension, too; devices without it cannot be
+//! used.
 
 mod program;
 mod runtime;
@@ -29,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 /// number `only`. CPUs are returned only by number, since packs have images for the CPU that need
 /// no driver.
 ///
-/// Also returns a message why other devices cannot be used, or why there are none.
+/// Also returns a message that says why other devices cannot be used, or why there are none.
 pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) {
     let (mut contexts, mut unusable, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let opencl = match OpenCl::get() {
@@ -79,7 +80,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
         .max()
         .ok_or_else(|| refused("does not compile SPIR-V"))?;
-    // A device that does not report its sizes may have this one.
+    // The size that is assumed for a device that does not report its sizes.
     let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
     if sizes[0] != 0 && !sizes.contains(&32) {
         return Err(refused("has no sub-groups of 32 lanes"));
@@ -142,15 +143,15 @@ struct Gpu {
     is_cpu: bool,
     context: Handle,
     queue: Handle,
-    /// Held from a kernel's first argument to its launch, since the kernel object stores the
+    /// Locked from a kernel's first argument to its launch, since the kernel object stores the
     /// arguments.
     launching: Mutex<()>,
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // SAFETY: both are released once, after all modules. Errors are ignored, since nothing can
-        // be done about them.
+        // SAFETY: the context and the queue are released once, after all modules. Errors are
+        // ignored, since nothing can be done about them.
         unsafe {
             (self.opencl.clReleaseCommandQueue)(self.queue.0);
             (self.opencl.clReleaseContext)(self.context.0);
@@ -261,8 +262,8 @@ impl Backend for Gpu {
             (0..).zip(kernel.parameters.iter().zip(&*arguments.pointers))
         {
             let pointer = pointer.cast_const();
-            // SAFETY: the caller guarantees that each address leads to an argument of the kernel's
-            // type. The driver copies it.
+            // SAFETY: the caller guarantees that each address points to an argument of the kernel's
+            // type. The driver copies the argument.
             let code = unsafe {
                 if parameter.is_address {
                     let address = pointer.cast::<*const c_void>().read_unaligned();
@@ -321,14 +322,14 @@ impl Backend for Gpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
-        // SAFETY: the caller guarantees the device's side.
+        // SAFETY: the caller guarantees the space on the device.
         let code = unsafe { self.copy(to.0, from.as_ptr().cast(), from.len()) };
         let attempted = || format!("copy {} bytes to the device", from.len());
         self.opencl.check("clEnqueueMemcpyINTEL", code, attempted)
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both sides.
+        // SAFETY: the caller guarantees the source and the destination.
         let code = unsafe { self.copy(to.cast(), from.0, size) };
         self.opencl
             .check("clEnqueueMemcpyINTEL", code, || format!("copy {size} bytes from the device"))
@@ -345,7 +346,7 @@ impl Gpu {
     /// Copies after all earlier work, and waits for it.
     ///
     /// # Safety
-    /// Both sides have `size` bytes.
+    /// The source and the destination have `size` bytes.
     unsafe fn copy(&self, to: *mut c_void, from: *const c_void, size: usize) -> c_int {
         const WAIT: c_uint = 1;
         // SAFETY: the queue is alive, and the caller guarantees the rest.

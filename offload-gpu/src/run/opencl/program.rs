@@ -1,13 +1,14 @@
 //! Modules that a driver has compiled, and their kernels.
 //!
-//! In OpenCL, a launch cannot set the size of `extern __shared__` arrays. The module has an array
-//! of fixed size instead, and is compiled for each size that launches request. Each compiled form
-//! has its own variables, so a module with variables is compiled only once, for the largest size.
+//! In OpenCL, a launch cannot set the size of `extern __shared__` arrays. So the module has an
+//! array of fixed size, and is compiled again for each size that launches request: each of these is
+//! a form. Each form has its own variables, so a module with variables is compiled only once, for
+//! the largest size.
 //!
 //! As in CUDA, a kernel that uses such an array only conditionally may be launched without dynamic
-//! shared memory. It gets the largest size, too: only the kernel knows whether it uses the array,
-//! and code from Intel's compiler for CPUs checks no bounds, so an invalid access may end the
-//! process.
+//! shared memory. Such a launch gets the largest size, too. Only the kernel knows whether it uses
+//! the array, and an invalid access may end the process: code from Intel's compiler for CPUs checks
+//! no bounds.
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
@@ -49,8 +50,8 @@ struct Compiler {
     has_variables: bool,
     dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
-    /// The forms for launches with dynamic shared memory, by its size in bytes; shared by all
-    /// kernels.
+    /// The forms for launches with dynamic shared memory, by the size of this memory in bytes;
+    /// shared by all kernels.
     forms: Mutex<Vec<(u64, Compiled)>>,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Driver {
 /// The forms that a module needs for launches with dynamic shared memory.
 #[derive(Clone, Copy)]
 enum Dynamic {
-    /// No kernel uses it: there is only one form.
+    /// No kernel uses dynamic shared memory: there is only one form.
     None,
     /// One form, for at most this many bytes.
     AtMost(u64),
@@ -95,16 +96,16 @@ pub(super) struct Kernel {
     pub(super) threads: usize,
     raw: RawKernel,
     compiler: Arc<Compiler>,
-    /// The kernel's forms, by their bytes of dynamic shared memory.
+    /// The kernel's forms, by the size of their dynamic shared memory in bytes.
     larger: Mutex<Vec<(u64, RawKernel)>>,
 }
 
 /// A parameter of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter {
-    /// Its size in bytes.
+    /// The parameter's size in bytes.
     pub(super) size: usize,
-    /// Whether it is an address in device memory.
+    /// Whether the parameter is an address in device memory.
     pub(super) is_address: bool,
 }
 
@@ -169,7 +170,7 @@ impl Program {
             }
         };
         let kernel: *const Kernel = &*kernels[at];
-        // SAFETY: the box lives as long as the module: the list only grows.
+        // SAFETY: the box lives as long as the module, since the list only grows.
         Ok(unsafe { &*kernel })
     }
 }
@@ -180,7 +181,7 @@ impl Kernel {
     }
 
     /// Returns the driver's handle of the kernel for launches with this many bytes of dynamic
-    /// shared memory. The module's first launch with a size compiles the module.
+    /// shared memory. The module's first launch with a given size compiles the module.
     pub(super) fn for_shared_memory(&self, bytes: usize) -> Result<Handle> {
         let bytes = bytes as u64;
         match self.compiler.dynamic {
@@ -234,8 +235,8 @@ impl Compiler {
             |error: offload_format::Error| RunError::refused(attempted(), error.to_string());
         let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
-            // Intel's compiler for CPUs (2026.2) drops stores to shared memory in loops whose trip
-            // count is the same for all threads, if the block size is not a multiple of 32. It
+            // If the block size is not a multiple of 32, Intel's compiler for CPUs (2026.2) drops
+            // stores to shared memory in loops whose trip count is the same for all threads. It
             // keeps volatile stores.
             sized = Some(with_volatile_stores(sized.as_deref().unwrap_or(&self.spirv)));
         }

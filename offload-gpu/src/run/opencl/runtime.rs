@@ -42,7 +42,8 @@ pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
 pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
 const CL_KERNEL_WORK_GROUP_SIZE: c_uint = 0x11b0;
-/// Kernels may use device memory through addresses stored in memory.
+/// With this property set, kernels may use device memory through addresses that are stored in
+/// memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
 
 functions! {
@@ -133,7 +134,7 @@ pub(super) type FindVariable = unsafe extern "C" fn(
 /// Source: LLVM's offloading runtime (22), its plugin for Intel's GPUs.
 const EXPORT_VARIABLES: &str = "-cl-take-global-address";
 
-/// A platform's functions of Intel's memory extension, which gives memory addresses.
+/// A platform's functions of Intel's memory extension. With it, memory has addresses.
 pub(super) struct Memory {
     pub(super) allocate: Allocate,
     pub(super) free: Free,
@@ -171,8 +172,8 @@ impl OpenCl {
         OPENCL.get_or_init(load).as_ref().map_err(String::clone)
     }
 
-    /// Returns the GPUs of all platforms, followed by the CPUs. Omits platforms of NVIDIA and AMD,
-    /// whose GPUs CUDA and HIP serve.
+    /// Returns the GPUs of all platforms, followed by the CPUs. Omits the platforms of NVIDIA and
+    /// AMD, since their GPUs are used through CUDA and HIP.
     pub(super) fn devices(&self) -> Result<Vec<DeviceId>> {
         let (mut gpus, mut cpus) = (Vec::new(), Vec::new());
         for platform in self.platforms()? {
@@ -225,7 +226,7 @@ impl OpenCl {
         })
     }
 
-    /// Returns numbers that a device reports; zeros if it does not.
+    /// Returns numbers that a device reports; zeros if the device does not report them.
     pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut numbers = [0_u64; N];
         let size = size_of_val(&numbers);
@@ -237,8 +238,8 @@ impl OpenCl {
         numbers
     }
 
-    /// Returns limits of a device; the largest numbers if it does not report them. The driver then
-    /// returns the error for a request beyond its limit.
+    /// Returns limits of a device; the largest numbers if the device does not report them. In this
+    /// case, the driver returns the error for a request beyond its limit.
     pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut limits = self.numbers(device, what);
         for limit in &mut limits {
@@ -254,8 +255,8 @@ impl OpenCl {
         let mut most = usize::MAX;
         let (what, size) = (CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&most));
         let to = ptr::from_mut(&mut most).cast();
-        // SAFETY: kernel and device are alive, and the call writes one number. If it fails, the
-        // launch returns the driver's error.
+        // SAFETY: kernel and device are alive, and the call writes one number. If the call fails,
+        // the launch returns the driver's error.
         unsafe { (self.clGetKernelWorkGroupInfo)(kernel, device, what, size, to, ptr::null_mut()) };
         most
     }
@@ -304,8 +305,8 @@ impl OpenCl {
             (self.clCreateProgramWithIL)(context, spirv.as_ptr().cast(), spirv.len(), &mut code)
         };
         self.check("clCreateProgramWithIL", code, attempted)?;
-        // Without the option, quotients and square roots of floats may be off by a few units in the
-        // last place.
+        // Without this option, quotients and square roots of floats may be wrong by a few units in
+        // the last place.
         let [floats] = self.numbers(device, CL_DEVICE_SINGLE_FP_CONFIG);
         let mut options = String::new();
         if floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0 {
