@@ -1,8 +1,8 @@
-// Each function of offload/math.h for float and double: `function` is its number in src/checks/math.rs, which has the same order.
+// Each function of offload/math.h for float and double. `function` is its number: src/checks/math.rs has the same order.
 #include "probe.h"
 
 #if defined(STAND_IN)
-// The CPU has the C library's functions; stand-ins for GPUs compute what GPUs do.
+// The CPU uses the C library's functions; fake GPUs must compute the same results as GPUs.
 #include <offload/math_angle.h>
 #include <offload/math_exp.h>
 #define OURS(name, suffix) offload_math::name

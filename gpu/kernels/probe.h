@@ -1,4 +1,4 @@
-// A kernel that each module has, so that each image can be run by itself: it writes a number for each thread.
+// A kernel that writes a number for each thread. Each module contains it, so that each image can be tested separately.
 #pragma once
 #define PROBE(name)                                                                                                    \
   extern "C" __global__ void name(unsigned *y) {                                                                       \

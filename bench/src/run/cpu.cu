@@ -1,4 +1,4 @@
-// Ten kernels, each of n, of what it reads, and of what it writes. `cpu.rs` has each in Rust, and makes OpenCL C of this text.
+// Ten kernels with the parameters n, input and output. `cpu.rs` has a Rust version of each, and turns this text into OpenCL C.
 
 extern "C" __global__ void saxpy(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

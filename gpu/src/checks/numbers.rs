@@ -1,4 +1,4 @@
-//! Pseudo-random numbers, the same in every run.
+//! Generates pseudo-random numbers, the same in every run.
 
 /// A generator of bits (splitmix64).
 #[derive(Debug)]
