@@ -2,7 +2,7 @@
 //!
 //! | variable | means |
 //! |---|---|
-//! | `GPU_CHECKS_TARGETS` | compile only these targets of each list, and the CPU: for a short build |
+//! | `GPU_CHECKS_TARGETS` | use only these targets of each list, and the CPU: for a short build |
 //! | `GPU_CHECKS_RANDOM` | the number of kernels with random parameters; the default is 300 |
 
 mod generated;

@@ -1,8 +1,8 @@
-// Each function of offload/math.h for float and double. `function` is its number: src/checks/math.rs has the same order.
+// Functions of offload/math.h for float and double, numbered in the order of src/checks/math.rs.
 #include "probe.h"
 
 #if defined(STAND_IN)
-// The CPU uses the C library's functions; fake GPUs must compute the same results as GPUs.
+// The CPU's functions come from the C library; fake GPUs use the functions for GPUs.
 #include <offload/math_angle.h>
 #include <offload/math_exp.h>
 #define OURS(name, suffix) offload_math::name

@@ -1,4 +1,4 @@
-// A kernel that writes a number for each thread. Each module contains it, so that each image can be tested separately.
+// A kernel in each module, for testing each image separately. It writes a number for each thread.
 #pragma once
 #define PROBE(name)                                                                                                    \
   extern "C" __global__ void name(unsigned *y) {                                                                       \

@@ -88,7 +88,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
                 let group = i32::try_from(child.id()).map_or(0, |id| -id);
                 system::kill(group, system::KILL);
                 // A process that a driver holds in the operating system's kernel cannot be ended,
-                // so do not wait for it.
+                // so do not wait long for it.
                 for _ in 0..200 {
                     if !matches!(child.try_wait(), Ok(None)) {
                         break;

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            // A tool that started this process may end the thread from which it did so.
+            // Under a tool, the thread that started this process may end first.
             if !rest.contains(&checks::pairs::IN_TOOL) {
                 system::end_with_parent();
             }

@@ -91,13 +91,13 @@ impl Run {
         self.findings.push(what);
     }
 
-    /// Runs one part of a check, and adds its error to the findings; the check continues.
+    /// Runs one part of a check, and adds its finding, if any; the check continues.
     pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
         step(name);
         self.part(name, part());
     }
 
-    /// Adds the error of one part of a check to the findings; the check continues.
+    /// Adds the finding of one part of a check, if any; the check continues.
     pub fn part(&mut self, name: &str, result: Result) {
         match result {
             Ok(()) => {}

@@ -1,4 +1,4 @@
-// Ten kernels with the parameters n, input and output. `cpu.rs` has a Rust version of each, and turns this text into OpenCL C.
+// Ten kernels (n, input, output). `cpu.rs` has them in Rust, too, and makes OpenCL C of this text.
 
 extern "C" __global__ void saxpy(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -40,7 +40,8 @@ fn byte(number: usize, at: usize) -> u8 {
     (number * 53 + at * 29 + 11) as u8
 }
 
-/// The arguments that a kernel must receive.
+/// The arguments that a kernel must receive: the size of each, whether it is a `bool`, and a mask
+/// in hexadecimal digits. The mask has a 1 for each bit with a value; the other bits are padding.
 struct Expected {
     arguments: &'static [(usize, bool)],
     mask: &'static str,

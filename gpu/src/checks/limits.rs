@@ -119,7 +119,8 @@ fn launch(device: &Device, request: &Request) -> std::result::Result<(), String>
 }
 
 /// Makes each request with the driver's own function, and prints a line: a name, a tab, and the
-/// error, if any. The request that may end the process comes last.
+/// error, if any. The requests beyond the limits come last, because a driver may end the process
+/// instead of refusing one.
 pub fn part(device: &Device) -> Result {
     let Some(driver) = Driver::of(device) else { return finding("the CPU has no driver") };
     let driver = driver?;

@@ -1,7 +1,8 @@
-//! The mathematical functions for float and double, with errors in units in the last place.
+//! Checks the mathematical functions for float and double. Measures errors in units in the last
+//! place.
 //!
-//! Floats and doubles are compared with the host's functions for double. For doubles, the host's
-//! own errors, as documented in the manual of the GNU C library, are added to the bound.
+//! Compares floats and doubles with the host's functions for double. For doubles, adds the errors
+//! of the host's functions, which the manual of the GNU C library documents, to the bound.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};

@@ -68,7 +68,7 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
             },
         ),
         "volatile_shared" => x(|_, _| 64.0),
-        // The first thread may read any value that the maximum has at some time.
+        // The first thread may read any value that the maximum has during the launch.
         "atomic_read" => n(|i, _| if i == 0 { 127 } else { 0 }),
         "early_return" => x(|i, t| if (64..118).contains(&i) && t < 10 { 0.0 } else { 1.0 }),
         "divergent" => x(|_, t| if t < 20 { 2.0 } else { 3.0 }),

@@ -6,8 +6,8 @@ use offload_format::select::{Candidate, Refusal};
 use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
-/// An image as a candidate of `offload_format::select`, described by its header or, if the header
-/// names no target, by its names (target ID and triple). Creating one decompresses nothing.
+/// An image as a candidate of `offload_format::select`. Its header describes it or, if the header
+/// names no target, its names (target ID and triple). Creating a candidate decompresses nothing.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     /// The image; `None` if its file is closed.
@@ -17,7 +17,7 @@ pub struct Named<'i> {
     triple: Option<Cow<'i, str>>,
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
-    /// The kind, as far as known without decompression.
+    /// The kind, as far as it is known without decompression.
     known_kind: Option<ImageKind>,
     needs: Needs,
 }
@@ -76,7 +76,7 @@ impl<'i> Named<'i> {
         self.header
     }
 
-    /// Returns the kind that the image's bytes or its container record.
+    /// Returns the kind that the image's bytes or its container state.
     pub fn known_kind(&self) -> Option<ImageKind> {
         self.known_kind
     }
