@@ -92,7 +92,7 @@ impl<'i> Named<'i> {
             || self.known_kind.is_some_and(kind)
     }
 
-    /// Returns the code as the image's names describe it.
+    /// Returns the device code that the image's names describe.
     pub fn by_name(&self) -> ImageCode<'_> {
         let (target_id, triple) = (self.target_id.as_deref(), self.triple.as_deref());
         ImageCode::named(target_id, triple, self.is(ImageKind::is_ptx))
@@ -108,7 +108,7 @@ impl<'i> Named<'i> {
         Named { image: None, label, target_id, triple, ptx_version, header, known_kind, needs }
     }
 
-    /// Returns a text about the processor, if the image is for one that this version does not know.
+    /// Returns a text about the image's processor, if this version does not know the processor.
     pub fn unknown_processor(&self) -> Option<String> {
         let ImageCode::UnknownProcessor(number) = self.code() else { return None };
         Some(Refusal::<String>::UnknownProcessor(number).to_string())

@@ -5,7 +5,7 @@
 //! | `address` | AddressSanitizer's reports |
 //! | `thread` | ThreadSanitizer's reports |
 //! | `undefined` | UndefinedBehaviorSanitizer's reports |
-//! | `records` | checked images' records: barriers that not all threads reach, launches of reports |
+//! | `records` | checked images' records: barriers that some threads miss, launches of reports |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
