@@ -8,8 +8,8 @@ use std::io::Write;
 
 /// Prints the lines for `requirements: run:` of a recipe, grouped by vendor after a comment.
 ///
-/// A machine is compared by its lowest compute capability (CEP 46), or by the AMD GPU with the most
-/// compute units (a draft).
+/// Conda compares the lowest compute capability of a machine's GPUs (CEP 46), or the AMD GPU with
+/// the most compute units (a draft).
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let Package { nvidia, amd, .. } = package;
     let capabilities = ranges(if nvidia.files.is_empty() { &[] } else { &nvidia.all });
