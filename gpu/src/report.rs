@@ -70,7 +70,7 @@ pub struct Run {
     findings: Vec<String>,
 }
 
-/// The maximum number of findings shown per check; the others are counted.
+/// The maximum number of findings that are shown per check; further findings are only counted.
 const MOST_FINDINGS: usize = 12;
 
 impl Run {

@@ -17,7 +17,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Returns a number with a comma after each group of three digits: `4,000`.
+/// Returns a number with commas between groups of three digits: `4,000`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -122,7 +122,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Returns the first names and the number of the others: `a, b, c and 7 more`.
+/// Returns the first names, and the number of further names: `a, b, c and 7 more`.
 pub fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
     /// The maximum number of names in one line.
     const NAMES: usize = 3;

@@ -53,7 +53,8 @@ const PROGRAMS: [Program; 8] = [
     Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
 ];
 
-/// Runs `cargo xtask gpu`: on this machine, or into a folder for another one.
+/// Runs `cargo xtask gpu`: runs the checks on this machine, or packs them into a folder for a
+/// different one.
 pub fn command(folder: Option<&str>) -> Result {
     let (root, travels) = (run::workspace().join("target/gpu"), folder.is_some());
     let programs = build(&root, travels)?;

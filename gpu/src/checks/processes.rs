@@ -25,7 +25,7 @@ pub fn fork(run: &mut Run) -> Result<String> {
             Err(_) => 10,
             Ok(()) => 11,
         };
-        // SAFETY: the function ends the process at once.
+        // SAFETY: the function ends the process immediately.
         unsafe { system::_exit(status) };
     }
     let mut status = 0;

@@ -78,7 +78,7 @@ pub(super) struct Entry {
     pub(super) id: String,
     /// The range of the code object in the carrier: offsets in bytes from the start.
     pub(super) range: Range<u64>,
-    /// Whether the entry stands for the host object that contains the bundle.
+    /// Whether the entry is a placeholder for the host object that contains the bundle.
     pub(super) is_host_placeholder: bool,
 }
 

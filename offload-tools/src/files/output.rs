@@ -39,7 +39,7 @@ pub enum PayloadSource<'a> {
 /// this index.
 ///
 /// # Panics
-/// Panics if a payload is missing or has another size than in the layout.
+/// Panics if a payload is missing or its size differs from that in the layout.
 pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
@@ -103,8 +103,9 @@ impl Output {
         }
     }
 
-    /// Starts to write a file whose name comes from inside another file. A link, pipe or device
-    /// with that name is replaced, never written through, because the user did not choose the name.
+    /// Starts to write a file whose name comes from inside a different file. If a link, pipe or
+    /// device has that name, it is replaced and never written to, because the user did not choose
+    /// the name.
     ///
     /// Returns an error in the same cases as [`Output::create`].
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
@@ -182,7 +183,7 @@ impl Output {
     /// with this index.
     ///
     /// # Panics
-    /// Panics if a payload is missing or has another size than in the layout.
+    /// Panics if a payload is missing or its size differs from that in the layout.
     pub fn layout(&mut self, layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<()> {
         for piece in layout.pieces() {
             match piece {

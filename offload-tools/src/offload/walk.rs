@@ -18,7 +18,8 @@ pub(super) struct Visited<'m> {
     pub(super) shown: String,
     pub(super) input: &'m Input,
     pub(super) inventory: Inventory<'m>,
-    /// The size in the file system or archive; `None` if the archive is compressed as a whole.
+    /// The file's size in the file system or archive; `None` if the archive is compressed as a
+    /// whole.
     pub(super) stored: Option<u64>,
     /// Whether the file is inside an archive.
     pub(super) is_inside: bool,

@@ -187,8 +187,8 @@ impl Host {
     pub fn environment(&self) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
-        // The crate `cc` knows the names of cross compilers, but Cargo does not know the linker's
-        // name.
+        // The crate `cc` finds cross compilers by their usual names, but Cargo does not find the
+        // linker.
         let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
         if !self.runner().is_empty() {
             list.push((cargo("RUNNER"), self.runner().join(" ").into()));

@@ -1,7 +1,7 @@
 //! `elsewhere`: builds and runs programs for hosts other than x86-64 Linux. Their hardware is not
 //! needed, because the programs run under Wine, under qemu-user, or with musl.
 //!
-//! Each host runs the libraries' unit tests, the tests of formats that need no other tools,
+//! Each host runs the libraries' unit tests, the tests of formats that need no external tools,
 //! programs with packs, and the command lines. The output of the command lines must be the same as
 //! on x86-64 Linux.
 

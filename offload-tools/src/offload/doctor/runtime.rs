@@ -19,7 +19,7 @@ pub struct Runtime {
     pub path: Option<String>,
     /// The library's file names and the places that were searched.
     pub looked: String,
-    /// How to install the library, if it is missing and this program knows how.
+    /// How to install the library. Given only if the library is missing and this program knows how.
     pub install: Option<String>,
 }
 

@@ -140,7 +140,7 @@ impl Packs {
     }
 }
 
-/// Returns the packs that a path means: [`GFX_ARCH`] in it stands for any target ID.
+/// Returns the packs that a path means. [`GFX_ARCH`] in the path matches any target ID.
 fn matches<'p>(
     pattern: &str,
     packs: impl Iterator<Item = &'p String>,

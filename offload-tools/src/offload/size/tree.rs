@@ -9,13 +9,13 @@ use std::collections::HashMap;
 /// The property that divides the first level of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
-    /// Targets, below them their modules, and below these the kernels of the modules.
+    /// Targets, then their modules, then the kernels of the modules.
     Target,
-    /// Modules, below them their targets, and below these the kernels of the targets.
+    /// Modules, then their targets, then the kernels of the targets.
     Module,
-    /// Kernels, and below them the targets that have them.
+    /// Kernels, then the targets that have them.
     Kernel,
-    /// Sections of images and of the file itself, and below them the targets that have them.
+    /// Sections, of images and of the file itself, then the targets that have them.
     Section,
 }
 

@@ -76,8 +76,8 @@ fn code_object(
                 format!("kind hipv4 with code object version {version}"),
             );
         }
-        // clang-linker-wrapper also writes kind `hip` for code object version 4 or later, and
-        // runtimes accept it.
+        // clang-linker-wrapper writes kind `hip` for code object version 4 or later, too, and
+        // runtimes accept this.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
                 Check::HipVersion,

@@ -39,8 +39,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     Ok(())
 }
 
-/// Returns the version ranges of the served GPUs: `>=8.0,<8.7|>=8.8`. The last range is open if the
-/// newest GPU is served.
+/// Returns the version ranges of the GPUs that the files serve: `>=8.0,<8.7|>=8.8`. The last range
+/// is open if the newest GPU is among them.
 fn ranges(mut gpus: &[Gpu]) -> String {
     let mut all = Vec::new();
     while let Some(start) = gpus.iter().position(|gpu| gpu.serves.is_some()) {
