@@ -1,9 +1,9 @@
-//! Compiles the kernels of the checks for the GPUs that the project knows best.
+//! Compiles the checks' kernels for the GPUs that the project supports best.
 //!
 //! | variable | means |
 //! |---|---|
-//! | `GPU_CHECKS_TARGETS` | only these targets of each list, and the CPU: for a short build |
-//! | `GPU_CHECKS_RANDOM` | so many kernels with random parameters, instead of 300 |
+//! | `GPU_CHECKS_TARGETS` | use only these targets of each list, and the CPU: for a short build |
+//! | `GPU_CHECKS_RANDOM` | the number of kernels with random parameters; the default is 300 |
 
 mod generated;
 #[allow(dead_code)]
@@ -14,7 +14,7 @@ use offload_build::Build;
 use std::env;
 use std::path::Path;
 
-/// What the generator of random kernels uses of the tests' package.
+/// The functions of the tests' package that the generator of random kernels uses.
 mod scratch {
     use std::path::{Path, PathBuf};
 
@@ -46,11 +46,11 @@ mod tools {
 }
 
 /// The last five generations of NVIDIA's GPUs (Turing, Ampere, Ada, Hopper, Blackwell), and PTX for
-/// those that come.
+/// later ones.
 const NVIDIA: [&str; 8] =
     ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "compute_75"];
 
-/// AMD's GPUs since CDNA 1 and RDNA 2.
+/// AMD's GPUs from CDNA 1 and RDNA 2 on.
 const AMD: [&str; 10] = [
     "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1151", "gfx1200",
     "gfx1201",
@@ -59,7 +59,7 @@ const AMD: [&str; 10] = [
 /// GPUs whose drivers compile SPIR-V.
 const INTEL: [&str; 1] = ["spirv64"];
 
-/// Targets whose rules are less simple: suffixes, newer PTX, generic targets, features.
+/// Targets with more complex rules: suffixes, newer PTX, generic targets, features.
 const VARIANTS: [&str; 17] = [
     "sm_90a",
     "sm_100a",
@@ -102,19 +102,19 @@ fn main() {
         .code_object_version(4)
         .compress()
         .compile("random");
-    // Some of the wrong ones have warnings.
+    // The compiler warns about some of the wrong kernels.
     pack(&gpus)
         .file(out.join("pairs.cu"))
         .flag("-w")
         .code_object_version(4)
         .compress()
         .compile("pairs");
-    // One kernel in the forms that are loaded in other ways.
+    // The same kernel in forms that are loaded in different ways.
     pack(&gpus).file("kernels/affine.cu").code_object_version(4).compress().compile("compressed");
     pack(&["compute_75"]).file("kernels/affine.cu").compile("ptx");
 }
 
-/// Returns a build for those of these targets that are wanted, and for the CPU.
+/// Returns a build for the CPU and for the wanted ones of these targets.
 fn pack(targets: &[&str]) -> Build {
     let wanted = env::var("GPU_CHECKS_TARGETS").ok();
     let is_wanted = |target: &&str| {
@@ -122,7 +122,8 @@ fn pack(targets: &[&str]) -> Build {
         wanted.clone().next().is_none() || wanted.any(|it| it == *target)
     };
     let mut build = Build::new();
-    // Without optimization, kernels for AMD's GPUs need services of the host that stand-ins lack.
+    // Without optimization, kernels for AMD's GPUs need services of the host that the tests' fake
+    // drivers lack.
     build.opt_level(2).archs(targets.iter().copied().filter(is_wanted)).arch("cpu");
     build
 }

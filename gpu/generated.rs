@@ -1,5 +1,5 @@
-//! Sources that the build makes of others: kernels with random parameters, by the generator of the
-//! project's tests, and the pairs of right and wrong kernels that GPUs can run.
+//! Writes generated sources: kernels with random parameters, from the generator of the project's
+//! tests, and those pairs of right and wrong kernels that GPUs can run.
 
 use crate::random_kernels::{RandomKernel, RandomKernels};
 use std::collections::HashSet;
@@ -12,7 +12,8 @@ pub fn random(out: &Path) {
     let count = env::var("GPU_CHECKS_RANDOM").map_or(300, |text| {
         text.parse().unwrap_or_else(|_| panic!("GPU_CHECKS_RANDOM is {text}, not a number"))
     });
-    // Stand-ins for drivers call kernels in C++, with copies of the arguments.
+    // The tests' fake drivers call kernels as C++ functions, with copies of the arguments. So take
+    // only kernels whose parameters can be copied.
     let mut random = RandomKernels::new(1..=count + count / 2);
     let is_for_spirv = env::var("GPU_CHECKS_TARGETS").is_ok_and(|list| list == "spirv64");
     let outside = if is_for_spirv { random.not_for_spirv() } else { HashSet::new() };
@@ -45,7 +46,8 @@ pub fn random(out: &Path) {
 const PAIRS: &str = "../tests/runtimes/checks/program/kernels.cu";
 
 /// Writes `pairs.cu` with the kernels of [`PAIRS`], and `pairs.rs` with their names and launches.
-/// The kernels after a certain line end the process of the CPU: no GPU has what they call.
+/// Leaves out the kernels after a certain line: on the CPU, they end the process, and no GPU has
+/// the functions that they call.
 pub fn pairs(out: &Path) {
     println!("cargo::rerun-if-changed={PAIRS}");
     let text = fs::read_to_string(PAIRS).unwrap_or_else(|error| panic!("{PAIRS}: {error}"));
@@ -68,7 +70,7 @@ pub fn pairs(out: &Path) {
     write(out, "pairs.rs", &text);
 }
 
-/// Returns a source with the kernel by which each image can be run by itself.
+/// Returns the source with one more kernel, with which each image can be tested separately.
 fn with_probe(source: &str, name: &str) -> String {
     format!("{source}\n#include \"probe.h\"\nPROBE({name})\n")
 }
@@ -77,7 +79,7 @@ fn write(out: &Path, name: &str, text: &str) {
     let path = out.join(name);
     let folder = path.parent().expect("it is in OUT_DIR");
     let written = fs::create_dir_all(folder).and_then(|()| {
-        // What includes it is in OUT_DIR, too.
+        // The sources that include the header are in OUT_DIR, too.
         fs::copy("kernels/probe.h", out.join("probe.h"))?;
         fs::write(&path, text)
     });

@@ -52,7 +52,7 @@ fn again(folder: &Path, clang: &Path) {
     for round in 0..12 {
         for (package, times) in [&empty, &full, &headers].into_iter().zip(&mut times) {
             let time = build(package, round);
-            // The first round compiles the images, so do not count it.
+            // The first round compiles the images, so do not measure it.
             times.extend((round > 0).then_some(time));
         }
     }

@@ -37,8 +37,8 @@ impl Generator {
         self.0 >> 32
     }
 
-    /// Returns `size` bytes. About `fresh` percent of them are new, and the others repeat earlier
-    /// parts.
+    /// Returns `size` bytes. About `fresh` percent of the bytes are new; the rest repeat earlier
+    /// ones.
     pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
         const STRETCH: usize = 512;
         let mut out: Vec<u8> = Vec::with_capacity(size);
@@ -55,8 +55,8 @@ impl Generator {
     }
 }
 
-/// Writes a bundle with a code object for each of [`PROCESSORS`]: the element of `code` with the
-/// same index.
+/// Writes a bundle with one code object for each of [`PROCESSORS`]. `code` contains the code
+/// objects, in the same order.
 pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     let mut builder = BundleBuilder::hip();
     for (processor, code) in PROCESSORS.iter().zip(code) {

@@ -20,7 +20,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // `llvm-readobj` cannot read a section alone, so this object contains it.
+    // `llvm-readobj` cannot read a section that is not in an object, so put the section into one.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();

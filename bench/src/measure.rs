@@ -23,8 +23,8 @@ pub fn time(run: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Returns the minimum of these times in seconds: other work on the machine can only increase a
-/// time.
+/// Returns the minimum of these times in seconds, because other work on the machine can only
+/// increase a time.
 pub fn least(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
@@ -93,7 +93,7 @@ pub fn map(file: &Path) -> Mmap {
 /// The times and the memory of a process that has ended.
 pub struct Run {
     pub time: Duration,
-    /// The processor time of the process and of the child processes that it awaited.
+    /// The processor time of the process and of the child processes that it waited for.
     pub processor: Duration,
     /// The maximum memory that the process used, in bytes.
     peak: u64,
@@ -125,8 +125,8 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct contains only numbers, for which every bit pattern is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the process is a child of this one, nothing else waits for it, and both places live
-    // until the call returns.
+    // SAFETY: the process is a child of this one, nothing else waits for it, and both variables
+    // live until the call returns.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
     (status, usage)

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Cargo compiles a registry's crates without incremental data and lints; these variables make it
-/// compile a folder's crates the same way.
+/// Cargo compiles crates from a registry without incremental compilation and without lints. These
+/// variables make it compile crates from a folder in the same way.
 pub const AS_FROM_REGISTRY: [(&str, &str); 2] =
     [("CARGO_INCREMENTAL", "0"), ("RUSTFLAGS", "--cap-lints=allow")];
 

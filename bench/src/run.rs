@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Prints all times, or those of one part.
+/// Prints the times of all parts, or of one part.
 pub fn bench(part: Option<&str>) {
     println!("run: the run time");
     let folder = data::folder().join("run");
@@ -98,8 +98,8 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// Creates a package with these dependencies, and with the versions in one of this repository's
-/// lock files, which are available without a network.
+/// Creates a package with these dependencies. Their versions are those of one of this repository's
+/// lock files, because these are available without a network.
 fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -206,15 +206,16 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
 }
 
-/// The folders of Intel's OpenCL runtime and its libraries, in set-up's folder of published files.
+/// The folders of Intel's OpenCL runtime and its libraries, in the folder to which
+/// `cargo xtask setup` downloads published files.
 const INTEL: [&str; 3] = [
     "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib",
     "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib",
     "tbb/tbb-2023.2.0.data/data/lib",
 ];
 
-/// The maximum allowed ratios of processor time with clang: to Intel's runtime, to PoCL, and to
-/// plain Rust.
+/// The maximum allowed ratios of our processor time, with clang, to that of Intel's runtime, of
+/// PoCL, and of plain Rust.
 const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("saxpy", [Some(1.0), Some(1.2), Some(2.0)]),
     ("gelu", [None, Some(4.0), None]),
@@ -225,8 +226,9 @@ const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("nbody", [None, Some(1.0), None]),
 ];
 
-/// Measures kernels on the CPU: with the kit and each C++ compiler or that in `CXX`, with OpenCL's
-/// runtimes, and as plain Rust. The program compares the results.
+/// Measures kernels on the CPU: with the kit, with OpenCL's runtimes, and as plain Rust. The kit is
+/// measured with clang and with GCC, or only with the compiler in `CXX`. The program compares the
+/// results.
 fn cpu(folder: &Path, clang: &Path, program: &Package) {
     let clangxx = clang.with_file_name("clang++").to_string_lossy().into_owned();
     let compilers = env::var("CXX").map_or_else(|_| vec![clangxx, "g++".into()], |one| vec![one]);
@@ -255,13 +257,14 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
     ] {
         let mut printed = Vec::new();
         if let Some(icd) = icd {
-            // The loader loads all runtimes in a folder, so each gets a separate one.
+            // OpenCL's loader loads all runtimes in a folder, so each runtime gets a separate
+            // folder.
             let vendors = folder.join(task);
             fs::create_dir_all(&vendors).expect("the target folder can be written");
             fs::write(vendors.join("one.icd"), icd).expect("the target folder can be written");
             let vendors = vendors.to_str().expect("the target folder's name is UTF-8");
-            // Intel's folder also contains the loader, which `pocl.c` calls. PoCL caches what it
-            // compiles.
+            // Intel's folder also contains the loader, which `pocl.c` calls. PoCL caches compiled
+            // kernels.
             let variables = [
                 ("OCL_ICD_VENDORS", vendors),
                 ("LD_LIBRARY_PATH", &format!("{libraries}:{}", intel.join(":"))),
@@ -278,8 +281,8 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
     print_columns(&columns, kits);
 }
 
-/// Prints a table of the lines that the program printed for each name, with the ratios of processor
-/// time of the first `kits` columns to the others.
+/// Prints a table with a row for each kernel, made from the lines that the program printed. Then
+/// prints the ratios of processor time between the first `kits` columns and the others.
 fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
     let parsed = columns.iter().map(|(_, lines)| -> BTreeMap<&str, [f64; 2]> {
         let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -297,7 +300,7 @@ fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
     print("", columns.iter().map(|(name, _)| name.clone()).collect());
     for name in names.clone() {
         let cell = |column: &BTreeMap<&str, [f64; 2]>| match column.get(name) {
-            // A launch of one thread takes far less than a millisecond.
+            // A launch of one thread takes far less than a millisecond, so print more digits.
             Some([processor, time]) if *time < 0.1 => format!("{processor:.5} {time:>10.5}"),
             Some([processor, time]) => format!("{processor:.1} {time:>10.1}"),
             None => "-".to_owned(),

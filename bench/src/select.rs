@@ -85,8 +85,8 @@ pub fn bench() {
     compressed();
 }
 
-/// The maximum size in bytes of decompressed data, and of the decoder's window, which is large
-/// because of long-distance matching.
+/// The maximum size in bytes of decompressed data, and of the decoder's window. The window is large
+/// because the packs are compressed with long-distance matching.
 const LIMIT: u64 = 1 << 30;
 
 fn compressed() {

@@ -31,9 +31,9 @@ struct Work {
     memory: Option<f64>,
 }
 
-/// Runs each command line with both tools, and prints the times. On Linux, a process's measured
-/// memory is at least that of its parent. So this process must stay small, and large work runs in
-/// separate processes.
+/// Runs each command line with both tools, and prints the times. On Linux, the memory measured for
+/// a process is at least that of its parent. So this process must stay small, and work that needs
+/// much memory runs in separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -57,14 +57,14 @@ pub fn bench() {
     );
     for work in works() {
         let mut runs = [Vec::new(), Vec::new()];
-        // The tools take turns, so that other work on the machine affects both.
+        // Run the tools in turn, so that other work on the machine affects both equally.
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
                 // Write the previous run's output to the disk now, not during the timed run.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
-                // The first run fills the system's caches, so do not count it.
+                // The first run fills the system's caches, so do not measure it.
                 if count > 0 {
                     runs.push(run);
                 }
@@ -162,8 +162,8 @@ fn works() -> Vec<Work> {
     ]
 }
 
-/// Checks that both tools wrote the same bytes. If the output is compressed, checks that ours is
-/// not larger and that LLVM's tool finds the same content in it.
+/// Checks that both tools wrote the same bytes. If the output is compressed, checks instead that
+/// ours is not larger and that LLVM's tool extracts the last image from it unchanged.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));
@@ -215,7 +215,7 @@ fn same(a: &str, b: &str) -> bool {
 
 /// Writes the images to the current folder. Each image consists of one processor's code objects,
 /// one after another, up to the size of an image. The library has no code for one of the
-/// processors: its image continues the first processor's code where the first image ends.
+/// processors. Its image contains the first processor's code from where the first image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

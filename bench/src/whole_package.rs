@@ -1,5 +1,6 @@
-//! Measures building README's whole package in an empty target folder, compared with the same
-//! program using bindgen_cuda or cudaforge, which compile with nvcc, and cudarc, which launches.
+//! Measures building README's whole package in an empty target folder. Compares it with the same
+//! program built with other crates: bindgen_cuda or cudaforge to compile with nvcc, and cudarc to
+//! launch.
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
@@ -59,8 +60,8 @@ pub fn bench() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Returns the variables that tell bindgen_cuda where nvcc is and the GPU's architecture. It does
-/// not read `CUDA_HOME`, and without the first variable it queries a GPU.
+/// Returns the variables that tell bindgen_cuda the GPU's architecture and where nvcc is.
+/// bindgen_cuda does not read `CUDA_HOME`. Without `CUDA_COMPUTE_CAP`, it queries a GPU.
 fn variables() -> Vec<(&'static str, OsString)> {
     let mut variables = vec![("CUDA_COMPUTE_CAP", "80".into())];
     if let Some(home) = std::env::var_os("CUDA_HOME") {
@@ -73,8 +74,8 @@ fn variables() -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Prints a profile's rows, and README's package as a fraction of each rival: the packages after
-/// the second.
+/// Prints a profile's rows, and the time of README's package as a fraction of each rival's. The
+/// rivals are the packages after the second.
 fn print(profile: &str, names: &[&str], runs: &[Vec<Run>]) {
     for what in ["", ", processor time"] {
         let time = |run: &Run| if what.is_empty() { run.time } else { run.processor };
@@ -107,8 +108,8 @@ fn ours(folder: &Path, targets: &str) -> Package {
     package
 }
 
-/// Crates that compile kernels with nvcc: the row's name, the crate, and how a build script makes
-/// bindings with it.
+/// Crates that compile kernels with nvcc: the row's name, the crate, and the expression with which
+/// a build script creates its builder.
 const RIVALS: [(&str, &str, &str); 2] = [
     (
         "the same with bindgen_cuda and cudarc",

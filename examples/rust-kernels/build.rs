@@ -1,5 +1,5 @@
-//! Compiles the crate in `kernels` for the CPU and for GPUs, or uses its images for GPUs in
-//! `prebuilt`.
+//! Compiles the crate in `kernels` for the CPU and for GPUs. The images for GPUs may come from
+//! `prebuilt` instead.
 
 fn main() {
     offload_build::Build::new()

@@ -8,7 +8,7 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let (leader, entries) = input;
     let leader = CommentLeader::ALL[usize::from(leader) % CommentLeader::ALL.len()];
     let mut builder = TextBundleBuilder::new(leader);
-    // When the bundle is read, a payload would end at `____END__`, so leave such payloads out.
+    // The reader would end a payload at `____END__`, so leave out payloads that contain it.
     let whole =
         entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
     let expected = taken(whole, |id, size| builder.entry(id, size).is_ok());

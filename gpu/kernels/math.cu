@@ -1,8 +1,8 @@
-// Each function of offload/math.h for float and double: `function` is its number in src/checks/math.rs, which has the same order.
+// Functions of offload/math.h for float and double, numbered in the order of src/checks/math.rs.
 #include "probe.h"
 
 #if defined(STAND_IN)
-// The CPU has the C library's functions; stand-ins for GPUs compute what GPUs do.
+// The CPU's functions come from the C library; fake GPUs use the functions for GPUs.
 #include <offload/math_angle.h>
 #include <offload/math_exp.h>
 #define OURS(name, suffix) offload_math::name

@@ -1,4 +1,4 @@
-// A kernel that each module has, so that each image can be run by itself: it writes a number for each thread.
+// A kernel in each module, for testing each image separately. It writes a number for each thread.
 #pragma once
 #define PROBE(name)                                                                                                    \
   extern "C" __global__ void name(unsigned *y) {                                                                       \

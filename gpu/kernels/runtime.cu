@@ -1,7 +1,7 @@
 // Kernels for checks of the run time: shared memory, bounds, faults, launches that do nothing.
 #include "probe.h"
 
-// Reverses each block's elements in dynamic shared memory, of which there may be more than is used.
+// Reverses each block's elements in dynamic shared memory. A launch may request more than is used.
 extern "C" __global__ void __launch_bounds__(256) turn(const float *x, float *y) {
   OFFLOAD_DYNAMIC_SHARED(float, tile);
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,7 +15,7 @@ extern "C" __global__ void nothing(int n, float a, const float *x, float *y) {
     y[0] = a * x[0];
 }
 
-// Writes to an address that is none.
+// Writes to an invalid address.
 extern "C" __global__ void fault_address(unsigned long long address) { *reinterpret_cast<volatile int *>(address) = 1; }
 
 extern "C" __global__ void fault_trap(int n) {
@@ -23,7 +23,7 @@ extern "C" __global__ void fault_trap(int n) {
     __trap();
 }
 
-// Ends when the number changes, which it never does.
+// Ends when the number changes, but nothing changes it.
 extern "C" __global__ void fault_endless(volatile int *y) {
   while (*y == 0)
     ;

@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// A result, with the facts that only the parent knows.
+/// The result of one check on one device.
 struct Done {
     device: String,
     outcome: Outcome,
@@ -97,8 +97,8 @@ pub fn run(options: &Options) -> ExitCode {
     let wanted = |check: &&Check| {
         options.only.is_empty() || options.only.iter().any(|name| name == check.name)
     };
-    // Run one check on all devices, then the next, the most informative first. GPUs that are like
-    // an earlier one come last.
+    // Run one check on all devices, then the next check. The most informative checks come first.
+    // GPUs of the same product as an earlier GPU come last.
     let is_first = |at: &usize| {
         let product = |found: &Found| found.record["product"].clone();
         let found = &all.found[*at];
@@ -164,7 +164,7 @@ impl All<'_> {
         if !check.vendors.iter().any(|vendor| device.starts_with(vendor.driver())) {
             return;
         }
-        // If the machine stops, this line shows where.
+        // If the machine stops, this line shows during which check.
         print!("{:<16} {device:<8} ", check.name);
         let _ = io::stdout().flush();
         let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
@@ -193,7 +193,7 @@ impl All<'_> {
                 record["result"] = Outcome::Finding.word().into();
                 Done { device, outcome: Outcome::Finding, record }
             }
-            // The time for all checks had run out, not the check's own.
+            // The time for all checks had run out, not the time for this one.
             _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
                 new(check.name, &device, Outcome::NotRun, over)
             }
@@ -214,13 +214,13 @@ impl All<'_> {
             done.outcome.word(),
             text("text").replace('\n', "\n                                              ")
         );
-        // Only the parent knows the time.
+        // The check cannot report how long its process took, so add the time here.
         done.record["seconds"] = rounded(seconds).into();
         self.done.push(done);
         self.write();
     }
 
-    /// Rewrites the JSON file. If the process ends meanwhile, the old file stays.
+    /// Rewrites the JSON file. If the process ends while it writes, the old file stays.
     fn write(&self) {
         let Some(path) = &self.options.json else { return };
         let count = |outcome| self.done.iter().filter(|done| done.outcome == outcome).count();

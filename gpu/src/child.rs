@@ -1,4 +1,4 @@
-//! Processes that the checks start, each with a time limit.
+//! Runs the checks' child processes, each with a time limit.
 
 use crate::system;
 use std::io::Read;
@@ -60,8 +60,8 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// Runs a process, and ends it with its group after `limit`. Processes that it started from this
-/// program end with it: see [`system::end_with_parent`].
+/// Runs a process. After `limit`, ends the process and its group. If the process started this
+/// program again, those processes end with it: see [`system::end_with_parent`].
 pub fn run(command: &mut Command, limit: Duration) -> Ended {
     let start = Instant::now();
     let child = command
@@ -87,7 +87,8 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
             _ if start.elapsed() >= limit => {
                 let group = i32::try_from(child.id()).map_or(0, |id| -id);
                 system::kill(group, system::KILL);
-                // A process that a driver holds in the kernel cannot be ended: do not wait for it.
+                // A process that a driver holds in the operating system's kernel cannot be ended,
+                // so do not wait long for it.
                 for _ in 0..200 {
                     if !matches!(child.try_wait(), Ok(None)) {
                         break;

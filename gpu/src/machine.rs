@@ -1,4 +1,4 @@
-//! The devices of this machine, as a child process prints them for its parent.
+//! Lists the devices of this machine: a child process prints them for its parent.
 
 use crate::driver::Driver;
 use offload_gpu::run::{Vendor, devices};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::ExitCode;
 
-/// The parent's facts about a device.
+/// A device, as known to the parent process.
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
@@ -20,8 +20,8 @@ impl Found {
     }
 }
 
-/// Prints a line for each device (its name, a tab, JSON), and for each kind that is absent (a tab
-/// first).
+/// Prints a line for each device (its name, a tab, JSON), and a line that starts with a tab for
+/// each kind of device that is absent.
 pub fn print() -> ExitCode {
     let found = devices();
     for device in found.list() {
@@ -58,7 +58,7 @@ fn system_line(text: &str) -> Option<String> {
     Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Parses the output of [`print`]: the devices, and why others are absent.
+/// Parses the output of [`print`]: the devices, and the reasons why other kinds are absent.
 pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     for (name, rest) in text.lines().filter_map(|line| line.split_once('\t')) {

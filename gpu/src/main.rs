@@ -1,5 +1,5 @@
-//! `gpu-checks`: checks on a machine with a GPU. They compare its results with numbers that Rust
-//! computes.
+//! `gpu-checks`: checks on a machine with a GPU. They compare the GPU's results with numbers that
+//! Rust computes.
 //!
 //! | command | does |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | `gpu-checks all` | runs each check on each device, in separate processes |
 //! | `gpu-checks devices` | prints the devices, for `all`: a driver may end the process that loads it |
 //!
-//! Exit statuses of `run`: 0 right, 1 a finding, 2 does not apply. Those of `all`: 0 a GPU ran every
-//! check that applies to it, 1 a finding, 2 wrong arguments, 3 no GPU ran, 4 checks are missing
-//! because the time ran out.
+//! Exit statuses of `run`: 0 the results are right, 1 a finding, 2 the check does not apply. Exit
+//! statuses of `all`: 0 a GPU ran every check that applies to it, 1 a finding, 2 wrong arguments, 3
+//! no GPU ran, 4 the time ran out before some checks.
 
 mod all;
 mod checks;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            // A tool may end the thread that started this process.
+            // Under a tool, the thread that started this process may end first.
             if !rest.contains(&checks::pairs::IN_TOOL) {
                 system::end_with_parent();
             }

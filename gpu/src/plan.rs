@@ -14,7 +14,7 @@ pub struct Check {
     /// The time limit in seconds for a process with this check.
     pub seconds: u64,
     pub sentence: &'static str,
-    /// The vendors whose devices the check fits.
+    /// The vendors to whose devices the check applies.
     pub vendors: &'static [Vendor],
     pub run: fn(&mut Run) -> Result<String>,
 }
@@ -133,7 +133,7 @@ pub const CHECKS: &[Check] = &[
         "launches beside the driver's and cudarc's, first loads, selection: figures only",
         speed::run,
     ),
-    // A GPU may not survive this check, so it comes last.
+    // A GPU may not work after this check, so it comes last.
     of(
         WITH_DRIVER,
         "faults",

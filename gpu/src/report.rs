@@ -38,7 +38,7 @@ impl Outcome {
 /// Why a check ends early.
 #[derive(Debug)]
 pub enum Stop {
-    /// The check found an error.
+    /// The check has a finding.
     Finding(String),
     /// The check does not apply, for this reason.
     Skip(String),
@@ -70,7 +70,7 @@ pub struct Run {
     findings: Vec<String>,
 }
 
-/// The maximum number of findings shown per check; the others are counted.
+/// The maximum number of findings that are shown per check; further findings are only counted.
 const MOST_FINDINGS: usize = 12;
 
 impl Run {
@@ -83,21 +83,21 @@ impl Run {
         self.figures.insert(name.into(), value.into());
     }
 
-    /// Records a finding; the check continues. Like [`step`], prints it at once, because the
-    /// process may be ended early.
+    /// Adds a finding; the check continues. Like [`step`], prints it immediately, because something
+    /// may end the process early.
     pub fn finding(&mut self, what: impl Into<String>) {
         let what = short(&what.into());
         eprintln!("finding: {what}");
         self.findings.push(what);
     }
 
-    /// Runs one part of a check, and records its error; the check continues.
+    /// Runs one part of a check, and adds its finding, if any; the check continues.
     pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
         step(name);
         self.part(name, part());
     }
 
-    /// Records the error of one part of a check; the check continues.
+    /// Adds the finding of one part of a check, if any; the check continues.
     pub fn part(&mut self, name: &str, result: Result) {
         match result {
             Ok(()) => {}
@@ -130,12 +130,13 @@ impl Run {
     }
 }
 
-/// Prints what a check does next. A parent process shows it if a driver ends this process.
+/// Prints what a check does next. If a driver ends this process, the parent process shows the last
+/// step.
 pub fn step(name: impl fmt::Display) {
     eprintln!("at {name}");
 }
 
-/// Returns the start of a text that may be long, to keep the file with the results small.
+/// Returns the first part of a long text, to keep the file with the results small.
 pub fn short(text: &str) -> String {
     text.chars().take(1000).collect()
 }
@@ -151,7 +152,7 @@ pub fn record(
     json!({"check": check, "device": device, "result": outcome.word(), "figures": figures, "text": text})
 }
 
-/// Rounds a measured number for people.
+/// Rounds a measured number to be readable.
 pub fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }

@@ -1,11 +1,11 @@
-//! Functions of the C library that the checks use.
+//! Declares the C library's functions that the checks use.
 
 use std::ffi::{CStr, OsStr, c_char, c_double, c_int, c_uint, c_ulong, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 
-/// Declares functions on numbers.
+/// Declares C functions whose parameters and results are numbers, as safe functions.
 macro_rules! math {
     ($($of_one:ident)*; $($of_two:ident)*) => {
         unsafe extern "C" {

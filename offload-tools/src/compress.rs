@@ -30,7 +30,7 @@ impl Compressed {
     /// header is requested but a size does not fit into it.
     ///
     /// # Panics
-    /// Panics if a payload is missing or has another size than in the layout.
+    /// Panics if a payload is missing or its size differs from that in the layout.
     pub fn new(
         layout: &Layout,
         payloads: &[PayloadSource<'_>],
@@ -40,7 +40,7 @@ impl Compressed {
         let begun = Instant::now();
         let (size, failed) =
             (bundle.len() as u64, |error: offload_format::Error| error.to_string());
-        // Refuse a bundle that is too large before the slow work.
+        // If the bundle is too large, return an error before the slow work.
         header(options, size, 0, 0).map_err(failed)?;
         // Compression and hashing each read the whole bundle; run them in parallel.
         let (payload, hash) = thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! The command lines: `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
 //! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
-//! not meant for other crates: it contains the programs' code, and each `main` only calls one of
-//! its functions.
+//! not meant for other crates. It contains the programs' code, and each program's `main` only calls
+//! one of its functions.
 //!
 //! | module | contains |
 //! |---|---|

@@ -17,7 +17,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Returns a number with commas between thousands.
+/// Returns a number with commas between groups of three digits: `4,000`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -30,7 +30,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Returns `text` in a style; streams that are not a terminal remove the style.
+/// Returns `text` in a style. A stream that is not a terminal removes the style.
 pub fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
         text.to_owned()
@@ -43,9 +43,9 @@ pub fn escaped_path(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
-/// Escapes everything in a name from a file that a terminal would interpret: control characters,
-/// bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that change the direction of
-/// text or are invisible (`\u{202e}`).
+/// Escapes everything in a name from a file that a terminal would interpret: control characters and
+/// bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that are invisible or change the
+/// direction of text (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -90,7 +90,8 @@ pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a word as a POSIX shell reads it: quoted if a character has a special meaning.
+/// Returns a word as it must be written for a POSIX shell: quoted if a character has a special
+/// meaning.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -113,7 +114,7 @@ pub fn size(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // A value that would be shown as 1024.0 of one unit is 1.0 of the next unit.
+    // Show 1024.0 of one unit as 1.0 of the next unit.
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -121,7 +122,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Returns the first names and the number of the others: `a, b, c and 7 more`.
+/// Returns the first names, and the number of further names: `a, b, c and 7 more`.
 pub fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
     /// The maximum number of names in one line.
     const NAMES: usize = 3;

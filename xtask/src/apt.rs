@@ -14,7 +14,7 @@ pub fn is_here() -> bool {
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // Ignore the status: dpkg-query fails if it does not know a name, but then that package is
+    // Ignore the status. dpkg-query fails if it does not know a package, but such a package is
     // missing.
     let (_, listing) = run::stdout(&mut query)?;
     let installed: Vec<&str> =
@@ -22,7 +22,7 @@ pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
-/// Installs the packages that apt knows; skips the others.
+/// Installs the packages that apt knows, and skips the others.
 pub fn install(packages: &[&'static str]) -> Result {
     let privilege = privilege()?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
@@ -46,7 +46,7 @@ pub fn install(packages: &[&'static str]) -> Result {
 }
 
 /// Downloads the packages and unpacks them into a folder without installing them. The folder
-/// appears only once it is complete.
+/// appears only when it is complete.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
     if known(packages)?.len() < packages.len() {
@@ -61,7 +61,7 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
     let mut targets = Command::new("apt-get");
     targets.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
     let (_, mirrors) = run::stdout(&mut targets)?;
-    // Other sources, such as security updates, have different releases.
+    // Skip other sources, such as security updates, because their releases have different names.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
     let mirror = mirror.ok_or_else(|| {
         Failure::Failed(
@@ -97,8 +97,8 @@ pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Re
     files::remove(&lists)
 }
 
-/// Downloads packages with an apt-get command, and unpacks them into a folder, which appears only
-/// once it is complete.
+/// Downloads packages with an apt-get command, and unpacks them into a folder. The folder appears
+/// only when it is complete.
 fn download(command: &[&str], folder: &Path) -> Result {
     files::make(folder, |new| {
         run::check(Command::new("apt-get").current_dir(new).args(command))?;
@@ -127,7 +127,7 @@ fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
 }
 
-/// Returns the words before `apt-get`: sudo unless the user is root.
+/// Returns the command's words before `apt-get`: `sudo`, unless the user is root.
 fn privilege() -> Result<Vec<&'static str>> {
     let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
     if id.trim() == "0" {
@@ -145,8 +145,8 @@ fn privilege() -> Result<Vec<&'static str>> {
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
     // Set the variable with `env`, because sudo drops the caller's variables.
     let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
-    // Another apt may be running (unattended upgrades), and a download may fail once: wait, and try
-    // again.
+    // A different apt may be running (unattended upgrades), or a download may fail once, so wait
+    // and try again.
     let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
     let words = [privilege, &fixed, &options, args].concat();
     let mut command = Command::new(words[0]);

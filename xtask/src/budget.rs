@@ -1,5 +1,5 @@
-//! CI's time: the minutes that each step may take, according to CONTRIBUTING.md, and the minutes
-//! that it took.
+//! CI's time budget: the minutes that each step may take, according to CONTRIBUTING.md, and the
+//! minutes that the step took.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -13,8 +13,7 @@ const LIMIT: f64 = 90.0;
 /// The maximum total time of all steps on 2 cores, in minutes.
 pub const ALL: f64 = 75.0;
 
-/// A row of the table: a step with its minutes. The table may also have steps that do not exist
-/// yet.
+/// A row of the table: a step and its time. The table may also have steps that do not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// The name of the step in `cargo xtask ci`.
@@ -23,7 +22,7 @@ pub struct Row {
     pub minutes: f64,
 }
 
-/// Returns the rows in order.
+/// Returns the rows of the table in order.
 pub fn rows() -> impl Iterator<Item = Row> {
     section("## CI's budget")
         .filter_map(|(step, minutes)| Some(Row { step, minutes: minutes.parse().ok()? }))
@@ -34,8 +33,8 @@ fn minutes(step: &str) -> Option<f64> {
     rows().find(|row| row.step == step).map(|row| row.minutes)
 }
 
-/// Whether a step that starts now ends before CI ends the run, even if the step takes twice its
-/// budget, as on slow machines. `spent` is the time since CI's start.
+/// Whether a step that starts now ends before CI's time limit, even if it takes twice its budget,
+/// as on slow machines. `spent` is the time since CI's start.
 pub fn fits(step: &str, spent: Duration) -> bool {
     spent.as_secs_f64() / 60.0 + 2.0 * minutes(step).unwrap_or_default() <= LIMIT
 }
@@ -51,8 +50,8 @@ pub fn section(heading: &str) -> impl Iterator<Item = (&'static str, &'static st
     })
 }
 
-/// Returns the table of a run: the time that each step took and may take. `measured` contains the
-/// steps that ran.
+/// Returns the table of a run: the time that each step took, and the time that it may take.
+/// `measured` contains the steps that ran.
 pub fn table(measured: &[(&str, Duration)]) -> String {
     let taken = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");

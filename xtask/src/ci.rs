@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The work of a step.
 enum Step {
-    /// Runs Cargo with these words.
+    /// Runs Cargo with these arguments.
     Cargo(&'static str),
     /// Runs one of this program's commands.
     Own(fn(&Setup) -> Result),
@@ -41,7 +41,7 @@ const STEPS: [(&str, Step); 16] = [
              --locked -- -D warnings",
         ),
     ),
-    // The checks for a GPU, with images only for the CPU.
+    // The checks for machines with a GPU, here with images only for the CPU.
     ("fmt-gpu", Cargo("fmt --check --manifest-path gpu/Cargo.toml")),
     (
         "gpu",
@@ -58,7 +58,7 @@ const STEPS: [(&str, Step); 16] = [
         "test",
         Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
     ),
-    // Runs 500 sequences of edits; the test suite tries 89 of them.
+    // Runs 500 sequences of edits. The test suite runs only 89 of them.
     (
         "model",
         Own(|setup| {
@@ -70,12 +70,12 @@ const STEPS: [(&str, Step); 16] = [
     ("rust-kernels", Own(rust_kernels::in_ci)),
     ("fuzz", Own(|_| fuzz::in_ci())),
     ("publish", Own(|_| publish::in_ci())),
-    // Comes last, so that CI's log ends with the table of hosts.
+    // This step comes last, so that CI's log ends with the table of hosts.
     ("elsewhere", Own(|setup| elsewhere::run(setup, &["aarch64"]))),
 ];
 
-/// The libraries with their feature groups. Each feature set has one choice from each group;
-/// choices are separated by `|`, and may consist of several features.
+/// The libraries with their feature groups. Each feature set has one choice from each group. The
+/// choices in a group are separated by `|`, and each may consist of several features.
 const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-gpu", &["|run", "|macros|files|half|cudarc", "|zlib|zstd|zlib,zstd"]),
     // Each feature enables the earlier ones that it needs.
@@ -96,8 +96,8 @@ fn sets(groups: &[&str]) -> Vec<String> {
     })
 }
 
-/// Checks each library with each feature set. The workspace enables all features together, so only
-/// this step finds code that lacks a condition for a disabled feature.
+/// Checks each library with each feature set. Builds of the workspace enable all features together.
+/// So only this step finds code that is not disabled with its feature.
 fn features(setup: &Setup) -> Result {
     for (package, groups) in FEATURES {
         for set in sets(groups) {
@@ -134,7 +134,8 @@ pub fn command(args: &[&str]) -> Result {
 }
 
 /// Runs set-up and these steps, and measures them. Returns the steps that are left out because they
-/// might not end before CI ends the run, which would also lose the results of earlier steps.
+/// might not end before CI's time limit. If CI ended the run, the results of earlier steps would be
+/// lost, too.
 fn steps(
     steps: impl Iterator<Item = (&'static str, Step)>,
     measured: &mut Vec<(&'static str, Duration)>,

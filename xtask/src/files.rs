@@ -33,8 +33,8 @@ pub fn create(folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
 }
 
-/// Writes a file, creating its folder. Keeps a file that is already the same, because Cargo
-/// compares times.
+/// Writes a file, and creates its folder. Does not write a file that is already the same, because
+/// Cargo compares the times of files.
 pub fn write(path: &Path, text: &str) -> Result {
     if fs::read_to_string(path).is_ok_and(|present| present == text) {
         return Ok(());
@@ -64,18 +64,18 @@ pub fn remove(folder: &Path) -> Result {
     }
 }
 
-/// Moves a complete folder to its place.
+/// Moves a complete folder to its final path.
 pub fn put(new: &Path, place: &Path) -> Result {
     create(place)?;
     remove(place)?;
     fs::rename(new, place).map_err(|error| failed("put in place", place, &error))
 }
 
-/// Fills a new folder, which appears at its path only once it is complete.
+/// Fills a new folder. The folder appears at its path only when it is complete.
 pub fn make(folder: &Path, fill: impl FnOnce(&Path) -> Result) -> Result {
     let new = folder.with_extension(format!("new-{}", std::process::id()));
     let result = create(&new).and_then(|()| fill(&new)).and_then(|()| put(&new, folder));
-    // Ignore this error: the failure's own message is more helpful.
+    // Ignore this error, because the message of the failure is more helpful.
     let _ = fs::remove_dir_all(&new);
     result
 }

@@ -1,5 +1,5 @@
 //! `fuzz`: builds the fuzz targets with a nightly compiler and runs each for a while, as many in
-//! parallel as there are processors. This replaces cargo-fuzz: the flags make the compiler count
+//! parallel as there are processors. cargo-fuzz is not needed: the flags make the compiler count
 //! which code ran.
 
 use crate::files;
@@ -16,10 +16,10 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
 /// The default number of seconds for each target.
 pub const SECONDS: &str = "10";
 
-/// Limits for every input: bytes, megabytes of memory, seconds.
+/// The limits for every input: its size in bytes, the memory in megabytes, and the time in seconds.
 const LIMITS: [&str; 3] = ["-max_len=16384", "-rss_limit_mb=2048", "-timeout=10"];
 
-/// Runs these targets, or all.
+/// Runs these targets, or all targets.
 pub fn command(seconds: &str, names: &[&str]) -> Result {
     if seconds.parse::<u32>().is_err() {
         return Err(Failure::Usage(format!("`--seconds {seconds}` is not a number")));
@@ -51,7 +51,7 @@ pub fn in_ci() -> Result {
     Ok(())
 }
 
-/// Returns the name of the nightly compiler for this machine, if installed.
+/// Returns the name of the nightly compiler for this machine, if it is installed.
 fn nightly_host() -> Option<String> {
     let mut rustc = Command::new("rustup");
     let (status, host) =
@@ -92,8 +92,8 @@ fn run(host: &str, names: &[&str], seconds: &str) -> Result {
     Ok(())
 }
 
-/// Runs a fuzz target on the tests' corpus and on earlier findings; new findings are added to
-/// these.
+/// Runs a fuzz target on the tests' corpus and on earlier findings. Adds new findings to the
+/// earlier ones.
 fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);

@@ -1,5 +1,5 @@
-//! `gpu`: builds the checks in `gpu/` for a machine with a GPU, and runs them on this machine or
-//! packs them into a folder for another one.
+//! `gpu`: builds the checks in `gpu/` for a machine with a GPU. Runs them on this machine, or packs
+//! them into a folder for a different machine.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The script that starts the checks on the other machine.
+/// The script that starts the checks.
 const SCRIPT: &str = include_str!("gpu.sh");
 
 /// The maximum size of the folder in bytes, so that it can be copied easily.
@@ -17,15 +17,15 @@ const LARGEST: u64 = 45 << 20;
 /// The Debian release whose C library the programs need, and the version of this library.
 const OLDEST: (&str, u32) = ("bullseye", 31);
 
-/// The packages of that release that linking needs.
+/// The packages of that release that are needed for linking.
 const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
 
-/// The Rust target of the program. Because a target is given, build scripts are linked with this
+/// The Rust target of the programs. Because `--target` is given, build scripts are linked with this
 /// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A program of the folder: the manifest of its package or workspace, the package, and the program
-/// with its name in the folder.
+/// A program in the folder: the manifest of its package or workspace, the package, the program's
+/// name, and its name in the folder.
 struct Program {
     manifest: &'static str,
     package: &'static str,
@@ -36,12 +36,12 @@ const fn program(manifest: &'static str, package: &'static str) -> Program {
     Program { manifest, package, built: package }
 }
 
-/// The manifest of README's package, which this command writes. Its original name is the example
-/// saxpy's.
+/// The manifest of README's package, which this command writes. In README, the package has the same
+/// name as the example saxpy.
 const README: &str = "target/gpu/readme/Cargo.toml";
 
-/// The checks come first, because their script starts the others. Two examples are missing:
-/// hip-vector-add is linked with AMD's runtime, and kernel-tests has no program.
+/// The programs in the folder. The first is `gpu-checks`, which starts the others. Two examples are
+/// missing: hip-vector-add is linked with AMD's runtime, and kernel-tests has no program.
 const PROGRAMS: [Program; 8] = [
     program("gpu/Cargo.toml", "gpu-checks"),
     program(README, "readme"),
@@ -53,7 +53,8 @@ const PROGRAMS: [Program; 8] = [
     Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
 ];
 
-/// Runs `cargo xtask gpu`: on this machine, or into a folder for another one.
+/// Runs `cargo xtask gpu`: runs the checks on this machine, or packs them into a folder for a
+/// different one.
 pub fn command(folder: Option<&str>) -> Result {
     let (root, travels) = (run::workspace().join("target/gpu"), folder.is_some());
     let programs = build(&root, travels)?;
@@ -65,13 +66,13 @@ pub fn command(folder: Option<&str>) -> Result {
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
     match status.code() {
-        // No GPU ran, but the CPU has passed.
+        // 3 means that no GPU ran, but that the CPU has passed.
         Some(0 | 3) => Ok(()),
         _ => Err(Failure::Failed(format!("run.sh ended with {status}"))),
     }
 }
 
-/// Builds the programs; returns their paths. With `travel`, links them with an old C library.
+/// Builds the programs, and returns their paths. With `travel`, links them with an old C library.
 fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     let setup = setup::prepare(Scope::All)?;
     let (target, sysroot) = (root.join("target"), root.join("sysroot"));
@@ -84,7 +85,8 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
         cargo.args(["build", "--release", "--quiet", "--target", TARGET]);
         cargo.args(["--package", package, "--manifest-path"]).arg(run::workspace().join(manifest));
         cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
-        // Cargo removes from the lock file what README's package does not need.
+        // For README's package, Cargo must remove entries from the lock file: those of crates that
+        // the package does not need.
         cargo.args((package != "readme").then_some("--locked"));
         if travel {
             link_with(&mut cargo, &sysroot);
@@ -129,7 +131,8 @@ fn link_with(cargo: &mut Command, sysroot: &Path) {
     let [old, new] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
         .map(|folder| sysroot.join(folder).display().to_string());
     let options = [
-        // rust-lld does not find functions that have since moved between libraries.
+        // This C library is old: some functions have moved to other libraries since, and rust-lld
+        // does not find them.
         "-fuse-ld=bfd".to_owned(),
         format!("-B{new}"),
         format!("-L{new}"),
@@ -144,7 +147,7 @@ fn link_with(cargo: &mut Command, sysroot: &Path) {
     cargo.env("CXXFLAGS", options[1..5].join(" "));
 }
 
-/// Checks that neither the program nor the images in it need a newer C library.
+/// Checks that neither a program nor the images in it need a newer C library.
 fn check_versions(program: &Path) -> Result {
     let bytes = fs::read(program).map_err(|error| files::failed("read", program, &error))?;
     const START: &[u8] = b"GLIBC_2.";
@@ -164,7 +167,7 @@ fn check_versions(program: &Path) -> Result {
     }
 }
 
-/// Writes the folder; returns its size in bytes.
+/// Writes the folder, and returns its size in bytes.
 fn pack(programs: &[PathBuf], folder: &Path) -> Result<u64> {
     files::write(&folder.join("run.sh"), SCRIPT)?;
     files::create(&folder.join("bin"))?;

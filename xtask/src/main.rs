@@ -95,7 +95,7 @@ fn dispatch(args: &[String]) -> Result {
     }
 }
 
-/// Runs the benchmarks, which compare our tools with those that set-up has found.
+/// Runs the benchmarks, which compare our tools with the tools that set-up has found.
 fn bench(args: &[&str]) -> Result {
     let setup = setup::prepare(Scope::All)?;
     let build = "build --quiet --release --locked --package offload-tools --features drop-in";

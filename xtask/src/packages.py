@@ -89,7 +89,7 @@ def fatbins(data):
 def nvidia(path, data):
     entries = list(fatbins(data))
     with tempfile.TemporaryDirectory() as folder:
-        # cuobjdump has no LTO-IR, and does not look into `.data`.
+        # cuobjdump does not extract LTO-IR, and does not look into `.data`.
         out = subprocess.run([CUOBJDUMP, "-all", "-xelf", "all", "-xptx", "all", path], cwd=folder, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
         names = re.findall(r"\S+\.(?:cubin|ptx)\b", out)

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The published crates, each after those that it needs.
+/// The published crates. Each crate comes after the crates that it needs.
 pub const CRATES: [&str; 7] = [
     "offload-format",
     "offload-pack",
@@ -42,19 +42,19 @@ pub fn in_ci() -> Result {
         return Ok(());
     }
     // Test the oldest versions of dependencies that the manifests allow. Cargo's option for this is
-    // unstable, which does not matter, because no user gets this build.
+    // unstable. This does not matter, because no user gets this build.
     let oldest = ["update", "-Zdirect-minimal-versions"];
     run::check(cargo_in(&packages).args(oldest).env("RUSTC_BOOTSTRAP", "1"))?;
     run::check(cargo_in(&packages).args(["check", "--workspace", "--all-features", "--locked"]))
 }
 
-/// Whether Cargo may not contact the registry.
+/// Whether Cargo must not contact the registry.
 fn is_offline() -> bool {
     run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
 }
 
-/// Checks that no name belongs to another project's crate in the registry. A name that the registry
-/// does not have is free.
+/// Checks that no crate's name belongs to a different project in the registry. A name that the
+/// registry does not have is free.
 fn names() -> Result {
     let repository = |text: &str, start: &str| {
         let found = text.lines().find_map(|line| line.strip_prefix(start));
@@ -83,8 +83,8 @@ fn names() -> Result {
     Ok(())
 }
 
-/// Packages all crates, and builds each from its package, with the packages of its dependencies.
-/// Every warning is an error.
+/// Packages all crates. Builds each crate from its package, with the packages of its dependencies.
+/// Treats every warning as an error.
 fn dry_run(target: &Path) -> Result {
     forget_earlier_packages(target)?;
     let mut cargo = run::cargo();
@@ -114,8 +114,8 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Removes an earlier run's packages, unpacked and compiled. Cargo assumes that a registry's
-/// package never changes, so it would compile the later packages with the earlier ones.
+/// Removes the unpacked and compiled packages of an earlier run. Cargo assumes that a package in a
+/// registry never changes, so it would compile the later packages with the earlier ones.
 fn forget_earlier_packages(target: &Path) -> Result {
     files::remove(target)?;
     let Some(home) = run::cargo_home() else { return Ok(()) };
@@ -130,8 +130,8 @@ fn forget_earlier_packages(target: &Path) -> Result {
     Ok(())
 }
 
-/// Makes a workspace of the packages where the dry run unpacked them. There, each package finds the
-/// others as if they came from the registry.
+/// Makes a workspace of the packages, in the folder where the dry run unpacked them. In this
+/// workspace, each package finds the others as if they came from the registry.
 fn join(target: &Path) -> Result<PathBuf> {
     let folder = target.join("package");
     let members = CRATES.map(|name| format!("\"{name}-{VERSION}\"")).join(", ");
@@ -152,20 +152,21 @@ fn cargo_in(folder: &Path) -> Command {
     cargo
 }
 
-/// Checks every link between pages in a folder, and between the repository's documents, including
-/// anchors. Links to other hosts are not followed.
+/// Checks every link between the HTML pages in a folder, and between the repository's documents,
+/// including anchors. Does not follow links to other hosts.
 fn links(pages: &Path) -> Result {
     let mut git = Command::new("git");
     git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
     let documents = run::output(&mut git)?;
     let mut lychee = Command::new(tools::lychee());
     lychee.args(["--offline", "--include-fragments", "--no-progress"]);
-    // Source pages contain text that looks like links, and find lines with a script. The other
-    // excluded pages of rustdoc link to a list of crates that rustdoc does not write.
+    // Exclude rustdoc's pages with source code, because they contain text that looks like links,
+    // and because a script finds the lines in them. The other excluded pages link to a list of
+    // crates that rustdoc does not write.
     lychee.args(["--exclude-path", "/doc/src/|/(help|settings)\\.html$"]);
     lychee.args(["--exclude", "/doc/src/.*#"]);
-    // A Rust path comes from a comment in a dependency (bytemuck) whose pages are not built. In our
-    // own comments, rustdoc rejects such a link.
+    // Exclude links to Rust paths, which come from a comment in a dependency (bytemuck) whose pages
+    // are not built. In our own comments, rustdoc rejects such links.
     lychee.args(["--exclude", "::"]);
     run::check(lychee.arg(pages).args(documents.lines()).current_dir(run::workspace()))
 }

@@ -1,4 +1,5 @@
-//! README's package: the files that README.md shows, using this checkout in place of the registry.
+//! Returns README's package: the files that README.md shows, changed to use this checkout instead
+//! of the registry.
 //!
 //! The benches also include this file as a module.
 
@@ -9,8 +10,8 @@ use std::path::Path;
 /// The section of README with the package.
 const SECTION: &str = "\n## A complete package\n";
 
-/// Returns the package's files: their paths in its folder, and their texts. `root` is this
-/// checkout's folder, whose lock file has the versions of all other crates.
+/// Returns the package's files: their paths in the package's folder, and their texts. `root` is
+/// this checkout's folder. The lock file in it has the versions of all other crates.
 pub fn package(root: &Path) -> io::Result<Vec<(String, String)>> {
     let readme = fs::read_to_string(root.join("README.md"))?;
     let mut files = Vec::new();

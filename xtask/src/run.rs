@@ -5,14 +5,14 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-/// Why one of our commands fails.
+/// The reason why one of our commands fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// An invalid command line: exit status 2, and the help text.
+    /// The command line is invalid. The exit status is 2, and the help text is printed.
     Usage(String),
     /// An error: the attempt, the result, and the remedy.
     Failed(String),
-    /// A program exited with this status after printing its own error.
+    /// A program exited with this status after it had printed its own error.
     Said(u8),
 }
 
@@ -69,21 +69,22 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs a command whose output goes to the user.
+/// Runs a command, and shows its output to the user.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().map_err(|error| cannot_start(command, &error))
 }
 
-/// Runs a command whose output goes to the user, and passes on each line of its standard output.
+/// Runs a command, and shows its output to the user. Also passes each line of its standard output
+/// to a function.
 pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
     let child = command.stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| cannot_start(command, &error))?;
     let mut from = child.stdout.take().expect("it is piped");
     let mut to = std::io::stdout();
-    // Tests print their names before they end, so show each part of a line at once.
+    // Tests print their names before they end, so show each part of a line immediately.
     let (mut part, mut buffer) = (Vec::new(), [0; 8192]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        // If nobody reads the output, the command still runs to its end.
+        // Ignore the error: even if nothing reads the output, the command must run to its end.
         let _ = to.write_all(&buffer[..count]).and_then(|()| to.flush());
         part.extend_from_slice(&buffer[..count]);
         while let Some(end) = part.iter().position(|byte| *byte == b'\n') {
@@ -103,8 +104,8 @@ pub fn check(command: &mut Command) -> Result {
     Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
 }
 
-/// Runs a command and returns its exit status and standard output. The caller must check the
-/// status; standard error is discarded.
+/// Runs a command, and returns its exit status and standard output. Discards standard error. The
+/// caller must check the status.
 pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command.stderr(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(command, &error))?;
@@ -155,7 +156,7 @@ pub fn cargo_home() -> Option<PathBuf> {
     var("CARGO_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&var("HOME")?).join(".cargo")))
 }
 
-/// Whether this is a CI run, in which no user can answer questions, and nothing may be skipped.
+/// Whether this is a CI run. In CI, no user can answer questions, and nothing may be skipped.
 pub fn is_ci() -> bool {
     var("CI").is_some_and(|value| value != "false" && value != "0")
 }
@@ -164,8 +165,8 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
 }
 
-/// Returns a program's name for messages: Cargo is started by its full path, but users type only
-/// its name.
+/// Returns a program's name for messages, without its folder. Cargo is started by its full path,
+/// but users type only its name.
 fn program_name(program: &OsStr) -> &OsStr {
     let name = Path::new(program).file_name().unwrap_or(program);
     if name == "cargo" { name } else { program }

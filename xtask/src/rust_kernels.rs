@@ -1,6 +1,6 @@
 //! `rust-kernels`: tests crates of kernels in Rust, including examples/rust-kernels. It is a
-//! separate command because it needs a large compiler and minutes to build `core`, and the targets
-//! are unstable.
+//! separate command because it needs a large compiler, takes minutes to build `core`, and uses
+//! unstable targets.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Scope, Setup};
@@ -28,8 +28,8 @@ pub fn fetch() -> Result {
     apt::unpack(need.packages, &folder)
 }
 
-/// Runs the step of `ci` if the compiler is installed. The step does not install it, because it is
-/// large for a small test.
+/// Runs the step of `ci` if the compiler is installed. The step does not install the compiler,
+/// which is too large for such a small test.
 pub fn in_ci(setup: &Setup) -> Result {
     if tools::RUST_GPU.is_unpacked(&folder()) {
         return test(setup);

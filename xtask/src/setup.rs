@@ -17,7 +17,7 @@ enum Mode {
 /// The tests whose tools set-up installs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scope {
-    /// The short run of the tests: needs system packages, and the workspace's crates.
+    /// The short run of the tests, which needs system packages and the workspace's crates.
     Short,
     /// All tests.
     All,
@@ -26,7 +26,7 @@ pub enum Scope {
 /// The result of set-up: the missing tools, and the variables that name the installed ones.
 #[derive(Debug)]
 pub struct Setup {
-    /// The tools that the tests will lack, each as a paragraph for the user.
+    /// A paragraph for the user about each tool that is missing.
     missing: Vec<String>,
     environment: Vec<(&'static str, OsString)>,
 }
@@ -38,8 +38,8 @@ pub fn command(is_check: bool) -> Result {
     Ok(())
 }
 
-/// Installs missing tools if possible. What is still missing is an error in CI, and otherwise a
-/// notice.
+/// Installs missing tools if possible. In CI, a tool that is missing afterwards is an error.
+/// Otherwise, a notice about it is printed.
 pub fn prepare(scope: Scope) -> Result<Setup> {
     let setup = run(Mode::Install, scope);
     if run::is_ci() {
@@ -93,8 +93,8 @@ fn run(mode: Mode, scope: Scope) -> Setup {
     Setup { missing, environment }
 }
 
-/// Runs an installation, or returns why not. Before the first download, prints what set-up
-/// downloads.
+/// Runs an installation. Returns the reason why files are missing, for use if they are missing
+/// afterwards. Before the first download, prints what set-up downloads.
 fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
     static ONCE: Once = Once::new();
     if mode == Mode::Check {
@@ -175,8 +175,8 @@ fn unpacked(mode: Mode, it: &Unpacked) -> Result {
     Err(Failure::Failed(format!("{reason}:\n{}", describe(&it.need, &parts))))
 }
 
-/// The manifests whose crates the tests need: some tests read or link published crates. The short
-/// run needs only the first manifest's.
+/// The manifests whose crates the tests need, because some tests read or link published crates. The
+/// short run needs only the crates of the first manifest.
 const MANIFESTS: [&str; 7] = [
     "Cargo.toml",
     "fuzz/Cargo.toml",

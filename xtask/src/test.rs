@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run: the fast
-/// tests, and the slow ones of README's claims (tests/src/registry.rs).
+/// tests, and the slow tests of README's claims (tests/src/registry.rs).
 pub fn command(args: &[&str]) -> Result {
     match *args {
-        // Skip doctests, because each is a separate program to link.
+        // Skip doctests, because each is a program that must be linked separately.
         [] => run_with(
             &setup::prepare(Scope::Short)?,
             &["--lib", "--bins", "--tests"],
@@ -29,13 +29,13 @@ pub fn command(args: &[&str]) -> Result {
     }
 }
 
-/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools;
-/// if they were built separately, Cargo would compile again the code that they share with
-/// `cargo-offload`. Compression has its own unit tests.
+/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
+/// If these were built separately, Cargo would compile the code that they share with
+/// `cargo-offload` a second time. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
 /// Runs the tests with additional environment variables. Prints the totals of all test programs,
-/// the longest tests, and what was skipped. Cargo prints the failures.
+/// the longest tests, and the skipped tests. Cargo prints the failures.
 pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Result {
     let path = run::workspace().join("target/test-times");
     files::write(&path, "")?;
@@ -81,7 +81,8 @@ const RECORD: &str = "OFFLOAD_TEST_RECORD";
 const SHOWN: usize = 10;
 
 /// Returns the tests in a record that ran, with their processor times, longest first. A line of the
-/// record has a test's name, wall time and processor time, or why it did not run.
+/// record contains a test's name, followed by its wall time and processor time or by the reason why
+/// it did not run.
 fn sorted_times(record: &str) -> Vec<(String, f64)> {
     let times = record.lines().filter_map(|line| {
         let (name, times) = line.split_once('\t')?;
@@ -94,8 +95,8 @@ fn sorted_times(record: &str) -> Vec<(String, f64)> {
     times
 }
 
-/// Returns a line about the skipped tests: how many are slow, and how many need each missing tool.
-/// Each line of the record contains a test's name, a tab, and its result.
+/// Returns a line about the skipped tests: how many tests are slow, and how many need each missing
+/// tool. Each line of the record contains a test's name, a tab, and the test's result.
 fn left_out(record: &str) -> String {
     let mut tools = BTreeMap::new();
     let (mut slow, mut without) = (0, 0);

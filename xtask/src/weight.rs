@@ -1,4 +1,4 @@
-//! `weight`: measures how much code README's package makes rustc compile, in lines of LLVM IR.
+//! `weight`: measures how much code rustc compiles for README's package, in lines of LLVM IR.
 //!
 //! The lines are counted before any optimization. They depend neither on the machine nor on its
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Flags added to rustc's. With one unit per crate, each crate is one file; with several, a generic
-/// function that several units need would be counted several times.
+/// Flags added to rustc's. With one codegen unit per crate, each crate is one file. With several
+/// units, a generic function that several of them need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
 /// The number of generic functions to print.
@@ -38,7 +38,7 @@ impl Weight {
 pub fn command(setup: &Setup) -> Result {
     let folder = run::workspace().join("target/weight");
     let package = folder.join("package");
-    // Files from an earlier version or compiler would be counted, too.
+    // Remove the folder, because files from an earlier version or compiler would be counted, too.
     files::remove(&folder)?;
     for (path, text) in files::readme_package()? {
         files::write(&package.join(path), &text)?;
@@ -72,8 +72,9 @@ pub fn command(setup: &Setup) -> Result {
     )))
 }
 
-/// Adds a crate's functions: each is the lines from `define` to a line with `}`. A comment before
-/// it contains its path, which is the same for all copies of a generic function.
+/// Adds a crate's functions. A function consists of the lines from `define` to a line with `}`. The
+/// comment before a function contains its path, which is the same for all copies of a generic
+/// function.
 fn count(
     file: &Path,
     crates: &mut BTreeMap<String, Weight>,
@@ -103,7 +104,7 @@ fn count(
     Ok(())
 }
 
-/// Returns a table of the largest functions; all copies of a generic function share a row.
+/// Returns a table of the largest generic functions. All copies of a function share a row.
 fn heaviest(functions: &BTreeMap<String, Weight>) -> String {
     let mut all: Vec<_> = functions.iter().filter(|(_, weight)| weight.copies > 1).collect();
     all.sort_by_key(|(_, weight)| std::cmp::Reverse(weight.lines));

@@ -55,7 +55,7 @@ impl Wheel {
         format!("{}{platform}{}", self.requirement, self.platform)
     }
 
-    /// Returns the name of the file that records which wheel a folder's files come from.
+    /// Returns the name of the file that states from which wheel a folder's files come.
     fn stamp(&self) -> String {
         if self.sha256.is_empty() {
             return format!(".stamp-{}", self.requirement.replace("==", "-"));
@@ -79,7 +79,8 @@ impl Wheel {
         pip.args("-m pip download --quiet --no-deps --only-binary :all: --dest".split(' '));
         pip.arg(&download).arg("--requirement").arg(&requirement);
         if !self.platform.is_empty() {
-            // Tests read the files, not Python, so any version of Python will do.
+            // Only tests read the files, and Python does not, so accept wheels for any version of
+            // Python.
             pip.args(["--python-version", "3.11", "--platform", self.platform]);
         }
         run::check(&mut pip)?;
@@ -107,7 +108,7 @@ for file in wheel.infolist():
         if file.external_attr >> 16 & 0o111 and not file.is_dir():
             os.chmod(path, 0o755)";
 
-/// Downloads the missing wheels. A folder is made from all its wheels, and appears only once it is
+/// Downloads the missing wheels. A folder is made from all its wheels, and appears only when it is
 /// complete.
 pub fn install(wheels: &[Wheel]) -> Result {
     let python = python()?;
@@ -121,8 +122,8 @@ pub fn install(wheels: &[Wheel]) -> Result {
     Ok(())
 }
 
-/// Returns a Python with pip: the first Python in `PATH` may lack it, while the system's Python has
-/// it.
+/// Returns a Python with pip. The first Python in `PATH` may lack pip even if the system's Python
+/// has it.
 fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));

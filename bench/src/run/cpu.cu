@@ -1,4 +1,4 @@
-// Ten kernels, each of n, of what it reads, and of what it writes. `cpu.rs` has each in Rust, and makes OpenCL C of this text.
+// Ten kernels (n, input, output). `cpu.rs` has them in Rust, too, and makes OpenCL C of this text.
 
 extern "C" __global__ void saxpy(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 //! Runs kernels on the CPU: with the kit, with PoCL, or as plain Rust. Prints a line for each
-//! kernel: its name, processor time and elapsed time in nanoseconds, each the minimum of five runs.
+//! kernel: its name, and the processor time and elapsed time in nanoseconds. Each time is the
+//! minimum of five runs.
 
 use super::now;
 use super::pocl::PoCl;
@@ -60,7 +61,7 @@ pub fn run(peer: &str) {
         let mut expected = ones.clone();
         plain(row, &x, &mut expected);
         match (peer, &pocl) {
-            // For so little work, only the threads' overhead would be measured.
+            // Skip kernels with so little work: only the threads' overhead would be measured.
             ("rust", _) if row.launches > 1 => {}
             ("rust", _) => {
                 let mut y = ones;
@@ -92,9 +93,9 @@ pub fn run(peer: &str) {
 }
 
 /// Compares the results of the first run with the expected ones, and prints the minimum times of
-/// five more runs. A result may differ by 1/10,000 of the largest. One in a hundred results of
-/// `mandel` may differ by more: they count rounds, whose number may change a lot if a compiler
-/// fuses operations.
+/// five more runs. A result may differ by 1/10,000 of the largest result. One in a hundred results
+/// of `mandel` may differ by more: `mandel` counts iterations, and their number may change a lot if
+/// a compiler fuses operations.
 fn measure(row: &Row, expected: &[f32], mut run: impl FnMut(bool) -> Vec<f32>) {
     let results = run(true);
     let largest = expected.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
@@ -119,7 +120,8 @@ fn measure(row: &Row, expected: &[f32], mut run: impl FnMut(bool) -> Vec<f32>) {
 /// Computes what a kernel writes, on all cores.
 fn plain(row: &Row, x: &[f32], y: &mut [f32]) {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    // All rows and blocks have at most 1,024 numbers.
+    // Each row and each block has at most 1,024 numbers, a power of two, so no part ends inside
+    // one.
     let part = y.len().div_ceil(threads).next_multiple_of(1024);
     thread::scope(|scope| {
         for (number, y) in y.chunks_mut(part).enumerate() {
@@ -128,7 +130,7 @@ fn plain(row: &Row, x: &[f32], y: &mut [f32]) {
     });
 }
 
-/// Computes a part of the results, starting with number `first`.
+/// Computes a part of the results, starting with the one at index `first`.
 fn plain_part(row: &Row, x: &[f32], y: &mut [f32], first: usize) {
     let n = row.n as usize;
     match row.kernel {
@@ -156,7 +158,7 @@ fn plain_part(row: &Row, x: &[f32], y: &mut [f32], first: usize) {
             let (row, column) = ((first + i) / n, (first + i) % n);
             *y = (0..n).map(|k| x[row * n + k] * x[k * n + column]).sum();
         }),
-        // This loop order needs no tiles: the innermost loop reads and writes rows.
+        // This loop order needs no tiles: the innermost loop reads and writes along rows.
         "tiled" => y.chunks_mut(n).zip(x[first..].chunks(n)).for_each(|(y, left)| {
             y.fill(0.0);
             for (left, right) in left.iter().zip(x.chunks(n)) {

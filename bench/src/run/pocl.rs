@@ -45,7 +45,8 @@ impl PoCl {
         Self(library)
     }
 
-    /// Returns a function that makes a row's launches, or a single launch whose results it returns.
+    /// Returns a function that makes a row's launches. If its argument is `true`, the function
+    /// makes a single launch and returns the results.
     pub fn launcher(&self, row: &Row, x: &[f32], y: &[f32]) -> impl FnMut(bool) -> Vec<f32> {
         let name = CString::new(row.kernel).expect("the name is text");
         let (x_size, y_size) = (size_of_val(x), size_of_val(y));

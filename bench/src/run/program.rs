@@ -1,5 +1,5 @@
-//! Measures offload's run time (`offload_gpu::run`). The program prints a line for each run: a name
-//! and nanoseconds.
+//! Measures offload's run time (`offload_gpu::run`). The program prints a line for each
+//! measurement: a name, and a time in nanoseconds.
 
 use libloading::Library;
 use offload_gpu::run::{Device, Loaded};
@@ -91,13 +91,13 @@ fn calls() {
     let names: Vec<String> = (0..1000).map(|number| format!("affine_{number}_f32")).collect();
     let mut next = 0;
     let mut find = || {
-        // 387 and 1000 have no common factor, so all names are looked up equally often.
+        // 387 and 1000 have no common factor, so each name is looked up equally often.
         next = (next + 387) % names.len();
         black_box(thousand::named(black_box(&names[next])).expect("the module has it"));
     };
     const RUNS: usize = 21;
-    // The first calls load the modules and look up the kernels, which happens once: do not measure
-    // them.
+    // The first calls load the modules and look up the kernels. Later calls do not, so do not
+    // measure the first ones.
     (0..64).for_each(|_| of_many());
     launch();
     let start = Instant::now();

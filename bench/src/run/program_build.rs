@@ -1,5 +1,5 @@
-//! Compiles the kernel that `program.rs` launches by name, those of `cpu.cu`, eight modules with
-//! eight kernels each, and a thousand kernels among which the program looks one up.
+//! Compiles the kernel that `program.rs` launches by name, the kernels of `cpu.cu`, eight modules
+//! with eight kernels each, and a thousand kernels for measuring look-ups.
 
 use offload_build::Build;
 use std::path::Path;

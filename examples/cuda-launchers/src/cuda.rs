@@ -19,7 +19,7 @@ unsafe extern "C" {
 
 /// Returns the number of GPUs, which is at least one.
 ///
-/// Returns an error if there is no GPU, or no driver that this runtime can work with.
+/// Returns an error if there is no GPU, or no driver that works with this runtime.
 pub fn gpus() -> Result<usize, NoGpu> {
     let mut count = 0;
     // SAFETY: the function writes the number to the given place.
@@ -39,7 +39,7 @@ fn driver_version() -> c_int {
     }
 }
 
-/// Returns the error of a function call, if its code means an error.
+/// Returns an error if the code that `function` returned means one.
 pub fn check(function: &'static str, code: c_int) -> Result<(), CudaError> {
     if code == 0 { Ok(()) } else { Err(CudaError { function, code }) }
 }
@@ -53,7 +53,8 @@ pub struct CudaError {
 
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: both return static texts that end in a NUL, also for numbers that are no error.
+        // SAFETY: both functions return static texts that end in a NUL, even for numbers that are
+        // no error.
         let [name, text] = [cudaGetErrorName, cudaGetErrorString]
             .map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
         write!(f, "{} returned {name} ({}), \"{text}\"", self.function, self.code)

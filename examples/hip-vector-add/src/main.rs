@@ -96,7 +96,7 @@ struct Buffer {
 impl Buffer {
     fn with_contents(contents: &[f32]) -> Result<Self> {
         let mut buffer = Self { address: ptr::null_mut(), size: size_of_val(contents) };
-        // SAFETY: the first call writes the address; then both sides of the copy have `size` bytes.
+        // SAFETY: the first call writes the address of `size` bytes, and the source has as many.
         unsafe {
             check("hipMalloc", hip::hipMalloc(&mut buffer.address, buffer.size))?;
             let direction = hip::hipMemcpyKind_hipMemcpyHostToDevice;
@@ -118,7 +118,7 @@ impl Buffer {
     }
 }
 
-/// Allows a program to pass a `Buffer` where a kernel has a pointer.
+/// Allows a program to pass a `Buffer` for a kernel's pointer parameter.
 impl DeviceBuffer for Buffer {
     type Item = f32;
 

@@ -35,13 +35,13 @@ pub fn sum(device: &Device, x: &[f32]) -> Result<f32, RunError> {
     Ok(sums.to_vec()?.iter().sum())
 }
 
-/// Returns the product of two matrices of `n` times `n` elements, row by row.
+/// Returns the product of two matrices of `n` times `n` elements, stored row by row.
 ///
 /// # Errors
 /// Returns an error if the device reports one.
 ///
 /// # Panics
-/// Panics if `a` or `b` has another size.
+/// Panics if `a` or `b` has a different size.
 pub fn multiply(device: &Device, n: usize, a: &[f32], b: &[f32]) -> Result<Vec<f32>, RunError> {
     const TILE: u32 = 16;
     assert_eq!((a.len(), b.len()), (n * n, n * n));
@@ -53,7 +53,7 @@ pub fn multiply(device: &Device, n: usize, a: &[f32], b: &[f32]) -> Result<Vec<f
     let (a, b) = (device.buffer(a)?, device.buffer(b)?);
     let mut c = device.buffer(&vec![0.0_f32; n * n])?;
     let launch = Launch::new((blocks, blocks), (TILE, TILE));
-    // SAFETY: each matrix has n * n elements, and the kernel keeps to them.
+    // SAFETY: each matrix has n * n elements, and the kernel accesses no others.
     unsafe { kernels::multiply(size, &a, &b, &mut c).launch_as(device, &launch)? };
     c.to_vec()
 }

@@ -1,5 +1,5 @@
-//! Calls kernels by a function, by a generic function, and by a name that the program makes of an
-//! operation and the type of its numbers: `cargo run -- square f64 1 2 3`.
+//! Calls kernels in three ways: by a function, by a generic function, and by a name that the
+//! program makes from an operation and the type of its numbers: `cargo run -- square f64 1 2 3`.
 
 use std::env;
 use std::error::Error;
@@ -35,7 +35,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             match dtype.as_str() {
                 "f32" => named::<f32>(&device, &name, numbers),
                 "f64" => named::<f64>(&device, &name, numbers),
-                // For an unknown type, the error is `named`'s.
+                // For an unknown type, `named` returns the error.
                 _ => named::<i32>(&device, &name, numbers),
             }
         }
@@ -56,7 +56,7 @@ fn typed(device: &Device) -> Result<(), RunError> {
     relu(device, &[-3.0_f64, 4.0])
 }
 
-/// Calls the instance of a template for this type. Another type than `f32` or `f64` does not
+/// Calls the instance of a template for this type. A type other than `f32` or `f64` does not
 /// compile.
 fn relu<T: kernels::relu + BufferItem + Debug>(device: &Device, x: &[T]) -> Result<(), RunError> {
     let mut there = device.buffer(x)?;
@@ -66,8 +66,8 @@ fn relu<T: kernels::relu + BufferItem + Debug>(device: &Device, x: &[T]) -> Resu
     Ok(())
 }
 
-/// Calls the kernel of this name with numbers, and prints the results. The arguments are compared
-/// with the kernel's source when the program runs.
+/// Calls the kernel of this name with numbers, and prints the results. The arguments are checked
+/// when the program runs.
 fn named<T>(device: &Device, name: &str, numbers: &[String]) -> Result<(), Box<dyn Error>>
 where
     T: AnyArgument + BufferItem + FromStr<Err: Error + 'static> + Display,

@@ -45,14 +45,14 @@ pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
     })
 }
 
-/// Runs a kernel on a copy of `x`, and copies the result back. `run` launches the kernel, with so
-/// many blocks that each of the `n` elements has a thread.
+/// Runs a kernel on a copy of `x`, and copies the result back. `run` launches the kernel with
+/// enough blocks for the `n` elements: one thread for each.
 fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
 ) -> Result<()> {
-    // The first call looks for devices, and later calls use the same device. The device stays in
-    // this static, so its modules stay loaded.
+    // The first call looks for devices; later calls use the same device. The static keeps the
+    // device, so its modules stay loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
         Some(device) => device,

@@ -1,5 +1,5 @@
 //! Exports a C function for each function of the library. vectors.py declares these functions for
-//! Python's `ctypes`. With PyO3, a `#[pyfunction]` replaces each of them.
+//! Python's `ctypes`. With PyO3, write a `#[pyfunction]` instead of each.
 
 use std::ffi::c_int;
 use std::slice;

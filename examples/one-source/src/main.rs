@@ -1,5 +1,5 @@
 //! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum
-//! with a plain loop's. With the name of a device, prints which image that device would get.
+//! with that of a plain loop. If a device is named, prints instead which image it would get.
 
 use std::env;
 use std::error::Error;
@@ -56,7 +56,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the sum of each `block` consecutive elements of `x`, computed on the device.
+/// Splits `x` into groups of `block` consecutive elements. Returns the sum of each group, computed
+/// on the device.
 fn block_sums(device: &Device, x: &Buffer<f32>, block: usize) -> Result<Vec<f32>, RunError> {
     let mut sums = device.buffer(&vec![f32::NAN; x.len().div_ceil(block)])?;
     let [n, grid, threads] =

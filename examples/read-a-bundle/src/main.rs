@@ -1,4 +1,4 @@
-//! Lists the entries of a plain offload bundle, as clang-offload-bundler makes it.
+//! Lists the entries of an uncompressed offload bundle, such as clang-offload-bundler makes.
 
 use offload_format::bundle::Bundle;
 use std::error::Error;

@@ -11,7 +11,7 @@ mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
 
-/// The number of threads in a block, except in those of `multiply`.
+/// The number of threads in a block, for all kernels but `multiply`.
 const BLOCK: u32 = 256;
 
 fn main() -> ExitCode {
@@ -52,8 +52,8 @@ fn run() -> std::result::Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Elements that a kernel has computed, each with the right value. All numbers are whole and small,
-/// so that sums and products are exact.
+/// Pairs of a computed element and its expected value. All numbers are whole and small, so that
+/// sums and products are exact.
 type Computed = Vec<(f32, f32)>;
 
 fn saxpy(device: &Device) -> Result<Computed> {

@@ -40,8 +40,8 @@ pub enum Command {
 
 /// Reads the command line, without the program's name.
 ///
-/// Returns an error, one line of text, if an option is unknown, lacks its value or contradicts
-/// another.
+/// Returns an error (one line of text) if an option is unknown, lacks its value or contradicts
+/// another option.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut device = None;

@@ -66,8 +66,8 @@ pub fn explain(
     choice: &Choice<PackImage>,
 ) -> io::Result<()> {
     writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
-    // A `PackImage` only refers to bytes of the pack: two that have the same address are the same
-    // image.
+    // A `PackImage` only refers to bytes of the pack: two of them with the same address are the
+    // same image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
     let mut table = Table::new(["not chosen", "kind", "reason"]);
     for image in others {
@@ -101,8 +101,8 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.notes.push(text.to_owned());
     }
 
-    /// Prints the table with its notes, or the notes alone if there are no rows, and then an empty
-    /// line.
+    /// Prints the table and its notes, or only the notes if there are no rows. An empty line
+    /// follows.
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let (header, cells) = self.rows.split_first().expect("`new` makes the header");
         if !cells.is_empty() {

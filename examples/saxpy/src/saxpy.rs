@@ -16,7 +16,7 @@ const LEN: usize = 1 << 20;
 pub struct Problem {
     /// The factor.
     pub a: f32,
-    /// The input. No element is 0: if the kernel did not run, every element of `y` is therefore
+    /// The input. No element of `x` is 0, so if the kernel did not run, every element of `y` is
     /// wrong.
     pub x: Vec<f32>,
     /// The input and, after the kernel has run, the output.
@@ -53,8 +53,7 @@ impl Problem {
 
     /// Compares every element of `y` with the expected one.
     ///
-    /// Returns an error with the first wrong element and the number of wrong ones, if there are
-    /// any.
+    /// If elements are wrong, returns an error with the first of them and their number.
     pub fn check(&self) -> Result<(), WrongResult> {
         let mut wrong = (self.y.iter().zip(&self.expected).enumerate())
             // A NaN is unequal to everything, so it counts as wrong.

@@ -1,5 +1,6 @@
-//! Runs the kernel on all GPUs of the machine at once, of both vendors, each with the image that
-//! fits it. With `--pretend`, runs no kernel, and prints which image each GPU of a list would get.
+//! Runs the kernel on all GPUs of the machine at the same time, whatever their vendor. Each GPU
+//! gets the image that fits it. With `--pretend`, runs no kernel, but prints which image each GPU
+//! of a list would get.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -40,8 +40,8 @@ fn byte(number: usize, at: usize) -> u8 {
     (number * 53 + at * 29 + 11) as u8
 }
 
-/// What a kernel must receive: each argument's size and whether it is a `bool`, and, in hexadecimal
-/// digits, which bits have a value; the others are padding.
+/// The arguments that a kernel must receive: the size of each, whether it is a `bool`, and a mask
+/// in hexadecimal digits. The mask has a 1 for each bit with a value; the other bits are padding.
 struct Expected {
     arguments: &'static [(usize, bool)],
     mask: &'static str,
@@ -84,8 +84,8 @@ impl Each {
         expected: &Expected,
     ) -> Result {
         self.output.upload(&[0xaa; SIZE])?;
-        // SAFETY: the kernel only copies the bytes of its other arguments, at most 3000, to the
-        // first.
+        // SAFETY: the kernel only copies bytes: those of its other arguments, at most 3000, to the
+        // buffer in its first.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
             // SPIR-V has no 128-bit integers, so its image lacks the kernel.

@@ -1,4 +1,4 @@
-//! cudarc's contexts, streams and memory, used with the run time.
+//! Uses cudarc's contexts, streams and memory with the run time.
 
 use super::readme::kernels;
 use crate::report::{Result, Run, compare};

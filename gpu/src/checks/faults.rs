@@ -1,4 +1,4 @@
-//! Kernels that fault: what is reported, and what still works afterwards.
+//! Runs kernels that fault, and checks what is reported and what works afterwards.
 
 use super::limits::kernels;
 use super::{part_of, readme};
@@ -17,7 +17,8 @@ pub fn run(run: &mut Run) -> Result<String> {
     let mut told = Vec::new();
     for name in FAULTS {
         let is_endless = name == "endless";
-        // On the CPU, an endless kernel is an endless loop in the process, and nothing is reported.
+        // On the CPU, an endless kernel is an endless loop in the process, so there is nothing to
+        // report.
         if is_endless && device.vendor() == Vendor::Cpu {
             continue;
         }
@@ -36,14 +37,14 @@ pub fn run(run: &mut Run) -> Result<String> {
             }
             // NVIDIA's driver returns an error, and the process continues.
             Vendor::Nvidia => ended.how == How::Status(0) && is_told,
-            // AMD's runtime may end the process, and the CPU does.
+            // AMD's runtime may end the process. On the CPU, the fault does.
             Vendor::Amd => is_told || matches!(ended.how, How::Signal(_)),
             _ => matches!(ended.how, How::Signal(_)),
         };
         if !is_expected {
             run.finding(fate);
         }
-        // A different process is not affected.
+        // The fault must not affect a different process.
         let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
         if after.how != How::Status(0) {
             run.finding(format!(
@@ -62,7 +63,8 @@ pub fn run(run: &mut Run) -> Result<String> {
 pub fn part(name: &str, device: &Device) -> Result {
     let y = device.zeros::<i32>(1)?;
     println!("{READY}");
-    // SAFETY: the kernels break the rules on purpose; they use no memory of others.
+    // SAFETY: the kernels break the rules on purpose, but they do not access other programs'
+    // memory.
     let launched = unsafe {
         match name {
             "address" => kernels::fault_address(8).launch(device, 1, 1),
@@ -85,7 +87,7 @@ pub fn part(name: &str, device: &Device) -> Result {
         Ok(_) => println!("a copy works"),
         Err(error) => println!("a copy told: {error}"),
     }
-    // This process can still use the CPU.
+    // The CPU must remain usable in this process.
     match readme::saxpy(&Device::cpu(), 1000) {
         Ok(()) => println!("the CPU computes"),
         Err(stop) => println!("the CPU: {stop:?}"),

@@ -1,4 +1,4 @@
-//! Halves, bfloat16 and 8-bit numbers: all codes, and many floats.
+//! Converts halves, bfloat16 and 8-bit numbers: all codes to floats, and many floats to codes.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, finding};
@@ -7,7 +7,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("halves");
 }
 
-/// A type with few bits: sign, exponent, fraction.
+/// A type with few bits: a sign, an exponent and a fraction.
 struct Small {
     name: &'static str,
     exponent: u32,
@@ -15,7 +15,7 @@ struct Small {
     /// Whether the exponent with all bits set means infinity and NaN; otherwise only the greatest
     /// code is NaN.
     has_infinity: bool,
-    /// Whether numbers that are too large become the largest number.
+    /// Whether the conversion turns numbers that are too large into the largest number.
     saturates: bool,
     /// The first code that is not a number.
     end: u32,
@@ -80,8 +80,8 @@ impl Small {
         if code >> (self.bits() - 1) == 1 { -unsigned } else { unsigned }
     }
 
-    /// Returns the code of the nearest number, on a tie the one whose last bit is 0; `None` for
-    /// NaN.
+    /// Returns the code of the nearest number, or `None` for NaN. If two numbers are equally near,
+    /// returns the code whose last bit is 0.
     fn nearest(&self, x: f64) -> Option<u32> {
         if x.is_nan() {
             return None;
@@ -96,7 +96,7 @@ impl Small {
             if self.value(middle) <= x { low = middle } else { high = middle }
         }
         let below = self.value(low);
-        // As if the sequence of numbers continued.
+        // After the last number, continue the sequence with the same distance.
         let above =
             if low + 1 < end { self.value(low + 1) } else { 2.0 * below - self.value(low - 1) };
         let code = match (x - below).partial_cmp(&(above - x)) {
@@ -179,7 +179,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     run.part("from float", result);
     let result = BFLOAT.compare_codes(&x, &bfloat.to_vec()?);
     run.part("from float", result);
-    // The 8-bit types have no infinity: leave out what is not finite.
+    // The 8-bit types have no infinity, so leave out values that are not finite.
     let finite = |(x, code): (&f32, &u8)| x.is_finite().then_some((*x, *code));
     for (of, codes) in [(&E4M3, e4m3.to_vec()?), (&E5M2, e5m2.to_vec()?)] {
         let (x, codes): (Vec<f32>, Vec<u8>) = x.iter().zip(&codes).filter_map(finite).unzip();
@@ -227,7 +227,8 @@ fn arithmetic(run: &Run) -> Result {
     };
     for ((x, y), out) in x.iter().zip(&y).zip(out.to_vec()?.chunks(3)) {
         let (a, b) = (HALF.value((*x).into()), HALF.value((*y).into()));
-        // These results are exact, or rounded so finely that the nearest half is the same.
+        // These results are exact, or have so many bits that rounding them again returns the
+        // nearest half.
         for (name, exact, found) in
             [("+", a + b, out[0]), ("-", a - b, out[1]), ("*", a * b, out[2])]
         {

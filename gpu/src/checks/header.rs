@@ -28,7 +28,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             reversal(&device, *shape)
         });
         let size: u32 = shape.iter().product();
-        // Where a driver compiles SPIR-V, no thread may leave a block before its last barrier,
+        // If a driver compiles SPIR-V, no thread may leave a block before the block's last barrier,
         // because the block would wait for the missing warp.
         let may_leave = device.vendor() != Vendor::Intel;
         for n in [1, size / 2 + 1, size].into_iter().filter(|n| may_leave || *n == size) {
@@ -42,7 +42,8 @@ pub fn run(run: &mut Run) -> Result<String> {
                 votes(&device, *shape)
             });
         }
-        // Except on the CPU, lanes that take part in no call have no value for others.
+        // Except on the CPU, lanes that do not take part in a call have no value for the lanes that
+        // do.
         if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
             run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
                 lanes(&device, *shape, warp as usize)
@@ -130,7 +131,8 @@ fn lanes(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
     // SAFETY: the data have one element for each thread, and eight results.
     unsafe { kernels::lanes(&from, &mut to).launch(device, 1, shape)? };
     let (mut found, expected) = (to.to_vec()?, expected::lanes(&x, size_of_warp));
-    // __activemask promises only to include the lane itself, and no lane that is in different code.
+    // __activemask promises only two things: it includes the lane itself, and it includes no lane
+    // that executes different code.
     for thread in (0..x.len()).filter(|thread| (thread % size_of_warp).is_multiple_of(2)) {
         let (active, even) = (&mut found[8 * thread + 6], expected[8 * thread + 6]);
         if *active & !even == 0 && *active >> (thread % size_of_warp) & 1 == 1 {

@@ -1,4 +1,4 @@
-//! Launches that exceed limits, and launches exactly at them.
+//! Tests launches that exceed limits, and launches exactly at the limits.
 
 use super::part_of;
 use crate::child::{self, How};
@@ -118,8 +118,9 @@ fn launch(device: &Device, request: &Request) -> std::result::Result<(), String>
     })
 }
 
-/// Makes each request with the driver's own function, and prints the answer: a name, a tab, and any
-/// error. The request with the worst possible answer comes last.
+/// Makes each request with the driver's own function, and prints a line: a name, a tab, and the
+/// error, if any. The requests beyond the limits come last, because a driver may end the process
+/// instead of refusing one.
 pub fn part(device: &Device) -> Result {
     let Some(driver) = Driver::of(device) else { return finding("the CPU has no driver") };
     let driver = driver?;
@@ -130,7 +131,8 @@ pub fn part(device: &Device) -> Result {
     Ok(())
 }
 
-/// Launches with the driver's own function. The outer error is not the driver's answer.
+/// Launches with the driver's own function. The inner result is the driver's answer to the launch;
+/// the outer error has a different cause.
 fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Result<(), String>> {
     let loaded = kernels::PACK.on(driver.device())?;
     let function = loaded.raw_function(&kernels::PACK.kernel("nothing"))?;
@@ -158,7 +160,7 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
         let result = turn(&device, *bytes);
         run.part(&format!("{bytes} bytes"), result);
     }
-    // On gfx950, blocks may have more than on AMD's other GPUs.
+    // On gfx950, blocks may have more shared memory than on AMD's other GPUs.
     if device.vendor() == Vendor::Nvidia {
         match turn(&device, limit + 1) {
             Ok(()) => run.finding(format!("{} bytes are launched", limit + 1)),
@@ -193,7 +195,7 @@ fn limit(device: &Device) -> Result<usize> {
     usize::try_from(value).or_else(|_| finding("the driver reports a negative limit"))
 }
 
-/// Reverses 256 elements with this many bytes of dynamic shared memory, of which 1024 are used.
+/// Reverses 256 elements with this many bytes of dynamic shared memory. The kernel uses 1024 bytes.
 fn turn(device: &Device, bytes: usize) -> Result {
     let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
     let (x, mut y) = (device.buffer(&numbers)?, device.zeros::<f32>(256)?);

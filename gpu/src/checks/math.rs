@@ -1,7 +1,8 @@
-//! The mathematical functions for float and double, with errors in units in the last place.
+//! Checks the mathematical functions for float and double. Measures errors in units in the last
+//! place.
 //!
-//! Floats and doubles are compared with the host's functions for double. For doubles, the host's
-//! own errors, as documented in the manual of the GNU C library, are added to the bound.
+//! Compares floats and doubles with the host's functions for double. For doubles, adds the errors
+//! of the host's functions, which the manual of the GNU C library documents, to the bound.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};
@@ -97,7 +98,7 @@ fn cosine_of_turns(x: f64) -> f64 {
 struct Errors {
     worst: f64,
     worst_at: String,
-    /// How many errors are 0, at most 0.5, 1, 2, 4, and larger.
+    /// How many errors are 0, at most 0.5, at most 1, at most 2, at most 4, and larger.
     histogram: [u64; 6],
 }
 
@@ -144,7 +145,8 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{values} values of {} functions", FUNCTIONS.len()))
 }
 
-/// Returns pairs of numbers: special ones, random bits, and interesting ones.
+/// Returns pairs of numbers: special numbers, random bits, and numbers in the function's
+/// interesting range.
 fn inputs(
     number: usize,
     (_, _, _, range, exact): &Function,
@@ -195,7 +197,7 @@ fn floats(device: &Device, number: usize, function: &Function) -> Result<Errors>
     for ((x, y), found) in x.iter().zip(&y).zip(out.to_vec()?) {
         let (a, b) = (f64::from(*x), f64::from(*y));
         let exact = exact(function, a, b, found.into());
-        // The exact result for double may not be a float.
+        // The exact result, a double, may not be a float.
         errors.add(error_of_float(found, exact), || text(function, a, b, found.into(), exact));
     }
     Ok(errors)

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers, the same in every run.
+//! Generates pseudo-random numbers, the same in every run.
 
 /// A generator of bits (splitmix64).
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Numbers {
         z ^ z >> 31
     }
 
-    /// Returns a number between two others.
+    /// Returns a number between these two numbers.
     pub fn between(&mut self, (low, high): (f64, f64)) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }

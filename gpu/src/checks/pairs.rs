@@ -1,5 +1,5 @@
-//! The kernels of `cargo offload test`'s corpus, in pairs: the right ones must compute the expected
-//! values, and each wrong one runs in a separate process.
+//! Runs the kernels of `cargo offload test`'s corpus, which are pairs. The right kernels must
+//! compute the expected values. Each wrong kernel runs in a separate process.
 
 use super::{part_of, this};
 use crate::child::{self, How};
@@ -23,14 +23,14 @@ include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
 /// The number of values in each of a kernel's two buffers.
 const SIZE: usize = 128;
 
-/// What a right kernel leaves in `x`, which starts with ones, and in `n`, which starts with zeros,
-/// as functions of the index and of the thread in the block.
+/// The values that a right kernel leaves in `x` and in `n`, as functions of the index and of the
+/// thread in the block. `x` starts with ones, and `n` starts with zeros.
 struct Expected {
     x: fn(usize, usize) -> f32,
     n: fn(usize, usize) -> u32,
 }
 
-/// Returns what a kernel must leave, for warps of this many lanes.
+/// Returns the values that a kernel must leave, for warps of this many lanes.
 fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
     let x = |x| Some(Expected { x, n: |_, _| 0 });
     let n = |n| Some(Expected { x: |_, _| 1.0, n });
@@ -68,7 +68,7 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
             },
         ),
         "volatile_shared" => x(|_, _| 64.0),
-        // The first thread may read any value of the maximum.
+        // The first thread may read any value that the maximum has during the launch.
         "atomic_read" => n(|i, _| if i == 0 { 127 } else { 0 }),
         "early_return" => x(|i, t| if (64..118).contains(&i) && t < 10 { 0.0 } else { 1.0 }),
         "divergent" => x(|_, t| if t < 20 { 2.0 } else { 3.0 }),
@@ -101,7 +101,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         right += 1;
         run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }
-    // For each wrong kernel, a driver for SPIR-V would compile the module in a new process, which
+    // A driver for SPIR-V would compile the module again in the process of each wrong kernel, which
     // takes seconds.
     if device.vendor() == Vendor::Intel {
         return Ok(format!("{right} right kernels are right"));
@@ -114,7 +114,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     let found =
         tool.map_or_else(|_| String::new(), |tool| format!(", of which {tool} found {found}"));
     run.figure("wrong ones", json!(told));
-    // After the wrong kernels, a new process must still work.
+    // After the wrong kernels, a right kernel must work in a new process.
     let after = part_of("saxpy", &device, &[], Duration::from_secs(30));
     if after.how != How::Status(0) {
         run.finding(format!(
@@ -168,7 +168,8 @@ pub fn part(name: &str, device: &Device) -> Result {
     one(device, name).map(drop)
 }
 
-/// Returns compute-sanitizer, if it exists and works with a right kernel; otherwise the reason.
+/// Returns compute-sanitizer. If it does not exist or does not work with a right kernel, returns
+/// the reason.
 fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     if device.vendor() != Vendor::Nvidia {
         return Err("none".to_owned());
@@ -249,7 +250,7 @@ fn wrong_one(device: &Device, name: &str, sanitizer: Option<&str>, end: Instant)
                 return short(&format!("found by {tool}: {summary}"));
             }
             (Some(_), _) => {}
-            // Other tools would wait just as long for a kernel that hangs.
+            // The tool's other checks would wait just as long for a kernel that hangs.
             (None, How::TooLong(_)) => return format!("{tool} {}", ended.how.words()),
             (None, how) => {
                 fates.push(format!("{tool} {}: {}", how.words(), first_line(&ended.stdout)));

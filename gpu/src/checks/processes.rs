@@ -1,4 +1,4 @@
-//! Forks, variables that hide devices, and objects that end after `main`.
+//! Tests forks, variables that hide devices, and objects that are dropped after `main`.
 
 use super::{part_of, readme};
 use crate::child::{self, How};
@@ -11,8 +11,8 @@ use std::env;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// Forks after using the device. Drivers promise nothing to the child; the parent must keep its
-/// devices.
+/// Forks after using the device. Drivers promise nothing for the child, but the parent must be able
+/// to use its devices.
 pub fn fork(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     readme::saxpy(&device, 1000)?;
@@ -25,7 +25,7 @@ pub fn fork(run: &mut Run) -> Result<String> {
             Err(_) => 10,
             Ok(()) => 11,
         };
-        // SAFETY: the function ends the process at once.
+        // SAFETY: the function ends the process immediately.
         unsafe { system::_exit(status) };
     }
     let mut status = 0;
@@ -49,11 +49,11 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let driver = run.device.vendor().driver();
-    // A user who has set the variable may have no other devices, or none to spare.
+    // If the user has set the variable, there may be no other devices, or they are not free to use.
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
     for (value, expected) in [("-1", 0), (first, 1)] {
-        // A UUID identifies a machine, and results are published.
+        // Results are published, and a UUID would identify the machine.
         let shown = if ["-1", "0"].contains(&value) { value } else { "(the first that is set)" };
         let mut command = super::this(&["devices"]);
         let ended = child::run(command.env(variable, value), Duration::from_secs(30));
@@ -63,7 +63,7 @@ pub fn visible(run: &mut Run) -> Result<String> {
         }
         let (found, absent) = machine::parse(&ended.stdout);
         let count = found.iter().filter(|device| device.name.starts_with(driver)).count();
-        // Parts of a GPU (MIG) may not have numbers.
+        // Parts of a GPU (MIG instances) may not have numbers.
         let is_unnamed = count == 0 && value == "0" && run.device.product().contains("MIG");
         if count != expected && !is_unnamed {
             run.finding(format!("{variable}={shown}: {count} devices, not {expected}"));

@@ -1,4 +1,4 @@
-//! The kernel of README's first screen, with its numbers and with more.
+//! Runs the kernel of README's first screen with README's numbers, and with more.
 
 use crate::report::{Result, Run, compare};
 use offload_gpu::run::Device;

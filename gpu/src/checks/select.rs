@@ -22,7 +22,7 @@ use super::readme::kernels as affine;
 /// An image of a pack.
 struct Image {
     pack: &'static str,
-    /// A kernel that each image of the pack has.
+    /// The name of a kernel that each image of the pack contains.
     probe: &'static str,
     kind: String,
     bytes: Vec<u8>,
@@ -54,7 +54,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 refused += 1;
                 format!("refused by both: {why}")
             }
-            // Needing a newer runtime is documented, so this is no disagreement.
+            // It is documented that the image needs a newer runtime, so this is no disagreement.
             (Ok(_), Err(_)) if image.version >= Some(6 - 2) && is_old => {
                 "needs ROCm 6.3".to_owned()
             }
@@ -70,7 +70,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             }
         };
         rows.push(short(&format!("{name}: {says}")));
-        // After an error that persists, all other images would get the same error.
+        // After an error that persists, every later image would get the same error.
         if is_lost {
             run.finding(format!("after the {name}, the device is lost: no other image was tried"));
             break;
@@ -88,7 +88,7 @@ fn try_out(driver: &Driver, device: &Device, image: &Image) -> std::result::Resu
     let text = |error: crate::driver::Refusal| error.to_string();
     let module = driver.load(&image.bytes).map_err(text)?;
     let ran = probe(driver, device, module, image.probe);
-    // SAFETY: the module was just loaded, and is not used any more.
+    // SAFETY: the module was just loaded, and is not used afterwards.
     let unloaded = unsafe { driver.unload(module) }.map_err(text);
     ran.and(unloaded)
 }
@@ -103,7 +103,8 @@ fn probe(
     let y = device.zeros::<u32>(THREADS as usize).map_err(|error| error.to_string())?;
     let mut address = y.device_address().cast_mut();
     let mut arguments = [(&raw mut address).cast::<c_void>()];
-    // SAFETY: the module is loaded, and the probe takes the address of one number per thread.
+    // SAFETY: the module is loaded, and the probe's parameter is the address of one number per
+    // thread.
     let launched = unsafe {
         driver
             .get(module, kernel)
@@ -117,7 +118,7 @@ fn probe(
     compare(kernel, &found, &expected).map_err(|stop| format!("{stop:?}"))
 }
 
-/// Handles the CPU, which has one image per pack, and no driver to ask.
+/// Handles the CPU, which has one image per pack and no driver.
 fn on_cpu(device: &Device) -> Result<String> {
     let images = images(device)?;
     if let Some(image) = images.iter().find(|image| image.judged.is_err()) {

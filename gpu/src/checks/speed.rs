@@ -1,4 +1,4 @@
-//! Measures times, which are figures and never findings.
+//! Measures times. They are figures, never findings.
 
 use super::limits::kernels as runtime;
 use super::readme::kernels as affine;
@@ -75,7 +75,7 @@ fn launches(run: &mut Run, device: &Device) -> Result {
     })?;
     run.figure("a launch, ns", ours);
     let Some(driver) = Driver::of(device).transpose()? else { return Ok(()) };
-    // The driver has made its context current, so measure ours again with that context.
+    // The driver has made its context current, so measure our launch again with that context.
     let current = nanoseconds_of_launches(device, || {
         // SAFETY: as above.
         unsafe { runtime::nothing(0, 1.0, &x, &mut y).launch(device, 1, 1)? };

@@ -1,11 +1,11 @@
-//! Threads that share a device, and memory that is not available.
+//! Tests threads that share a device, and requests for more memory than is available.
 
 use super::readme;
 use crate::report::{Result, Run, finding};
 use offload_gpu::run::{Cause, Device, Vendor};
 use std::thread;
 
-/// The number of threads, and of loads in each.
+/// The number of threads, and of loads in each thread.
 const THREADS: usize = 8;
 const LOADS: usize = 100;
 

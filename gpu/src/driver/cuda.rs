@@ -50,7 +50,7 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
     Ok(handle)
 }
 
-/// Releases the context. The run time's own device keeps the context alive, if it is in use.
+/// Releases the context. If the run time uses the GPU, its device keeps the context alive.
 /// Otherwise the context ends, and must not stay current on this thread.
 pub(super) fn leave(driver: &Driver) {
     // SAFETY: the type is that of cuda.h.

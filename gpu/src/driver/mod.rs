@@ -1,4 +1,4 @@
-//! The drivers' own functions, called directly to compare them with the run time.
+//! Calls the drivers' functions directly, to compare them with the run time.
 
 pub mod cuda;
 mod hip;
@@ -15,7 +15,7 @@ pub struct Driver {
     library: ManuallyDrop<Library>,
     device: Device,
     vendor: Vendor,
-    /// Whether its device is current on this thread.
+    /// Whether the device is current on this thread.
     is_entered: bool,
     /// The functions below.
     names: [&'static str; 5],
@@ -102,8 +102,7 @@ impl Driver {
         })
     }
 
-    /// Whether this is a HIP runtime that refuses version 6 code objects, which ROCm reads since
-    /// 6.3.
+    /// Whether this is a HIP runtime older than 6.3, which refuses code objects of version 6.
     pub fn is_before_rocm_6_3(&self) -> bool {
         let version = self.number("hipRuntimeGetVersion").filter(|_| self.vendor == Vendor::Amd);
         version.is_some_and(|it| (it / 10_000_000, it / 100_000 % 100) < (6, 3))
@@ -168,7 +167,7 @@ impl Driver {
         format!("{} ({code})", unsafe { CStr::from_ptr(name) }.to_string_lossy())
     }
 
-    /// Loads an image unchanged: copies the bytes to an aligned place, with a NUL after them.
+    /// Loads an image unchanged. Copies the bytes to an aligned address, and adds a NUL.
     pub fn load(&self, image: &[u8]) -> Result<*mut c_void> {
         const PAGE: usize = 4096;
         let mut copy = vec![0_u8; image.len() + PAGE + 8];
@@ -177,7 +176,7 @@ impl Driver {
         // Drivers may read the image as long as the module is loaded.
         let copy = copy.leak();
         let mut module = ptr::null_mut();
-        // SAFETY: the pointer leads to a whole image with a NUL after it.
+        // SAFETY: the pointer is the address of a whole image with a NUL after it.
         let code = unsafe { (self.load)(&mut module, copy[start..].as_ptr().cast()) };
         self.check(self.names[0], code).map(|()| module)
     }
@@ -185,7 +184,7 @@ impl Driver {
     /// Unloads a module.
     ///
     /// # Safety
-    /// The module is of [`Driver::load`], and is not used afterwards.
+    /// The module comes from [`Driver::load`], and is not used afterwards.
     pub unsafe fn unload(&self, module: *mut c_void) -> Result {
         // SAFETY: the caller guarantees that the module is loaded.
         self.check(self.names[1], unsafe { (self.unload)(module) })
@@ -194,7 +193,7 @@ impl Driver {
     /// Returns a kernel of a loaded module.
     ///
     /// # Safety
-    /// The module is of [`Driver::load`].
+    /// The module comes from [`Driver::load`].
     pub unsafe fn get(&self, module: *mut c_void, kernel: &str) -> Result<*mut c_void> {
         let name = CString::new(kernel).map_err(|_| Refusal("a NUL in a name".to_owned()))?;
         let mut function = ptr::null_mut();
@@ -206,7 +205,7 @@ impl Driver {
     /// Launches a kernel on the default stream.
     ///
     /// # Safety
-    /// The function is of [`Driver::get`], and the arguments are those of the kernel.
+    /// The function comes from [`Driver::get`], and the arguments are those of the kernel.
     pub unsafe fn launch(
         &self,
         function: *mut c_void,
@@ -239,8 +238,8 @@ impl Driver {
     }
 
     fn new(library: Library, device: &Device, names: [&'static str; 5]) -> Result<Self> {
-        // SAFETY: these names belong to the vendors' functions, whose types are those in their
-        // headers.
+        // SAFETY: these are names of the vendors' functions, and the types are those in the
+        // vendors' headers.
         unsafe {
             Ok(Self {
                 load: find(&library, names[0])?,

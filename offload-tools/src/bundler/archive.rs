@@ -65,7 +65,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the files of a thin archive's members; their paths are relative to the archive's folder.
+/// Opens the files of a thin archive's members. The members' paths are relative to the archive's
+/// folder.
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let outside = archive.members().filter(|member| member.data.is_none());
@@ -103,7 +104,7 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
 }
 
 /// Returns the IDs of the entries in an uncompressed member. Returns none if the member is not a
-/// bundle or is damaged: unbundling reports damage.
+/// bundle or is damaged, because unbundling reports damage.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str).collect(),
@@ -115,9 +116,9 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
 /// Checks that a member's target IDs may be in one bundle, as `-check-input-archive` requires.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
-    // The first check is LLVM 22's: it compares only entries with the same kind and triple, and its
-    // message contains the entry IDs. The second check comes from LLVM's main branch: it also
-    // compares entries of different kinds, and its message contains the target IDs.
+    // The first check is that of LLVM 22: it compares only entries with the same kind and triple,
+    // and its message contains the entry IDs. The second check is that of LLVM's main branch: it
+    // also compares entries of different kinds, and its message contains the target IDs.
     let conflict = Composition::find_conflict(ids.iter().copied());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),

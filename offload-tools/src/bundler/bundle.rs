@@ -17,7 +17,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
     // The index of the host's input, or of the first input if none is for the host. If this input
-    // is an object, the output is that object, with the other inputs in its sections.
+    // is an object, the output is the same object with the other inputs in additional sections.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
@@ -46,7 +46,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     };
     let sources: Vec<PayloadSource<'_>> = inputs.iter().map(PayloadSource::file).collect();
     match &settings.compress {
-        // A bundle in a host object is not compressed, because linkers must read the object.
+        // A bundle in a host object is not compressed, because linkers must be able to read the
+        // object.
         Some(compression) if !is_object => {
             let compressed =
                 Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;
@@ -63,7 +64,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// The advice for linked code objects as inputs, of which the first is taken for the host's object.
+/// The advice if no target is for the host. Then the first input is used as the host's object, and
+/// a linked code object fails.
 const NO_HOST: &str = "no target is for the host, so the first input must be an object that gets the others; to bundle code \
                        objects, begin with -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null -bundle-align=4096, \
                        or use cargo offload bundle";

@@ -26,7 +26,7 @@ pub(super) struct Group<'a> {
     pub(super) entries: Vec<Entry>,
 }
 
-/// The place from which the bytes of entries are read.
+/// The source of the entries' bytes.
 #[derive(Debug)]
 pub(super) enum Carrier<'a> {
     /// The input file, which contains the bytes without compression.
@@ -50,8 +50,8 @@ impl Carrier<'_> {
         }
     }
 
-    /// Decompresses a bundle as a whole if that is fastest because most of its bytes are needed;
-    /// otherwise returns `None`.
+    /// Decompresses a bundle as a whole if most of its bytes are needed, because that is fastest.
+    /// Otherwise returns `None`.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
         let size = bundle.uncompressed_size;
@@ -78,12 +78,12 @@ pub(super) struct Entry {
     pub(super) id: String,
     /// The range of the code object in the carrier: offsets in bytes from the start.
     pub(super) range: Range<u64>,
-    /// Whether the entry stands for the host object that contains the bundle.
+    /// Whether the entry is a placeholder for the host object that contains the bundle.
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. Copy from a compressed bundle in the order of offsets:
-/// then it is decompressed in one pass.
+/// Copies code objects out of a carrier. To decompress a compressed bundle in one pass, copy from
+/// it in the order of offsets.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
@@ -148,16 +148,16 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// The number of needed bytes from which decompressing a bundle as a whole may pay off. Otherwise
-/// it is decompressed while the outputs are written.
+/// Decompressing a bundle as a whole may pay off if at least this many of its bytes are needed.
+/// Otherwise the bundle is decompressed while the outputs are written.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
 /// The number of bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
 impl<'a> Contents<'a> {
-    /// Returns the entries; a file that is not a bundle has none. If `say` is set, prints messages
-    /// about decompression.
+    /// Returns the entries of a file. A file that is not a bundle has none. If `say` is set, prints
+    /// messages about decompression.
     pub(super) fn read(
         input: &'a Input,
         path: &OsStr,
@@ -166,7 +166,7 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // A shorter file cannot be a compressed bundle, so print nothing.
+        // A file with fewer bytes cannot be a compressed bundle, so print nothing about it.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }
@@ -192,7 +192,7 @@ impl<'a> Contents<'a> {
                 Ok((_, Found::Compressed(bundle))) => {
                     groups.push(compressed(bundle, path, file_type, say)?)
                 }
-                // The file is not a bundle, or the bytes after the last bundle are not one.
+                // The file, or the rest of it after the last bundle, is not a bundle.
                 Err(error) if error.kind() == ErrorKind::BadMagic => break,
                 Err(error) if is_compressed && groups.is_empty() => {
                     return Err(not_decompressed(path, &error));
@@ -226,7 +226,8 @@ fn compressed<'a>(
                 });
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
             }
-            // Not a bundle, or too short for a table: decompress it as a whole below.
+            // The bytes are not a bundle, or too short for a table: decompress them as a whole
+            // below.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
             Err(error) => return Err(failed(error)),
@@ -242,7 +243,7 @@ fn compressed<'a>(
     Ok(Group { carrier: Carrier::Memory(decompressed), entries })
 }
 
-/// Returns the entries in uncompressed bytes that contain one bundle.
+/// Returns the entries of the one bundle in these uncompressed bytes.
 fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     if let FileType::Text(leader) = file_type {
         let bundle = TextBundle::parse(bytes, leader)?;

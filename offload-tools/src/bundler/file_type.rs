@@ -13,7 +13,7 @@ pub(super) enum FileType {
     Text(CommentLeader),
     /// A bundle in the binary form.
     Binary,
-    /// Sections of a host object; without a host object, a binary bundle.
+    /// Sections of a host object, or a binary bundle if there is no host object.
     Object,
 }
 
@@ -22,8 +22,8 @@ impl FileType {
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // Only `-unbundle` reads an archive's members, in `archive.rs`. Otherwise an archive is
-            // read like an object: as one bundle, which can only be a binary one.
+            // Only `-unbundle` reads an archive's members, in `archive.rs`. The other commands read
+            // an archive like an object: as one bundle, which can only be binary.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

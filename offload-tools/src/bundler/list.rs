@@ -31,9 +31,9 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the entry IDs of bundles inside another file: in a program's or library's sections, or
-/// in an archive's members. `-list` does not report malformed entries there; `cargo offload verify`
-/// does.
+/// Returns the entry IDs of bundles inside a different file: in the sections of a program or
+/// library, or in an archive's members. `-list` does not report malformed entries there, but
+/// `cargo offload verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -79,7 +79,7 @@ fn open(path: &OsStr) -> Result<Input, Failure> {
     Input::named(path).map_err(|error| Failure::of_file(path, &error))
 }
 
-/// Writes an output, which replaces an existing file only once it is complete; `-` is standard
+/// Writes an output. An existing file is replaced only when the output is complete; `-` is standard
 /// output.
 fn write(
     path: &OsStr,

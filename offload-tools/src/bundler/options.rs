@@ -15,7 +15,7 @@ pub(super) enum Work {
 /// The options of the command line.
 #[derive(Debug)]
 pub(super) struct Options {
-    /// The name that the tool was called by.
+    /// The name with which the tool was called.
     pub(super) program: String,
     /// The name of the file type, not yet checked.
     pub(super) file_type: String,
@@ -32,7 +32,7 @@ pub(super) struct Options {
     pub(super) hip_openmp_compatible: bool,
     /// Whether to print the commands that LLVM's tool would run (`-###`).
     pub(super) print_commands: bool,
-    /// Whether to print, for each entry and target, whether they are compatible.
+    /// Whether to print which entries and targets are compatible.
     pub(super) explain: bool,
     pub(super) verbose: bool,
 }
@@ -40,8 +40,8 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
-    // The texts are LLVM's, because LLVM's tests and other scripts search for them. In LLVM, only
-    // debug builds have the option `-debug-only`.
+    // The messages are LLVM's, because LLVM's tests and other scripts search for them. LLVM has the
+    // option `-debug-only` only in debug builds.
     overview: "A tool to bundle several input files of the specified type <type> \n\
                referring to the same source file but different targets into a single \n\
                one. The resulting file can also be unbundled into different files by \n\
@@ -103,7 +103,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
 };
 
 impl Options {
-    /// Checks a command line, in LLVM's order, as far as possible before opening any file.
+    /// Checks a command line in LLVM's order, before any file is opened.
     pub(super) fn of(parsed: &Parsed, program: &str) -> Result<(Self, Work), Failure> {
         let on = |name| parsed.flag(name).unwrap_or(false);
         let text = |value: &OsStr| value.to_string_lossy().into_owned();

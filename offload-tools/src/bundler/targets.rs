@@ -39,9 +39,9 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
     }
 }
 
-/// Whether a target's ID is where the triple's environment belongs:
-/// `openmp-amdgcn-amd-amdhsa-gfx906`. Since 2025, LLVM does not read this as gfx906. This tool
-/// still does, because build systems and files contain such targets.
+/// Whether the target ID is in the position of the triple's environment:
+/// `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM stopped reading this as gfx906 in 2025. This tool
+/// continues to do so, because build systems and files contain such targets.
 fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     let environment = target.split('-').nth(4).unwrap_or("");
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
@@ -78,7 +78,7 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// Returns the full spelling of a target whose triple lacks the vendor, such as
+/// Returns the full spelling of a target whose triple has no vendor, such as
 /// `openmp-amdgcn-amdhsa-gfx906` in old documentation.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };

@@ -15,8 +15,9 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Entries are used in file order, each for the first compatible target that has none yet. If no
-/// entry fits some target, the other outputs are still written.
+/// Goes through the entries in file order, and gives each to the first compatible target that has
+/// no entry yet. If no entry fits a target, the outputs of the other targets are written
+/// nevertheless.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -52,7 +53,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
 
 /// Matches the entries of a group with the targets in `unserved`, and removes those targets.
 /// Returns the matching entries, each with its target's index in `requested`. An entry with an
-/// invalid ID ends the search; its failure is also returned.
+/// invalid ID ends the search; then a failure is also returned.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -150,7 +151,8 @@ fn extract(
         }
         Ok(())
     };
-    // Copy large files in parallel, except from a stream, which can have only one reader.
+    // Copy in parallel if there are many bytes, except from a stream, which can have only one
+    // reader.
     let workers = match carrier {
         Carrier::Stream(_) => 1,
         _ if size < WORTH_A_THREAD => 1,
@@ -167,7 +169,7 @@ fn extract(
     })
 }
 
-/// The number of bytes whose copying takes longer than starting a thread.
+/// From this many bytes on, copying takes longer than starting a thread.
 const WORTH_A_THREAD: u64 = 4 << 20;
 
 fn extract_one(
@@ -193,7 +195,7 @@ fn extract_one(
     })
 }
 
-/// Writes the whole content of the input file to `output`, decompressed if it is compressed.
+/// Writes all bytes of the input file to `output`. If the file is compressed, decompresses them.
 fn copy_whole(
     options: &Options,
     carrier: &Carrier<'_>,

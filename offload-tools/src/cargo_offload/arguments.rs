@@ -38,8 +38,8 @@ pub enum Command {
     Help,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`, which starts a test program. Only `cargo offload` makes Cargo use
-    /// this command.
+    /// `run PROGRAM ARGUMENTS`, which starts a test program. Users do not need this command:
+    /// `cargo offload` makes Cargo use it.
     Run(Vec<OsString>),
 }
 
@@ -48,10 +48,10 @@ pub enum Command {
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// The number of orders of blocks and threads in which to run each test program; 0 for no such
-    /// runs.
+    /// In how many orders of blocks and threads to run each test program; 0 for no such runs.
     pub orders: u32,
-    /// The numbers of lanes in a warp, each with separate runs; empty if the environment decides.
+    /// The numbers of lanes in a warp. Each number has separate runs. If the list is empty, the
+    /// environment decides.
     pub lanes: Vec<u32>,
     /// The seed of the first random order.
     pub seed: u64,
@@ -74,7 +74,7 @@ impl fmt::Display for Wrong {
 }
 
 impl Command {
-    /// Parses the words after `cargo offload`.
+    /// Parses the arguments after `cargo offload`.
     ///
     /// Returns an error if an option of this program has a missing or invalid value.
     pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
@@ -137,7 +137,7 @@ impl Command {
 }
 
 /// Returns the checks for these arguments of `--check`. Memory and undefined behaviour need only
-/// one run, because the same image checks both.
+/// one run, because one image checks both.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let mut parts = Vec::new();
     for kind in kinds {

@@ -1,5 +1,5 @@
-//! Handling of Ctrl-C. The terminal sends the interrupt to this program, Cargo and the test
-//! programs. The others exit, and this program waits for them.
+//! Handles Ctrl-C. The terminal sends the interrupt to this program, Cargo and the test programs.
+//! Cargo and the test programs exit, and this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ pub const STATUS: u8 = 130;
 
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes this program ignore interrupts from now on and only record them.
+/// Makes this program remember interrupts instead of ending.
 pub fn ignore() {
     let came = CAME.get_or_init(Arc::default);
     #[cfg(unix)]

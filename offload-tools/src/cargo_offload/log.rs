@@ -8,8 +8,9 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, separated by TABs |
 //!
-//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
-//! launched the kernel: Rust's test harness gives each test's thread the name of the test.
+//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. These lines name the thread
+//! that launched the kernel, because Rust's test harness gives each test's thread the name of the
+//! test.
 
 use super::symbols;
 use offload_pack::checks::Order;
@@ -32,7 +33,7 @@ pub struct Entries {
     /// The launches in which programs counted findings.
     pub found: Vec<LaunchFindings>,
     /// Kernels that exceeded the time limit: the process, the number of the launch, and the last
-    /// place.
+    /// known place in the source.
     pub endless: Vec<(u32, usize, String)>,
     /// The programs that ran.
     pub programs: Vec<Program>,
@@ -66,7 +67,7 @@ pub struct LaunchFindings {
     pub number: usize,
     /// The number of findings.
     pub findings: usize,
-    /// The parameters that are addresses, each with its number, counted from 1.
+    /// The addresses among the arguments, each with its parameter's number, counted from 1.
     pub addresses: Vec<(usize, u64)>,
 }
 
@@ -96,7 +97,7 @@ impl Log {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns the log in `folder`, the folder of the pass that started this runner.
+    /// Returns the log in `folder`, which belongs to the pass that started this runner.
     pub fn of_runner(folder: &OsStr) -> Self {
         Self { folder: folder.into() }
     }
@@ -105,18 +106,19 @@ impl Log {
         &self.folder
     }
 
-    /// Returns the path of the file where `offload_gpu::run` records launched kernels.
+    /// Returns the path of the file to which `offload_gpu::run` writes a line for each launched
+    /// kernel.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }
 
-    /// Returns the common start of a sanitizer's report paths; `sanitizer` is its letter: `A`, `T`
-    /// or `U`.
+    /// Returns the start of the paths of a sanitizer's reports. `sanitizer` is the sanitizer's
+    /// letter: `A`, `T` or `U`.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Records that a program runs in this process or, if `order` is set, that it failed in that
+    /// Writes a line: the program runs in this process or, if `order` is set, it failed in that
     /// order.
     ///
     /// Returns a message if the folder cannot be written.

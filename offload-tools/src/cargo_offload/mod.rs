@@ -11,7 +11,7 @@
 //! | `symbols` | the source lines of stack frames in images |
 //! | `parameters` | the names of kernels' parameters, from the indexes of packs |
 //! | `summary` | the text printed at the end |
-//! | `interrupt` | handling of Ctrl-C |
+//! | `interrupt` | the handler for Ctrl-C |
 
 pub mod arguments;
 mod findings;
@@ -40,8 +40,8 @@ pub fn has(command: &str) -> bool {
     ["test", "t", "run"].contains(&command)
 }
 
-/// Runs `cargo offload test`, or the command with which Cargo starts a test program. `words` begins
-/// with the command's name.
+/// Runs `cargo offload test`, or the command with which Cargo starts a test program. `words`
+/// contains the command's name, followed by its arguments.
 pub fn run(words: Vec<OsString>) -> ExitCode {
     let done = match Command::parse(words) {
         Ok(Command::Help) => {

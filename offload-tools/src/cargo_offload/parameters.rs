@@ -1,4 +1,4 @@
-//! Names of kernels' parameters, which the build writes into the indexes of packs.
+//! Finds the names of kernels' parameters. The build writes them into the indexes of packs.
 
 use offload_pack::pack_index::Index;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::time::SystemTime;
 pub struct ParameterNames(BTreeMap<String, Vec<String>>);
 
 impl ParameterNames {
-    /// Reads the indexes in Cargo's target folder. If several describe the same kernel, the newest
-    /// wins.
+    /// Reads the indexes in Cargo's target folder. If several indexes describe the same kernel, the
+    /// newest one wins.
     pub fn find(target: &Path) -> Self {
         let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
         // `PROFILE/build`, or `TARGET/PROFILE/build`.
@@ -31,7 +31,7 @@ impl ParameterNames {
         files.sort();
         let mut names = Self::default();
         for (_, file) in files {
-            // An index with a different version is left from an earlier build.
+            // An index with a different version is a leftover of an earlier build.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
                 for kernel in pack.modules.into_iter().flat_map(|it| it.signatures.kernels) {

@@ -57,7 +57,7 @@ pub fn of(asked: &Asked) -> Vec<Pass> {
 }
 
 impl Pass {
-    /// Returns a description of what this pass does to the tests.
+    /// Describes how this pass runs the tests.
     pub fn title(self) -> String {
         let title = match self.kind {
             PassKind::Check(Check::Memory) => "checked for memory errors",
@@ -74,8 +74,8 @@ impl Pass {
         }
     }
 
-    /// Returns the name of the folder for the pass's logs. The name contains no comma, because the
-    /// folder is part of the sanitizer option `log_path`, which a comma would end.
+    /// Returns the name of the folder for the pass's logs. The sanitizer option `log_path` contains
+    /// the name, and a comma would end the option. So the name contains no comma.
     fn folder(self) -> String {
         let name = match self.kind {
             PassKind::Check(check) => check.name().replace(',', "-"),
@@ -113,7 +113,7 @@ pub struct PassFolders {
 }
 
 impl PassFolders {
-    /// Asks Cargo and rustc for the folders and the name of the variable.
+    /// Finds the folders and the name of the variable with the help of Cargo and rustc.
     ///
     /// Returns a message if this fails, for example because there is no package.
     pub fn find(asked: &Asked) -> Result<Self, String> {
@@ -166,9 +166,10 @@ impl PassFolders {
     }
 }
 
-/// Locks a file beside a pass's folder until the returned file is closed; otherwise a second
-/// command in the same target folder would remove the logs. Returns `None` if the file system
-/// cannot lock files, or if a test of this same pass runs the command, which would wait for itself.
+/// Locks a file beside a pass's folder until the returned file is closed. Without the lock, a
+/// second command in the same target folder would remove the logs. Returns `None` if the file
+/// system cannot lock files. Also returns `None` if a test of the same pass runs this command: the
+/// command would wait for itself.
 pub fn lock(folder: &Path) -> Option<File> {
     if env::var_os(variables::LOG).is_some() {
         return None;
@@ -190,8 +191,8 @@ pub fn lock(folder: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Runs `cargo test`. Returns the exit status and the output of the test programs, which is also
-/// printed if a test fails or the user asked for test output.
+/// Runs `cargo test`. Returns the exit status and the output of the test programs. Also prints this
+/// output if a test fails or the user asked for test output.
 ///
 /// Returns a message if Cargo cannot be started.
 pub fn run(
@@ -208,7 +209,7 @@ pub fn run(
     let this = env::current_exe()
         .map_err(|error| format!("cannot find the path of this program: {error}"))?;
     // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
-    // any.
+    // spaces.
     if this.to_string_lossy().contains(char::is_whitespace) {
         return Err(format!(
             "Cargo cannot start {}: move it to a path without spaces",
@@ -222,8 +223,8 @@ pub fn run(
         .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
         .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
-    // Keep the user's choice in `OFFLOAD_DEVICE`. If it is not the CPU, the pass may check nothing,
-    // which the summary then reports.
+    // Keep the user's choice in `OFFLOAD_DEVICE`. If the choice is not the CPU, the pass may check
+    // nothing; the summary reports that.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -231,14 +232,14 @@ pub fn run(
         command.env(checks::variables::LANES, lanes.to_string());
     }
     match pass.kind {
-        // One build contains the images of all checks, so another check compiles nothing.
+        // One build contains the images of all checks, so the next check compiles nothing.
         PassKind::Check(check) => command
             .env(checks::variables::CHECK, "all")
             .env(variables::CHECK, check.name())
             .env("CARGO_TARGET_DIR", &folders.folder)
             .env_remove(variables::ORDERS),
-        // This pass needs the same images as a plain `cargo test`, so it also uses the ordinary
-        // target folder.
+        // This pass needs the same images as a plain `cargo test`, so it uses the same target
+        // folder.
         PassKind::Orders => command
             .env("CARGO_TARGET_DIR", &folders.target_folder)
             .env_remove(checks::variables::CHECK)
@@ -256,7 +257,7 @@ pub fn run(
     let mut from = BufReader::new(child.stdout.take().expect("it is piped"));
     loop {
         let start = output.len();
-        // Treat an error of the pipe as the end of the output: the exit status decides.
+        // Treat a read error as the end of the output, because the exit status decides.
         if from.read_until(b'\n', &mut output).unwrap_or(0) == 0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! The results of tests, from the output of Rust's test harness.
+//! Reads the results of tests from the output of Rust's test harness.
 
 use crate::text::plural;
 
@@ -10,7 +10,7 @@ pub struct Results {
     ignored: usize,
     /// The programs that ended before finishing their tests.
     pub died: Vec<Died>,
-    /// Whether any output of a test program was understood.
+    /// Whether any output was recognized as that of a test program.
     pub is_known: bool,
 }
 
@@ -65,8 +65,8 @@ impl Results {
     }
 }
 
-/// Returns the number of tests that have a result in this line: `test sums ... ok`, or with
-/// `--quiet` a letter for each test.
+/// Returns the number of tests that have a result in this line: `test sums ... ok`, or one letter
+/// for each test with `--quiet`.
 fn ended(line: &str) -> usize {
     if let Some((_, result)) = line.strip_prefix("test ").and_then(|test| test.rsplit_once(" ... "))
     {

@@ -21,7 +21,8 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    // A program that runs only once replaces this process, so it keeps this process's number.
+    // A program that runs only once replaces this process, so the log contains this process's
+    // number.
     log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(count) = number(variables::ORDERS) {
@@ -49,8 +50,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns what the first image with this check in a program records about itself. Returns `None`
-/// if no image makes the check.
+/// Returns what a program's first image with this check states about itself. Returns `None` if no
+/// image makes the check.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
@@ -84,7 +85,7 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
-        // The last part is the image and the offset in it, which `symbols` reads.
+        // `%M` is the image and the offset in it, which `symbols` reads.
         let frames = "stack_trace_format='    #%n %p %F %L %M'";
         command
             .env(name, format!("{options}{own}:{frames}:log_path='{report}'{symbolizer}{of_user}"));
@@ -92,8 +93,8 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
 }
 
 /// Preloads libraries into the program, before the user's. The loader splits `LD_PRELOAD` at
-/// spaces, so a library whose path contains a space is given by its name and found through
-/// `LD_LIBRARY_PATH`, which is split only at colons.
+/// spaces. So if a library's path contains a space, `LD_PRELOAD` contains only the file's name, and
+/// the loader finds the folder in `LD_LIBRARY_PATH`, which it splits only at colons.
 fn preload(libraries: &[PathBuf], command: &mut Command) {
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     for library in libraries {
@@ -114,8 +115,8 @@ fn preload(libraries: &[PathBuf], command: &mut Command) {
     }
 }
 
-/// Compiles a library that removes `LD_PRELOAD` from the environment after loading, so that child
-/// processes of the program do not load the sanitizer. Returns `None` if no C compiler works.
+/// Compiles a library that removes `LD_PRELOAD` from the environment when it is loaded, so that
+/// child processes of the program do not load the sanitizer. Returns `None` if no C compiler works.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -123,7 +124,8 @@ fn for_one_process(folder: &Path) -> Option<PathBuf> {
     if library.exists() {
         return Some(library);
     }
-    // Programs of several packages may start at the same time, so each process uses its own files.
+    // Programs of several packages may start at the same time, so each process writes files with
+    // different names.
     let (source, own) = (
         folder.join(format!("{}-source.c", process::id())),
         folder.join(format!("{}-own.so", process::id())),
@@ -194,14 +196,16 @@ fn in_orders(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the first `count` orders: forward and reverse, which find most errors, then random ones.
+/// Returns the first `count` orders: forward and reverse, which find most errors, followed by
+/// random ones.
 fn orders(count: u64, seed: u64) -> impl Iterator<Item = Order> {
     let random = (0..).map(move |more: u64| Order::Random(seed.wrapping_add(more)));
     let first = [Order::Forward, Order::Reverse].into_iter();
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Converts the exit status of a program into this program's; 1 if a signal ended that program.
+/// Returns the exit status of this program for that of a test program: 1 if a signal ended the test
+/// program.
 pub fn status_of(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

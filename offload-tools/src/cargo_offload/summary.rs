@@ -23,7 +23,7 @@ pub struct Summary {
     findings: Vec<PassFinding>,
     /// The reasons why findings may be missing.
     failures: BTreeSet<String>,
-    /// Kernels that were launched from images that check nothing.
+    /// Kernels that were launched from images without checks.
     unchecked: BTreeSet<String>,
     /// The programs that ended before finishing their tests.
     died: Vec<Died>,
@@ -74,13 +74,14 @@ impl Summary {
         }
         self.failures.extend(lost(&found, &entries));
         if pass.kind == PassKind::Check(Check::Undefined) {
-            // The image also checks memory accesses, but names no kernel in their reports.
+            // The image also checks memory accesses, but its reports about them name no kernel.
             found.retain(|finding| finding.kernel.is_some());
         }
         let late = entries.endless.iter();
         found.extend(late.map(|(process, number, place)| endless(*process, *number, place)));
         for finding in &mut found {
-            // ThreadSanitizer shortens names. The first launch is that of the later access.
+            // ThreadSanitizer shortens names, so take the name from the launch. The first launch is
+            // that of the later access.
             let first = finding.launches.first();
             let launch = entries
                 .launched
@@ -128,7 +129,8 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. A program that ended because of a finding does not count.
+    /// Whether findings may be missing. If there are findings, programs that ended early do not
+    /// count.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
@@ -222,8 +224,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Whether two findings are the same error: the same kind in the same kernel at the same lines, in
-/// any threads.
+/// Whether two findings are the same error: the same kind in the same kernel at the same lines. The
+/// threads may differ.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
@@ -242,8 +244,8 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
 }
 
 /// Returns the parameter that points to the memory of the finding's access: `parameter 2, x, of
-/// 4,000 bytes: read at offset 4,000`. If several parameters point there, in one launch or in
-/// several, returns them all.
+/// 4,000 bytes: read at offset 4,000`. If several parameters point to that memory, in one launch or
+/// in several, returns them all.
 fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
     let access = finding.access?;
     let launches = entries.found.iter().filter(|launch| {
@@ -281,7 +283,8 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && name != "main").collect()
 }
 
-/// Returns messages about programs that counted more findings than they reported.
+/// Returns a message for each kernel for which a process counted more findings than its reports
+/// contain.
 fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     let mut counted: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     for launch in &entries.found {
@@ -307,8 +310,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     messages
 }
 
-/// Returns a command that repeats the finding: with a single test, if the tests that may have
-/// caused it are known.
+/// Returns a command that reproduces the finding. If the tests that may have caused it are known,
+/// the command runs only one of them.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -1,8 +1,8 @@
-//! The source lines of stack frames in images for the CPU.
+//! Finds the source lines of stack frames in images for the CPU.
 //!
 //! GCC's runtimes read line numbers only for images that are loaded before the first report. But
-//! frames also name the image and the offset in it, and the log folder has a copy of each image,
-//! from which `addr2line` (binutils) reads the lines.
+//! frames also name the image and the offset in it. The log folder has a copy of each image, in
+//! which `addr2line` (binutils) finds the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn resolve<'a>(folder: &Path, texts: impl Iterator<Item = &'a mut String>) {
             .args(["-a", "-f", "-i", "-C", "-e"])
             .arg(folder.join(format!("kernels-{image}.so")));
         command.args(offsets.iter().map(|offset| format!("{offset:#x}")));
-        // Without addr2line, reports keep the lines that the runtimes know.
+        // Without addr2line, reports keep the lines that the runtimes printed.
         let Ok(output) = command.output() else { continue };
         read(&image, &String::from_utf8_lossy(&output.stdout), &mut lines);
     }
@@ -67,7 +67,7 @@ fn frame(line: &str) -> Option<ImageFrame<'_>> {
     })
 }
 
-/// Reads the output of addr2line: each address is followed by alternating lines for function and
+/// Reads the output of addr2line. Each address is followed by pairs of lines: a function, and a
 /// place.
 fn read(image: &str, output: &str, to: &mut Lines) {
     let (mut offset, mut function) = (None, None);
@@ -100,7 +100,7 @@ fn replaced(text: &str, lines: &Lines) -> String {
             result += line;
             continue;
         };
-        // Each inlined function has its own frame, with the same offset.
+        // Each inlined function has a separate frame, with the same offset.
         if previous.as_ref() != Some(&key) {
             for (function, place) in places {
                 result += &format!("{start}in {function} {place} {end}\n");

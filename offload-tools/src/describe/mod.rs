@@ -1,5 +1,5 @@
-//! Descriptions of what [`offload_format::inventory`] finds: JSON records, facts for the rules of
-//! selection, and texts of problems.
+//! Describes the findings of [`offload_format::inventory`]: JSON records, facts for the selection
+//! rules, and texts about problems.
 
 mod named;
 mod problem;

@@ -6,8 +6,8 @@ use offload_format::select::{Candidate, Refusal};
 use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
-/// An image as a candidate of `offload_format::select`, described by its header or, if the header
-/// names no target, by its names (target ID and triple). Creating one decompresses nothing.
+/// An image as a candidate of `offload_format::select`. Its header describes it or, if the header
+/// names no target, its names (target ID and triple). Creating a candidate decompresses nothing.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     /// The image; `None` if its file is closed.
@@ -17,7 +17,7 @@ pub struct Named<'i> {
     triple: Option<Cow<'i, str>>,
     ptx_version: Option<PtxVersion>,
     header: Option<ImageHeader>,
-    /// The kind, as far as known without decompression.
+    /// The kind, as far as it is known without decompression.
     known_kind: Option<ImageKind>,
     needs: Needs,
 }
@@ -76,7 +76,7 @@ impl<'i> Named<'i> {
         self.header
     }
 
-    /// Returns the kind that the image's bytes or its container record.
+    /// Returns the kind that the image's bytes or its container state.
     pub fn known_kind(&self) -> Option<ImageKind> {
         self.known_kind
     }
@@ -92,7 +92,7 @@ impl<'i> Named<'i> {
             || self.known_kind.is_some_and(kind)
     }
 
-    /// Returns the code as the image's names describe it.
+    /// Returns the device code that the image's names describe.
     pub fn by_name(&self) -> ImageCode<'_> {
         let (target_id, triple) = (self.target_id.as_deref(), self.triple.as_deref());
         ImageCode::named(target_id, triple, self.is(ImageKind::is_ptx))
@@ -108,7 +108,7 @@ impl<'i> Named<'i> {
         Named { image: None, label, target_id, triple, ptx_version, header, known_kind, needs }
     }
 
-    /// Returns a text about the processor, if the image is for one that this version does not know.
+    /// Returns a text about the image's processor, if this version does not know the processor.
     pub fn unknown_processor(&self) -> Option<String> {
         let ImageCode::UnknownProcessor(number) = self.code() else { return None };
         Some(Refusal::<String>::UnknownProcessor(number).to_string())

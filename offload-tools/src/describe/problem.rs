@@ -5,7 +5,7 @@ use offload_format::ErrorKind;
 use offload_format::inventory::{Place, Problem};
 
 /// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Shortens names
-/// to `width` characters unless it is 0.
+/// to `width` characters, unless `width` is 0.
 pub fn place_text(place: &Place<'_>, width: usize) -> String {
     let mut out = String::new();
     if let Some(slice) = place.slice {
@@ -32,7 +32,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
             out += "; the system cannot allocate them"
         }
-        // For kernels, the limit is on work, not memory, so `--max-size` would not help.
+        // The limit for finding kernels is on work, not memory, so `--max-size` would not help.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
             out += "; --max-size allows more"
         }

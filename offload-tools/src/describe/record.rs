@@ -30,9 +30,9 @@ pub struct ImageRecord {
     pub container_index: usize,
     /// The bundle entry ID as stored.
     pub entry_id: Option<String>,
-    /// The module that the image belongs to.
+    /// The module to which the image belongs.
     pub module: Option<String>,
-    /// The offload kind that the container records: `hip`, `openmp`.
+    /// The offload kind that the container states: `hip`, `openmp`.
     pub offload_kind: Option<String>,
     /// The target triple.
     pub triple: Option<String>,
@@ -48,11 +48,11 @@ pub struct ImageRecord {
     pub sha256: Option<String>,
     /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
-    /// The compiler of an image for the CPU, as it identifies itself. Left out if unknown.
+    /// The compiler of an image for the CPU, by the name that the compiler wrote. Left out if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// How the threads of an image's kernels wait on the CPU. Left out if the image does not record
-    /// it.
+    /// How the threads of each kernel wait on the CPU. Left out if the image does not contain this.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_kernels: Vec<CpuKernelRecord>,
     /// The name of the archive member that contains the image.
@@ -99,7 +99,7 @@ pub struct KernelRecord {
 pub struct CpuKernelRecord {
     /// The name that programs use to launch the kernel.
     pub name: String,
-    /// The number of regions that waits divide the kernel into; null if its threads have stacks.
+    /// The number of regions into which waits divide the kernel; null if its threads have stacks.
     pub regions: Option<u64>,
     /// Why the threads have stacks; null if they have none.
     pub stacks: Option<String>,
@@ -129,8 +129,8 @@ impl CpuKernelRecord {
     }
 }
 
-/// Returns the compiler of an image for the CPU, from the section `.comment`. Linked parts of the C
-/// library may come from a different compiler, GCC.
+/// Returns the compiler of an image for the CPU, from the section `.comment`. The section may also
+/// name GCC, the compiler of linked parts of the C library.
 pub fn cpu_compiler(image: &[u8]) -> Option<String> {
     let text = text_of(image, b".comment");
     let words = |of: &str| text.split('\0').find(|words| words.contains(of)).map(str::to_owned);
@@ -162,14 +162,14 @@ pub struct ParameterRecord {
     pub offset: u64,
     /// The parameter's size in bytes.
     pub size: u64,
-    /// Whether the image records the parameter as a pointer to GPU memory.
+    /// Whether the image states that the parameter is a pointer to GPU memory.
     #[serde(skip)]
     pub is_pointer: bool,
 }
 
 impl KernelRecord {
     /// Returns the kernels of an image with this header; `None` if images of its kind do not list
-    /// them.
+    /// kernels.
     ///
     /// Returns an error if the kernels' records cannot be read.
     pub fn all_of(bytes: &[u8], header: Option<ImageHeader>) -> Result<Option<Vec<Self>>> {
@@ -210,8 +210,8 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// Returns the JSON record of `image`, read through `images`. Also returns the error of an
-    /// unreadable part, for [`Inventory::problem_of`].
+    /// Returns the JSON record of `image`, whose bytes are read through `images`. If a part is
+    /// unreadable, also returns the error, for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,
         image: &Image<'a>,

@@ -1,4 +1,4 @@
-//! The parameters that an image records for a kernel, on one line.
+//! Formats a kernel's parameters, as its image describes them, on one line.
 
 use super::KernelRecord;
 use super::record::ParameterRecord;
@@ -6,7 +6,7 @@ use crate::text::escaped_str;
 
 impl KernelRecord {
     /// Returns the parameters in parentheses: `(n: u32, 4 bytes, pointer, 8 bytes at 32)`. Shows
-    /// names and types if the image records them, otherwise sizes. Shows an offset if there is a
+    /// names and types if the image contains them, otherwise sizes. Shows an offset if there is a
     /// gap before the parameter.
     pub fn signature(&self) -> String {
         self.list(|number, parameter| self.parameter(number, parameter))
@@ -37,7 +37,7 @@ impl KernelRecord {
             None if parameter.is_pointer => "pointer".to_owned(),
             None => bytes(parameter.size),
         };
-        // If compilers only number PTX parameters, the names mean nothing: do not show them.
+        // Do not show the names of PTX parameters that a compiler only numbered.
         let is_number = |name: &&String| **name == format!("{}_param_{number}", self.name);
         match parameter.name.as_ref().filter(|name| !is_number(name)) {
             Some(name) => format!("{}: {ty}", escaped_str(name)),

@@ -1,5 +1,5 @@
-//! Tests with truncated and modified corpus files: nothing panics, and everything found is at its
-//! reported place.
+//! Tests with truncated and modified corpus files: nothing panics, and everything that is found is
+//! at its reported place.
 
 use super::{ImageRecord, problem_text};
 use offload_format::inventory::{Images, Inventory};

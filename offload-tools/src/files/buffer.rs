@@ -1,11 +1,11 @@
-//! Buffers for large contents.
+//! Buffers for large amounts of data.
 
 use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
-/// A buffer of zeros of any size, in the system's largest pages. With small pages, requesting each
-/// page takes longer than filling it.
+/// A buffer of zeros of any size, in the system's largest memory pages. With small pages,
+/// requesting a page takes longer than filling it.
 #[derive(Debug)]
 pub struct Buffer(MmapMut);
 

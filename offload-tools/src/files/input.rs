@@ -8,8 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of a file: mapped if it is a regular file, otherwise read to its end. On Windows, all
-/// files are read.
+/// The bytes of a file. A regular file is mapped, and any other is read to its end. On Windows,
+/// regular files may be read, too.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
@@ -26,8 +26,8 @@ impl Input {
     /// Opens a file or pipe. Returns an error for a folder, and for a device that is not empty.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Files whose content is generated on reading, as in /proc, also report size 0, so read
-        // files of size 0. For a folder, reading returns the system's error.
+        // Read files of size 0, because files that are generated on reading, as in /proc, also
+        // report this size. For a folder, reading returns the system's error.
         match file.metadata() {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::regular(file),
             // `/dev/null` is empty; other devices may have no end.
@@ -85,7 +85,7 @@ impl Input {
             // For a folder, this call returns the system's error.
             return Self::open(path);
         }
-        // Check before and after opening, because another file may take the name in between.
+        // Check before and after opening, because a different file may get the name in between.
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
@@ -99,7 +99,7 @@ impl Input {
         let file = options.open(path)?;
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
-        // A file in /proc counts as empty here, because its size is 0: some such files never end.
+        // Treat a file in /proc, whose size is 0, as empty, because some of these files never end.
         Self::regular(file)
     }
 
@@ -127,8 +127,8 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. A mapped
-    /// file is read instead of accessed by its mapping, so that only `out` needs memory.
+    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Reads a
+    /// mapped file without using the mapping, so that only `out` needs memory.
     ///
     /// # Panics
     /// Panics if the range is outside the file's size at the time of opening.
@@ -176,8 +176,9 @@ impl Input {
                 Ok(_) => {}
                 // If the disk is full, other ways of writing fail, too.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
-                // The kernel cannot copy these files: for example, one is a device, or they are on
-                // two file systems, one of them old or unusual.
+                // The operating system's kernel cannot copy these files. For example, one file is a
+                // device, or the files are on different file systems, and one of these is old or
+                // unusual.
                 Err(_) => return to.write_all(self.part(&range)),
             }
         }

@@ -1,7 +1,7 @@
 //! Removes unfinished files when a signal, or Ctrl-C on Windows, ends the program.
 //!
 //! SIGBUS is one of these signals: it arrives if another process truncates a mapped file. The
-//! failed access repeats until this module's thread has cleaned up and ended the process.
+//! access fails again and again until this module's thread has cleaned up and ended the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use std::sync::Mutex;
 /// The paths of unfinished files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Records a file to be written.
+/// Adds a file that will be written.
 pub(super) fn add(path: &Path) {
     clean_up_when_signalled();
     lock().push(path.to_owned());
 }
 
-/// Removes the record of a finished or deleted file.
+/// Removes a finished or deleted file from the list.
 pub(super) fn remove(path: &Path) {
     lock().retain(|unfinished| unfinished != path);
 }
@@ -40,8 +40,9 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's handler for SIGBUS detects stack overflows; for other causes it ends the program
-        // at once. signal-hook would call it, too, so replace it with the default action first.
+        // Rust's handler for SIGBUS detects stack overflows. If there is a different cause, this
+        // handler ends the program immediately. signal-hook would call it, too, so replace it with
+        // the default action first.
         // SAFETY: the default action is valid. Only Rust's runtime has set another handler before,
         // and on Linux a stack overflow is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
@@ -73,7 +74,7 @@ pub(super) fn clean_up_when_signalled() {
         remove_all(&unfinished);
         // Hold the lock until the process ends, so that no new file is started.
         std::mem::forget(unfinished);
-        // 0 means not handled: the system's own handler runs next and ends the process.
+        // 0 means not handled, so the system's own handler runs next and ends the process.
         0
     }
 

@@ -1,14 +1,15 @@
 //! Input files and output files.
 //!
-//! Inputs are mapped, and the operating system's kernel copies bytes from file to file. On Windows
-//! inputs are read, because a mapped file cannot be replaced there, and an output may have the path
-//! of an input. Outputs appear complete or not at all: they are written next to their final place,
-//! then renamed. An error or a signal removes unfinished files; after SIGKILL they remain next to
-//! the old file.
+//! Inputs are mapped, and the operating system's kernel copies bytes from file to file. On Windows,
+//! inputs are read, because an output may have the path of an input, and a mapped file cannot be
+//! replaced there. Outputs appear complete or not at all: they are written next to their final
+//! path, and renamed when they are complete. An error or a signal removes unfinished files; after
+//! SIGKILL they remain next to the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output that was written in the last seconds may be empty; the same command makes it
-//! again. Waiting would nearly double the time of `cargo offload pack` (ext4 on a virtual disk):
+//! system, an output that was written in the last seconds before it may be empty. Running the same
+//! command again restores the output. Waiting would nearly double the time of `cargo offload pack`
+//! (ext4 on a virtual disk):
 //!
 //! | output | without waiting | waiting adds |
 //! |---|---|---|
@@ -38,7 +39,7 @@ pub fn os_message(error: &io::Error) -> String {
     }
 }
 
-/// The maximum number of bytes to allocate for the content of a compressed file; a file that states
-/// a larger size is refused. A smaller size is allocated even if it is wrong, because memory that
-/// is never written costs nothing.
+/// The maximum number of bytes to allocate for the uncompressed data of a compressed file. A file
+/// that states a larger size is refused. A smaller size is allocated even if the statement is
+/// wrong, because memory that is never written costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

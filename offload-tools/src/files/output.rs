@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears only when it is [committed](Output::commit), or never after an error or a
+/// A file that appears when it is [committed](Output::commit), and not at all after an error or a
 /// signal. Standard output, pipes and devices are written directly.
 #[derive(Debug)]
 pub struct Output(Sink);
@@ -39,7 +39,7 @@ pub enum PayloadSource<'a> {
 /// this index.
 ///
 /// # Panics
-/// Panics if a payload is missing or has another size than in the layout.
+/// Panics if a payload is missing or its size differs from that in the layout.
 pub fn read_layout(layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
@@ -66,7 +66,7 @@ impl<'a> PayloadSource<'a> {
         Self::Part(input, 0..input.size())
     }
 
-    /// Returns the source with this index, after checking its size in bytes.
+    /// Returns the source with this index. Checks the source's size in bytes.
     fn checked(payloads: &[Self], index: usize, size: u64) -> &Self {
         let found = match &payloads[index] {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -85,7 +85,7 @@ impl Output {
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
-            // This line returns the error for a folder.
+            // For a folder, this line returns the system's error.
             Ok(_) => Ok(Self(Sink::Direct(OpenOptions::new().write(true).open(path)?))),
             // Windows has no metadata for devices such as `NUL`, but can write to them.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -95,7 +95,7 @@ impl Output {
                     .filter(|_| cfg!(windows))
                     .map_or(Err(error), |device| Ok(Self(Sink::Direct(device))))
             }
-            // A link to a missing file: create the link's target.
+            // The path is a link to a missing file: create the link's target.
             Err(_) => match fs::read_link(path) {
                 Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),
                 Err(_) => Self::beside(path.to_owned(), None),
@@ -103,14 +103,15 @@ impl Output {
         }
     }
 
-    /// Starts to write a file whose name comes from inside another file. A link, pipe or device
-    /// with that name is replaced, never written through, because the user did not choose the name.
+    /// Starts to write a file whose name comes from inside a different file. If a link, pipe or
+    /// device has that name, it is replaced and never written to, because the user did not choose
+    /// the name.
     ///
     /// Returns an error in the same cases as [`Output::create`].
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(path.to_owned(), &metadata),
-            // This call returns the error for a folder.
+            // For a folder, this call returns the system's error.
             Ok(metadata) if metadata.is_dir() => Self::create(path),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Self::beside(path.to_owned(), None),
@@ -137,7 +138,7 @@ impl Output {
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
 
-        // The path cannot name a file: return the error of opening it.
+        // The path cannot name a file, so return the error of opening it.
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return File::create(&path).map(|file| Self(Sink::Direct(file)));
         }
@@ -156,8 +157,8 @@ impl Output {
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
-                    // A file with this name is left over from an earlier process with the same
-                    // number: try the next name.
+                    // An earlier process with the same number left a file with this name: try the
+                    // next name.
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(error);
                     }
@@ -182,7 +183,7 @@ impl Output {
     /// with this index.
     ///
     /// # Panics
-    /// Panics if a payload is missing or has another size than in the layout.
+    /// Panics if a payload is missing or its size differs from that in the layout.
     pub fn layout(&mut self, layout: &Layout, payloads: &[PayloadSource<'_>]) -> io::Result<()> {
         for piece in layout.pieces() {
             match piece {
@@ -206,14 +207,15 @@ impl Output {
         Ok(())
     }
 
-    /// Completes the file and moves it to its final place. The file may not be on the disk yet:
-    /// after a power failure it may be empty.
+    /// Completes the file and moves it to its final path. The file may not be on the disk yet, so
+    /// it may be empty after a power failure.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
             Sink::Whole { unfinished, path, file } => {
                 drop(file);
-                // If the files were exchanged, `unfinished` now names the old file and removes it.
+                // If the files were exchanged, `unfinished` now names the old file, and removes the
+                // old file when it is dropped.
                 if trade_places(&unfinished.0, &path) {
                     Ok(())
                 } else {
@@ -244,8 +246,8 @@ impl Write for Output {
 /// Exchanges the new file with the existing one; returns `false` if there is no existing file or
 /// the system cannot exchange files.
 ///
-/// An exchange is faster than renaming over the old file: on such a rename, ext4 writes the new
-/// file to the disk, which takes longer than everything else.
+/// An exchange is faster than renaming over the old file: when a file is replaced by renaming, ext4
+/// writes the new file to the disk, which takes longer than everything else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

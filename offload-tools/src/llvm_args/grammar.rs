@@ -9,8 +9,8 @@ pub struct Grammar {
     pub overview: &'static str,
     /// The version text that the tool prints.
     pub version: &'static str,
-    /// The tool's options. If a misspelled option is equally similar to several, the first is
-    /// suggested.
+    /// The tool's options. If a misspelled option is equally similar to several options, the first
+    /// of these is suggested.
     pub options: &'static [Spec],
     /// The help text for the one argument that is not an option; `None` if no such argument is
     /// allowed.
@@ -68,11 +68,11 @@ pub(super) const GENERIC: &[Spec] = &[
     ending("version", "Display the version of this program"),
 ];
 
-/// The flag `-h`, which is not in any list and never suggested. It takes effect after all arguments
-/// were accepted.
+/// The flag `-h`, which no list contains and which is never suggested. It takes effect after all
+/// arguments are accepted.
 static SHORT_HELP: Spec = flag("h", "");
 
-/// Returns an option that makes the tool exit.
+/// Returns an option that makes the tool exit, such as `--help`.
 const fn ending(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Nothing, "", help)
 }
@@ -97,8 +97,9 @@ pub(super) fn dashes(name: &str) -> &'static str {
     if name.len() == 1 { "-" } else { "--" }
 }
 
-/// Returns `text` with its name replaced by the most similar option's; among equals, by the first.
-/// An option without a value is compared with the whole text, others with the part before `=`.
+/// Returns `text` with the name in it replaced by that of the most similar option. If several
+/// options are equally similar, takes the first. Compares an option without a value with the whole
+/// text, and any other option with the part before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let changes = |option: &&Spec| {

@@ -15,7 +15,7 @@ pub(super) fn is_hidden(option: &Spec) -> bool {
 }
 
 impl Grammar {
-    /// Returns the help for `-h`, or for a tool that has nothing to do: all options in one list.
+    /// Returns the help for `-h`, or for a tool without work to do: all options in one list.
     pub fn help_list(&self, program: &str) -> String {
         text(self, program, false, false)
     }

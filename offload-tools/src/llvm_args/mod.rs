@@ -6,11 +6,11 @@
 //! - `--` ends the options. `-` alone is not an option.
 //! - Options of one letter may be joined after one dash: all but the last must be flags, and the
 //!   last may have a value.
-//! - `@file` is replaced by the arguments in that file, where there is such a file.
-//! - If an option with one value is repeated, the last value counts. A list collects all values;
-//!   some lists split them at commas.
-//! - Errors are reported for all arguments, then the tool exits with status 1. `--help` and
-//!   `--version` act at their position; `-h` acts after all arguments were accepted.
+//! - `@file` is replaced by the arguments in that file, if the file exists.
+//! - If an option with one value is repeated, the last value is used. A list collects all values;
+//!   some lists also split the values at commas.
+//! - Errors are reported for all arguments before the tool exits with status 1. `--help` and
+//!   `--version` take effect at their position, and `-h` after all arguments are accepted.
 
 mod grammar;
 mod help;
@@ -23,7 +23,7 @@ pub use parse::{Outcome, Parsed};
 
 use std::ffi::{OsStr, OsString};
 
-/// Returns the pieces between commas: one piece if there is no comma.
+/// Splits a value at its commas. Returns one piece if there is no comma.
 pub(crate) fn split(text: &OsStr) -> Vec<OsString> {
     let (mut pieces, mut rest) = (Vec::new(), text.to_owned());
     while let Some((piece, after)) = split_once(&rest, b',') {

@@ -1,7 +1,7 @@
 //! Numbers as LLVM's command lines spell them.
 
-/// Parses a number with an optional sign, in any base that LLVM supports: `0x`, `0b`, `0o`, and a
-/// leading `0` for octal.
+/// Parses a number with an optional sign and an optional prefix for its base: `0x`, `0b`, `0o`, and
+/// LLVM's leading `0` for octal.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -59,7 +59,7 @@ impl Parsed {
 }
 
 impl Grammar {
-    /// Parses a command line. `program` is the name that the tool was called by.
+    /// Parses a command line. `program` is the name with which the tool was called.
     pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         let mut run = Run {
             grammar: self,
@@ -100,8 +100,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Processes all arguments. If an option such as `--help` ends the tool at once, returns the
-    /// text to print as an error.
+    /// Processes all arguments. If an option such as `--help` ends the tool, returns the text to
+    /// print as an error.
     fn arguments(&mut self, arguments: Vec<OsString>) -> Result<(), String> {
         let mut arguments = arguments.into_iter();
         let mut options_end = false;
@@ -123,7 +123,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Processes one-letter options joined after one dash; the last may have a value.
+    /// Processes one-letter options joined after one dash. The last option may have a value.
     fn group(
         &mut self,
         argument: &OsStr,
@@ -222,8 +222,8 @@ impl Run<'_> {
         }
     }
 
-    /// Reports an unknown option. `text` is the rest of the argument after the recognized joined
-    /// options.
+    /// Reports an unknown option. `text` is the rest of the argument after the joined options that
+    /// were recognized.
     fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
         let options = GENERIC.iter().chain(self.grammar.options);
@@ -261,8 +261,8 @@ fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     }
 }
 
-/// Returns the text after an option's dashes: empty for the `--` that ends the options, `None` if
-/// the argument is not an option.
+/// Returns the text after an option's dashes. Returns an empty text for the `--` that ends the
+/// options, and `None` if the argument is not an option.
 fn option_text(argument: &OsStr) -> Option<OsString> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {
@@ -441,7 +441,7 @@ mod tests {
             ("--print-option=0", "--print-options=0"),
             ("--imge=", "--image"),
             // The first letter was parsed as the flag `-h`, so the suggestion replaces only the
-            // rest, `el=3`.
+            // rest, which is `el=3`.
             ("--hel=3", "--o=3"),
         ] {
             let expected = format!(

@@ -8,8 +8,8 @@ use std::fs;
 /// would be read forever.
 const MOST_FILES: usize = 64;
 
-/// Replaces each `@file` with the arguments in the file, which may contain more such references. If
-/// the file does not exist, the argument stays unchanged.
+/// Replaces each `@file` with the arguments in the file, which may include more `@file` arguments.
+/// If the file does not exist, the argument stays unchanged.
 pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut open: Vec<OsString> = arguments.into_iter().collect();
     open.reverse();
@@ -72,9 +72,9 @@ fn split(text: &[u8]) -> Vec<OsString> {
 }
 
 /// Splits a file's text like the command line of a Windows program: at white space outside of
-/// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Then
-/// each pair is one backslash, and a remaining backslash makes the quote an ordinary character.
-/// Inside quotes, two quotes mean one quote.
+/// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Before
+/// a quote, each pair of backslashes is one backslash, and a remaining backslash makes the quote an
+/// ordinary character. Inside quotes, two quotes mean one quote.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;

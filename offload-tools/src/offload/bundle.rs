@@ -84,8 +84,8 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
     let shown = text::escaped_str(part.text);
     match &part.target {
         PartTarget::Arch(arch) => match (arch.triple(), arch.target_id()) {
-            // Kind hipv4 began with code object version 4. Images of earlier versions have the kind
-            // `hip`, and the runtime reads the code object's header.
+            // Images with code object version 4 or later have the kind `hipv4`. Images with earlier
+            // versions have the kind `hip`, for which the runtime reads the code object's header.
             (Some(triple), Some(id)) => {
                 let version = part.header.and_then(|header| header.code_object_version());
                 let kind = if version.is_some_and(|version| version < 4) { "hip" } else { "hipv4" };

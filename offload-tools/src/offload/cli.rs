@@ -104,8 +104,8 @@ pub struct Context {
     pub unread: RefCell<Vec<String>>,
 }
 
-/// The maximum number of bytes to decompress at once without `--max-size`: more than any device
-/// code, but little enough that a current machine stays usable.
+/// The maximum number of bytes to decompress at once without `--max-size`. This is more than any
+/// known device code needs, but little enough that a current machine stays usable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {
@@ -133,14 +133,14 @@ impl Context {
         Inventory::of(input.bytes(), self.max_size)
     }
 
-    /// Warns on standard error that a part of a file could not be read. The command then exits with
+    /// Warns on standard error that a part of a file could not be read. The command will exit with
     /// status 1. `file` is the file's name in messages: `x.whl: lib/libx.so`.
     pub fn warn(&self, file: &str, problem: impl std::fmt::Display) {
         out::warn(&format!("{file}: {problem}"));
         self.add_unread(file);
     }
 
-    /// Records that a part of a file could not be read.
+    /// Adds a file to those that could not be read completely.
     pub fn add_unread(&self, file: &str) {
         let mut unread = self.unread.borrow_mut();
         if !unread.iter().any(|known| known == file) {
@@ -156,7 +156,8 @@ pub fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| word == "offload") {
         words.remove(1);
     }
-    // After `test`, `--color` is an option of `cargo test`, but clap would parse it.
+    // After `test`, `--color` is an option for `cargo test`. So handle `test` before clap, which
+    // would parse that option.
     if words.get(1).and_then(|word| word.to_str()).is_some_and(cargo_offload::has) {
         return cargo_offload::run(words.split_off(1));
     }
@@ -168,7 +169,8 @@ pub fn main() -> ExitCode {
     }
     match cli.run() {
         Ok(status) => status,
-        // On a broken pipe, exit silently, as a signal would: nobody reads a message.
+        // On a broken pipe, exit without a message, as after a signal, because nothing reads the
+        // output.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             out::error(&error.to_string());

@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The result of a command: its exit status, or the error that ended it.
+/// The result of a command: its exit status, or the error that ended the command.
 pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 
-/// The error that ended a command: the attempt, the failure, and advice. It is printed as `error:
-/// ...`, and the exit status is 1.
+/// The error that ended a command: the attempt, the failure, and advice. The error is printed as
+/// `error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
     /// `None` if the reader of standard output has closed it.
@@ -55,7 +55,8 @@ impl Error {
     }
 }
 
-/// Converts an error of standard output, and records whether its reader has closed it.
+/// Converts an error of standard output. The result states whether the reader has closed standard
+/// output.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {

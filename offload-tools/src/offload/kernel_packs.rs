@@ -3,10 +3,10 @@
 //!
 //! Paths are read like in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
 //! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
-//! with a device's target ID; this module uses every file that the path could mean. It follows no
-//! other references to files, and reads only regular files with the magic of kernel packs. It
-//! ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the output depends only on
-//! the files.
+//! with a device's target ID; this module uses every file that the path could mean. The module
+//! follows no other references to files, and reads only regular files with the magic number of
+//! kernel packs. It ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the output
+//! depends only on the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -47,7 +47,7 @@ pub(super) struct KernelPacks {
     pub(super) entries: BTreeSet<String>,
 }
 
-/// A pack's target as a candidate: the loader looks for packs by target.
+/// A pack's target as a candidate, because the loader selects packs by target.
 #[derive(Clone, Copy)]
 struct PackTarget<'k>(&'k str);
 
@@ -73,15 +73,15 @@ impl KernelPack {
 }
 
 impl KernelPacks {
-    /// Opens the kernel packs of a file: those that a manifest lists, and those that the file's
-    /// references name.
+    /// Opens the kernel packs of a file: the packs that a manifest lists, and the packs that the
+    /// file's references name.
     pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
         let mut found = Self::default();
         if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
             found.manifest(path, input.bytes(), None);
         }
-        // Resolve a symbolic link, as the loader does: paths are relative to the actual file's
-        // folder.
+        // Resolve a symbolic link, as the loader does, because paths are relative to the actual
+        // file's folder.
         let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
         let real = if is_link { fs::canonicalize(path).ok() } else { None }
             .unwrap_or_else(|| path.to_owned());
@@ -126,8 +126,8 @@ impl KernelPacks {
         entries.filter(|entry| !self.packs.is_empty() && !all.contains(entry)).collect()
     }
 
-    /// Returns texts about what is missing for a device: entries that some pack has, but no pack
-    /// for this device, and entries that old loaders do not find.
+    /// Returns texts about entries that are missing for a device. Either no pack for this device
+    /// has the entry, or old loaders do not find it.
     ///
     /// Up to 7.14, ROCm's loader opens only the pack for the best target. Later versions also look
     /// into packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
@@ -163,7 +163,7 @@ impl KernelPacks {
         gaps
     }
 
-    /// Returns texts about what is missing for the devices of the packs' own targets.
+    /// Returns texts about entries that are missing for the devices of the packs' own targets.
     pub(super) fn all_gaps(&self) -> BTreeSet<String> {
         let tables = self.tables();
         let targets = tables.iter().flat_map(|table| table.targets());
@@ -239,8 +239,8 @@ pub(super) fn names_packs(name: &[u8], inventory: &Inventory<'_>) -> bool {
     !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
 }
 
-/// Returns the files that a path can mean: if it contains [`GFX_ARCH`], all existing paths with a
-/// target ID in its place; otherwise only the path itself.
+/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], these are all
+/// existing files with a target ID in its place. Otherwise, this is only the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
@@ -265,7 +265,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
     vec![pattern.to_owned()]
 }
 
-/// Returns the message for a library without a pack; `there_is` says where no pack was found.
+/// Returns the message for a library without a pack. `there_is` states where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
         "its code objects are in kernel packs, but {there_is} none for '{name}', its name in the packs; looked for {}",

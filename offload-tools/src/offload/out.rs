@@ -1,4 +1,4 @@
-//! Output of the commands.
+//! Prints the commands' output.
 
 use crate::text::{BAD, WARNING, styled};
 use anstream::AutoStream;

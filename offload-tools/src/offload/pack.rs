@@ -177,8 +177,8 @@ fn host_triple() -> Result<String> {
     Ok(format!("{arch}-{system}"))
 }
 
-/// Returns the kind of an image file from its bytes or, if they have no known kind, from its
-/// extension, as LLVM's tool does.
+/// Returns the kind of an image file. Detects the kind from the file's bytes or, if that fails,
+/// from its extension, as LLVM's tool does.
 fn image_kind(part: &Part<'_>) -> StatedKind {
     part.kind().and_then(ImageKind::stated).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
@@ -189,9 +189,9 @@ fn image_kind(part: &Part<'_>) -> StatedKind {
 }
 
 /// Returns the bytes to add after an image. PTX needs a NUL after it, because drivers read the text
-/// up to a NUL. Version 1 fills up with zeros after an image to a multiple of 8; if the size of PTX
-/// is such a multiple, a line feed is added, so that zeros follow. In later versions, the next
-/// image follows without padding.
+/// up to a NUL. Version 1 adds zeros after an image, up to a multiple of 8. If the size of the PTX
+/// is already a multiple of 8, a line feed is added, and zeros follow the line feed. In later
+/// versions, the next image follows without padding.
 fn tail(part: &Part<'_>, version: Version) -> &'static [u8] {
     if !part.kind().is_some_and(ImageKind::is_ptx) {
         return b"";

@@ -93,8 +93,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Warns about a processor that is not in the table: it may be new, or misspelled. The image's
-    /// header does not name a different processor: that was checked before.
+    /// Warns about a processor that is not in the table, because it may be new or misspelled. The
+    /// image's header does not name a different processor: that was checked before.
     fn warn_if_unknown(&self) {
         let Some(id) = self.target_id() else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -107,7 +107,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the target ID, if the target is an AMD GPU without a triple.
+    /// Returns the target ID of a target that is an AMD GPU without a triple.
     fn target_id(&self) -> Option<TargetId<'a>> {
         match &self.target {
             PartTarget::Arch(arch) => arch.target_id(),
@@ -163,8 +163,8 @@ impl<'a> PartTarget<'a> {
     }
 }
 
-/// Returns the error for an argument without `=`. If it is a file whose header has a target, the
-/// error suggests this target.
+/// Returns the error for an argument without `=`. If the argument is a file whose header has a
+/// target, the error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' has no target"));

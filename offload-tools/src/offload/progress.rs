@@ -1,4 +1,4 @@
-//! A progress bar on standard error for work that takes more than a second, if that is a terminal.
+//! A progress bar for work that takes more than a second, if standard error is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// A progress bar for work on a known number of bytes. Shows nothing in the first second, or if
 /// standard error is not a terminal. Commands that print to the same terminal while they work do
-/// not need it.
+/// not need a progress bar.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,

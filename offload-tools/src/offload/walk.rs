@@ -1,4 +1,4 @@
-//! The walk of all commands through a FILE: the file itself with its kernel packs, or the files
+//! Walks through a FILE for all commands: the file itself with its kernel packs, or the files
 //! inside an archive.
 
 use super::kernel_packs::{KernelPacks, names_packs};
@@ -18,11 +18,13 @@ pub(super) struct Visited<'m> {
     pub(super) shown: String,
     pub(super) input: &'m Input,
     pub(super) inventory: Inventory<'m>,
-    /// The size in the file system or archive; `None` if the archive is compressed as a whole.
+    /// The file's size in the file system or archive; `None` if the archive is compressed as a
+    /// whole.
     pub(super) stored: Option<u64>,
     /// Whether the file is inside an archive.
     pub(super) is_inside: bool,
-    /// The kernel packs of FILE. For a file in an archive, they are other files of the archive.
+    /// The kernel packs of FILE. Empty for a file in an archive, whose kernel packs are other files
+    /// of the archive.
     pub(super) beside: KernelPacks,
 }
 
@@ -35,16 +37,16 @@ pub(super) struct Summary {
     bytes: u64,
     /// The size of all files in bytes, including those without images.
     pub(super) unpacked: u64,
-    /// Texts about members that could not be unpacked, each with the member's name.
+    /// Texts about members that could not be unpacked. Each text contains the member's name.
     pub(super) problems: Vec<String>,
-    /// Archives inside the archive, which stay closed.
+    /// Archives inside the archive, which are not opened.
     closed: Vec<String>,
 }
 
 impl Context {
-    /// Calls `visit` for FILE or, if it is an archive, for each file in it with containers,
-    /// problems, or members in separate files. With `packs`, also calls it for each file that names
-    /// kernel packs. Warns if FILE is an unsupported kind of archive.
+    /// Calls `visit` for FILE. If FILE is an archive, calls `visit` for each file in it that has
+    /// containers, problems, or members in separate files. With `packs`, also calls it for each
+    /// file that names kernel packs. Warns if FILE is an unsupported kind of archive.
     ///
     /// Returns an error if `visit` returns one.
     pub(super) fn walk(
@@ -138,15 +140,15 @@ impl Summary {
         }
     }
 
-    /// Reports on standard error which members could not be unpacked, and which archives stayed
-    /// closed.
+    /// Reports on standard error the members that could not be unpacked, and the archives that were
+    /// not opened.
     pub(super) fn report(&self, context: &Context, path: &Path) {
         let shown = escaped_path(path);
         self.problems.iter().for_each(|problem| context.warn(&shown, problem));
         self.note_closed(path);
     }
 
-    /// Reports on standard error which archives stayed closed.
+    /// Reports on standard error the archives that were not opened.
     pub(super) fn note_closed(&self, path: &Path) {
         /// The maximum number of names in one message: a Debian package contains dozens of
         /// compressed manual pages.
@@ -191,7 +193,7 @@ impl<'m> Visited<'m> {
         packs
     }
 
-    /// Returns the images of these packs as those of one file.
+    /// Returns the images of these packs as if they were in one file.
     pub(super) fn joined_packs<'f>(&'f self, context: &Context) -> Inventory<'f> {
         let mut joined = Inventory::default();
         for pack in self.needed_packs(context) {
@@ -219,8 +221,8 @@ impl<'m> Visited<'m> {
         self.inventory.problems.iter().for_each(|it| self.warn(context, problem_text(it)));
     }
 
-    /// Returns a note for each member of a thin archive, whose file is not read. `what` is what the
-    /// command does not do with it: `listed`.
+    /// Returns a note for each member of a thin archive, because the member's file is not read.
+    /// `what` is the word for the work that the command does not do: `listed`.
     pub(super) fn elsewhere(&self, what: &str) -> Vec<String> {
         let file = if self.is_inside { format!("{}: ", self.shown) } else { String::new() };
         let note = |member: &&[u8]| {

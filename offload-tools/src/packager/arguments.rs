@@ -37,7 +37,7 @@ impl Arguments {
 }
 
 /// Splits a file's name, without its folder, at the last dot. Unlike in [`Path::extension`], a name
-/// like `.o` is only an extension. Without a dot, the extension is empty.
+/// such as `.o` consists only of an extension. Without a dot, the extension is empty.
 pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.rsplit_once('.') {
@@ -46,7 +46,7 @@ pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     }
 }
 
-/// Returns the offload kind with this name; for an unknown name, the kind "none".
+/// Returns the offload kind with this name, or the kind "none" if the name is unknown.
 pub(super) fn offload_kind(name: &OsStr) -> OffloadKind {
     OffloadKind::named(name.to_str().unwrap_or_default())
 }

@@ -57,7 +57,7 @@ pub(super) fn extract(
 }
 
 /// Writes all images, including nested ones, and prints the names of the files. LLVM's main branch
-/// does this without `--image`; LLVM 22 then writes nothing.
+/// does this if there is no `--image`; LLVM 22 writes nothing in this case.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     for (number, image) in images.iter().enumerate() {
         let name = write_numbered(input, image, number, "")?;
@@ -70,12 +70,12 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
 const DEPTH: u32 = 16;
 
 /// The maximum number of images read from one file, including nested offload binaries. On each
-/// level, many entries can name the same bytes, so a small file could otherwise contain an enormous
-/// number of images.
+/// level, many entries can name the same bytes. Without the limit, a small file could contain an
+/// enormous number of images.
 const MOST_IMAGES: usize = 1 << 16;
 
-/// Returns the images in order, replacing each image that consists of offload binaries with their
-/// images.
+/// Returns the images in order. Replaces each image that consists of offload binaries with the
+/// images in these.
 ///
 /// Returns an error if a nested binary is malformed, if there are too many images, or if the
 /// nesting is too deep.
@@ -118,16 +118,17 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
             let kind = offload_kind(value);
             image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
         }
-        // LLVM's main branch selects by the archive member's name; an image's own string `member`
-        // also counts.
+        // Like LLVM's main branch, select by the archive member's name. An image's own string
+        // `member` matches, too.
         Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
-        // A key that is not UTF-8 is in no image, so its value counts as empty.
+        // No image has a key that is not UTF-8, so treat its value as empty.
         None => value.is_empty(),
     })
 }
 
-/// Returns the layout of a library with these members. All members from the same file get its name.
+/// Returns the layout of a library with these members. All members that come from the same file get
+/// the file's name.
 fn library(images: &[&Found]) -> Result<Layout, String> {
     let mut builder = ArchiveBuilder::new();
     for image in images {

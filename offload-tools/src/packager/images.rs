@@ -15,10 +15,10 @@ use std::rc::Rc;
 const DEPTH: u32 = 8;
 
 /// The maximum accepted ratio of decompressed to compressed size. No valid stream reaches half of
-/// it.
+/// this ratio.
 const MOST_INFLATED: u64 = 1 << 16;
 
-/// The size of an offload binary's header and one entry: LLVM accepts no shorter binary.
+/// The size of an offload binary's header and one entry. LLVM accepts no shorter binary.
 const LEAST_SIZE: usize = 72;
 
 /// An image with its strings and its place.
@@ -34,7 +34,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Returns the value of a key: empty if missing, the last value if repeated.
+    /// Returns the value of a key: empty if the key is missing, the last value if the key is
+    /// repeated.
     pub(super) fn string(&self, key: &str) -> &[u8] {
         let found = self.strings.iter().rev().find(|(found, _)| found == key);
         found.map_or(b"", |(_, value)| value)
@@ -47,8 +48,8 @@ impl Found {
         self.origin == name || file_name == Some(name)
     }
 
-    /// Returns the images of the offload binaries that the image consists of; `None` for other
-    /// contents.
+    /// Returns the images in the offload binaries of which the image consists. Returns `None` if
+    /// the image consists of something else.
     pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
         if !self.bytes().starts_with(&MAGIC) {
             return None;
@@ -72,8 +73,8 @@ impl Found {
     }
 }
 
-/// Returns all images of a file in file order; `-` is standard input. The list is empty if files of
-/// this kind cannot contain offload binaries.
+/// Returns all images of a file in file order; `-` is standard input. The list is empty if a file
+/// of this kind cannot contain offload binaries.
 pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     let mut all = Vec::new();
     if path == Path::new("-") {
@@ -99,7 +100,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // Other kinds of files contain no offload binaries, so they are not checked.
+        // Files of other kinds contain no offload binaries, so do not check them.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,
@@ -209,8 +210,9 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// Returns the message for a damaged offload binary, in LLVM's words if LLVM checks for the
-    /// same damage; `left` is the number of bytes from its start to the section's end.
+    /// Returns the message for a damaged offload binary. If LLVM checks for the same damage, uses
+    /// LLVM's words. `left` is the number of bytes from the start of the binary to the end of the
+    /// section.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

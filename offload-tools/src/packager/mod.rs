@@ -1,5 +1,5 @@
 //! `llvm-offload-binary`, also called `clang-offload-packager`. Packs images for devices, with
-//! their strings, into a file of offload binaries, and extracts them again.
+//! their strings, into a file of offload binaries, and extracts images from such files.
 //!
 //! | module | does |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `images` | reads images from offload binaries, or from files that contain them |
 //! | `extract` | extracts images, also from offload binaries inside images |
 //!
-//! Several output files are not written as a unit: files written before an error stay, as with
-//! LLVM's tool.
+//! Several output files are not written as a unit. If there is an error, the files written before
+//! it remain, as with LLVM's tool.
 
 mod arguments;
 mod extract;
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const GRAMMAR: Grammar = Grammar {
-    // LLVM's text, which users' scripts search for.
+    // LLVM's text, because users' scripts search for it.
     overview: "A utility for bundling several object files into a single binary.\n\
         The output binary can then be embedded into the host section table\n\
         to create a fatbinary containing offloading code.\n",
@@ -89,7 +89,7 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
         print(&GRAMMAR.help_list(program));
         return Ok(());
     }
-    // An empty name counts as missing.
+    // Treat an empty name as missing.
     let input = parsed.positional().filter(|input| !input.is_empty());
     let output = parsed.last("o").filter(|output| !output.is_empty());
     let images = parsed.all("image");

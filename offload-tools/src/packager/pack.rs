@@ -21,7 +21,7 @@ pub(super) struct Compression {
 }
 
 impl Compression {
-    /// Reads the options; `None` without `--compress`.
+    /// Reads the options. Returns `None` if there is no `--compress`.
     ///
     /// Returns an error for an unknown format, or for a level that the format does not support.
     pub(super) fn of(parsed: &Parsed) -> Result<Option<Self>, String> {

@@ -1,4 +1,4 @@
-//! Limits on unpacked data, which is kept in memory or in a file.
+//! Limits unpacked data, and keeps it in memory or in a file.
 
 use crate::files::Input;
 use crate::text;
@@ -6,18 +6,19 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// The limit on the bytes unpacked from one archive, and how many are left.
+/// The limit on the bytes that are unpacked from one archive, and the number of bytes that are
+/// left.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: u64,
     left: Cell<u64>,
 }
 
-/// The size in bytes from which a member is stored in an unnamed file instead of memory. The system
-/// removes the file when it is closed.
+/// Members with at least this many bytes are stored in an unnamed file instead of memory. The
+/// system removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
-/// The complete message that says why a member is not unpacked.
+/// The complete message about the reason why a member is not unpacked.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 
@@ -52,15 +53,15 @@ impl Budget {
         Limited { budget: self, inner }
     }
 
-    /// Reads to the end and keeps the bytes in memory or in a file. `size` is the expected size; a
+    /// Reads to the end, and keeps the bytes in memory or in a file. `size` is the expected size; a
     /// wrong value is harmless.
     pub(super) fn keep(&self, reader: impl Read, size: u64) -> io::Result<Input> {
         keep(reader, size, IN_MEMORY)
     }
 }
 
-/// Keeps contents of fewer than `in_memory` bytes in memory, and larger ones in a file. `size` is
-/// the expected size.
+/// Reads to the end. Keeps fewer than `in_memory` bytes in memory, and more bytes in a file. `size`
+/// is the expected size.
 fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
     if size < in_memory {
@@ -101,7 +102,7 @@ pub(super) struct Limited<'r, R> {
 }
 
 impl<'r, R> Limited<'r, R> {
-    /// Returns the [`Budget`] that the bytes count towards.
+    /// Returns the [`Budget`] of the bytes.
     pub(super) fn budget(&self) -> &'r Budget {
         self.budget
     }

@@ -1,4 +1,4 @@
-//! Compression of whole files.
+//! Decompresses whole files.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ pub(super) struct Names {
 /// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
-/// The first bytes of each gzip member: the magic, and the only method.
+/// The first bytes of each gzip member: the magic number, and the only compression method.
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 impl Codec {
@@ -69,7 +69,7 @@ impl Codec {
         })
     }
 
-    /// Returns up to `size` decompressed bytes; fewer if the data ends or is damaged.
+    /// Returns at most `size` decompressed bytes. Returns fewer if the data ends or is damaged.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {
@@ -80,15 +80,15 @@ impl Codec {
     }
 }
 
-/// A reader for gzip files. The contents of members are concatenated. Zeros after a member are
-/// padding, as in gzip 1.12; other bytes are an error.
+/// A reader for gzip files. The contents of members are concatenated. As in gzip 1.12, zeros after
+/// a member are padding, and other bytes are an error.
 struct Gzip<'a>(GzDecoder<&'a [u8]>);
 
 impl Read for Gzip<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.0.read(out)?;
-            // Compressed data may also contain many zeros, so count them only after a member.
+            // Compressed data may also contain many zeros, so count zeros only after a member.
             if count > 0 || out.is_empty() {
                 return Ok(count);
             }

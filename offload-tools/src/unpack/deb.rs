@@ -1,4 +1,4 @@
-//! Debian packages: an `ar` archive that contains tar archives.
+//! Unpacks Debian packages, which are `ar` archives that contain tar archives.
 
 use super::budget::Budget;
 use super::codec::Codec;

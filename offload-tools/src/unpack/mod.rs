@@ -1,4 +1,4 @@
-//! Files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
+//! Reads files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
 //! Debian packages, conda packages.
 //!
 //! | module | contains |
@@ -8,9 +8,9 @@
 //! | `name` | checks for names that lead to other folders or occur twice |
 //! | `budget` | the limit on unpacked bytes, and the storage of one member |
 //!
-//! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
-//! the disk. Names of members are shown and never used as paths. An archive inside an archive is
-//! reported but not opened.
+//! One member is unpacked at a time, into memory or into a file without a name, so nothing stays on
+//! the disk. The names of members are shown, but never used as paths. An archive inside an archive
+//! is reported, but not opened.
 
 mod budget;
 mod codec;
@@ -49,7 +49,7 @@ enum Form {
 pub enum Found<'m> {
     /// A file.
     File(Member<'m>),
-    /// A part that cannot be read or is malformed.
+    /// A part of the archive that cannot be read or is malformed.
     Problem {
         /// The member's name as stored; empty if the problem is about the archive itself.
         name: &'m [u8],
@@ -80,8 +80,8 @@ pub struct Member<'m> {
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
-    /// opened.
+    /// Recognizes an archive by its first bytes. Returns `None` if the bytes are not an archive
+    /// that can be opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
             Form::Deb
@@ -112,7 +112,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the kind's name in words, such as `zip archive`.
+    /// Returns the kind's name for messages, such as `zip archive`.
     pub fn description(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
@@ -123,7 +123,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the default limit on unpacked bytes. Real archives of code unpack to far fewer.
+    /// Returns the default limit on unpacked bytes. Real archives of code contain far fewer bytes.
     /// Without a limit, a tiny file could fill a disk.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
@@ -174,7 +174,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Passes on a part of an archive. Reports an archive inside it as closed.
+/// Passes on a part of an archive. If the part is an archive itself, reports that it is not opened.
 fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     if let Found::File(member) = &found
         && let Some(what) = closed_inside(member.content.bytes())
@@ -188,8 +188,8 @@ fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     visit(found)
 }
 
-/// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`): one
-/// has the package's files, the other its metadata.
+/// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`). One
+/// of these has the package's files, and the other has its metadata.
 fn is_part_of_conda(member: &Member<'_>) -> bool {
     let is_named = |start: &[u8]| member.name.starts_with(start);
     (is_named(b"pkg-") || is_named(b"info-"))
@@ -197,8 +197,8 @@ fn is_part_of_conda(member: &Member<'_>) -> bool {
         && Codec::of(member.content.bytes()) == Some(Codec::Zstd)
 }
 
-/// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if
-/// the bytes are no known archive.
+/// Returns the kind of an archive that cannot be opened, detected from its first bytes. Returns
+/// `None` if the bytes are not a known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -213,15 +213,15 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may also begin with `BZh`, so check the first block's magic, too. It follows the level
-    // (a digit).
+    // Text may also begin with `BZh`, so check the first block's magic number, too. This number
+    // follows the level (a digit).
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }
     STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// Returns the kind of an archive inside another archive, which stays closed.
+/// Returns the kind of an archive inside a different archive. Such an archive is not opened.
 fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     match Archive::of(bytes) {
         Some(archive) => Some(match archive.form {

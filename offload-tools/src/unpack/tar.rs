@@ -1,4 +1,4 @@
-//! Members of tar archives.
+//! Reads the members of tar archives.
 
 use super::budget::{Budget, Limited};
 use super::name::Names;
@@ -6,7 +6,7 @@ use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
-/// The block size of tar archives: the size of every part is a multiple of it.
+/// The block size of tar archives. The size of every part is a multiple of this size.
 pub(super) const BLOCK: usize = 512;
 
 /// The maximum size in bytes of a record before a file, such as a long name.
@@ -17,7 +17,7 @@ pub(super) fn is_start(bytes: &[u8]) -> bool {
     let Some(block) = bytes.get(..BLOCK) else { return false };
     let header = Header::from_byte_slice(block);
     let is_marked = header.as_ustar().is_some() || header.as_gnu().is_some();
-    // The oldest archives have no magic: check the header's checksum instead.
+    // The oldest archives have no magic number, so check the header's checksum instead.
     is_marked || (block[0] != 0 && is_checked(header))
 }
 
@@ -64,8 +64,8 @@ pub(super) fn walk<R: Read, E>(
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let records = std::mem::take(&mut records);
                 let name = records.name.unwrap_or_else(|| header.path_bytes().into_owned());
-                // A name that ends with a slash is a folder: early tar versions had no type for
-                // folders.
+                // A name that ends with a slash is a folder, because early tar versions had no type
+                // for folders.
                 if name.ends_with(b"/") {
                     skip_member(input, size)
                 } else {
@@ -107,8 +107,8 @@ pub(super) fn walk<R: Read, E>(
     }
 }
 
-/// Reads the rest of an archive that is compressed as a whole: the compressed data's checksums come
-/// after the tar archive.
+/// Reads the rest of an archive that is compressed as a whole, because the checksums of the
+/// compressed data come after the tar archive.
 fn end<E>(input: &mut impl Read, is_packed: bool, visit: &mut Visit<'_, E>) -> Result<(), E> {
     if is_packed && let Err(error) = io::copy(input, &mut io::sink()) {
         return visit(Found::Problem { name: b"", text: cannot_unpack(&error) });
@@ -122,7 +122,7 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     let mut filled = 0;
     while filled < BLOCK {
         match input.read(&mut block[filled..]) {
-            // Some programs write no zero blocks at the end, or only part of one.
+            // Some programs write no zero blocks at the end, or only a part of one block.
             Ok(0) if block[..filled].iter().all(|byte| *byte == 0) => return Ok(None),
             Ok(0) => return Err(cut_short()),
             Ok(count) => filled += count,
@@ -133,7 +133,7 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     Ok((block != [0; BLOCK]).then_some(block))
 }
 
-/// Reads and keeps a file's content of this size, and skips its padding.
+/// Reads and keeps a file of this size, and skips its padding.
 fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
     let budget: &Budget = input.budget();
     if budget.is_too_small_for(size) {

@@ -1,4 +1,4 @@
-//! Members of zip archives.
+//! Reads the members of zip archives.
 
 use super::budget::Budget;
 use super::codec::Codec;
@@ -20,20 +20,20 @@ struct Entry<'a> {
     wayfinder: ZipArchiveEntryWayfinder,
 }
 
-/// A member's compression method, checksum and sizes, stored both in the archive's directory and in
-/// the member's header.
+/// A member's compression method, checksum and sizes. The archive's directory and the member's
+/// header both contain them.
 type Facts = (CompressionMethod, u32, u64, u64);
 
 /// The start of a member's header.
 const MEMBER: &[u8] = b"PK\x03\x04";
 /// The start of an entry of the directory.
 const ENTRY: &[u8] = b"PK\x01\x02";
-/// The start of the end record. An empty archive begins with it.
+/// The start of the end record. An empty archive begins with this record.
 const END: &[u8] = b"PK\x05\x06";
 /// The start and the size of the record before a large archive's end record.
 const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
 
-/// Whether a file is a zip archive or ends with one: a self-extracting archive begins with the
+/// Whether a file is a zip archive or ends with one. A self-extracting archive begins with the
 /// program that unpacks it.
 pub(super) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(MEMBER)
@@ -43,7 +43,7 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
 }
 
 /// Whether a member's header directly follows a script, as in a truncated self-extracting archive.
-/// Other programs may contain this header among their own bytes.
+/// In other programs, the bytes of such a header may occur anywhere.
 fn is_after_script(bytes: &[u8]) -> bool {
     if !bytes.starts_with(b"#!") {
         return false;
@@ -66,13 +66,14 @@ pub(super) fn is_after_other_bytes(bytes: &[u8]) -> bool {
 struct List {
     /// The offset in the file, computed from the directory's size.
     at: usize,
-    /// Whether the directory is there.
+    /// Whether there is a directory at this offset.
     is_there: bool,
-    /// The offset in the archive.
+    /// The directory's offset in the archive.
     offset: usize,
 }
 
-/// Returns the directory's location; `None` for a large archive, which records it elsewhere.
+/// Returns the directory's location. Returns `None` for a large archive, which stores the location
+/// in a different record.
 fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
     let (bytes, end) = (*archive.get_ref(), usize::try_from(archive.eocd_offset()).ok()?);
     let (locator, size) = LOCATOR;
@@ -87,8 +88,8 @@ fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
     Some(List { at, is_there: bytes[at..].starts_with(ENTRY), offset: field(16)? })
 }
 
-/// Returns the position in the file from which a zip archive's offsets count. Returns `None` if the
-/// directory does not match the size or offset in the end record.
+/// Returns the position in the file to which a zip archive's offsets are relative. Returns `None`
+/// if the directory does not match the size or offset in the end record.
 fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
     let Some(list) = list(archive) else { return Some(0) };
     // An archive without files has no directory.
@@ -96,8 +97,8 @@ fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
     (list.is_there || is_empty).then(|| list.at.checked_sub(list.offset))?
 }
 
-/// Unpacks the members in directory order. A program before the archive is also a file, with the
-/// name of the archive, which is at `path`.
+/// Unpacks the members in directory order. A program before the archive is also a file, which gets
+/// the name of the archive. The archive is at `path`.
 pub(super) fn walk<E>(
     file: &[u8],
     path: &Path,
@@ -151,7 +152,7 @@ pub(super) fn walk<E>(
             });
         }
     }
-    // The end record's number of files has 16 bits unless the archive is large.
+    // In the end record, the number of files has 16 bits, unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
         whole(format!("the record at its end says {recorded} files, but the list has {count}"))?;
@@ -174,7 +175,7 @@ pub(super) fn walk<E>(
     }
     let before = match place {
         Some(place) if place > 0 => &file[..place],
-        // Offsets may also count from the start of the program.
+        // Offsets may also be relative to the start of the program.
         _ if !file.starts_with(MEMBER) => {
             usize::try_from(first).ok().and_then(|size| file.get(..size)).unwrap_or_default()
         }
@@ -215,7 +216,8 @@ pub(super) fn walk<E>(
             local.compressed_size_hint(),
             local.uncompressed_size_hint(),
         );
-        // A program that writes a stream knows the checksum and the sizes only after the bytes.
+        // A program that writes a stream computes the checksum and the sizes while it writes. So
+        // the header of a member cannot contain them.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
             let text = "the archive's list has a different method, checksum or size than the \
                 file's own header, and programs differ in which one they read";

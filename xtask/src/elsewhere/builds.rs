@@ -1,4 +1,4 @@
-//! The commands that build a host's programs, and those that run them.
+//! The commands that build a host's programs, and the commands that run these.
 
 use super::host::Host;
 use super::sysroot::Compiler;
@@ -40,7 +40,7 @@ impl Builds<'_> {
         command
     }
 
-    /// Returns the folder that Cargo puts programs into.
+    /// Returns the folder into which Cargo puts programs.
     pub fn programs(&self, profile: &str) -> PathBuf {
         target_folder().join(self.host.target).join(profile)
     }

@@ -16,8 +16,8 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
     row.tests("the libraries' unit tests", unit);
 
-    // Under emulation, skip the tests that damage each corpus file in every way: they take minutes
-    // per file.
+    // Under emulation, skip the tests that damage each corpus file in every way, because they take
+    // minutes per file.
     let is_emulated = matches!(host.runner, Runner::Qemu(_));
     let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
     for module in ["golden", "properties", hostile] {
@@ -64,7 +64,7 @@ fn examples(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// A part of the error of static programs, which cannot load images.
+/// A part of the error message of static programs, which cannot load images.
 const STATIC: &str = "this program is static";
 
 /// Checks that a command prints this text.
@@ -85,11 +85,12 @@ fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
     says(cargo, "packs can be embedded only in")
 }
 
-/// Tests packs in a static Rust library, which the host's C compiler links into a C program.
+/// Tests packs in a static Rust library that the host's C compiler links into a C program.
 fn static_library(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("rustc");
     cargo.args(["--package=offload-elsewhere", "--lib", "--crate-type=staticlib"]);
-    // rustc prints what its library needs as a note, which Cargo repeats if nothing is built.
+    // In a note, rustc prints the libraries that its own library needs. Cargo repeats this note if
+    // nothing is built.
     let output = cargo
         .args(["--", "--print=native-static-libs"])
         .output()
@@ -117,7 +118,7 @@ fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet"]).args(tools);
     run::check(&mut cargo).map_err(run::Failure::text)?;
-    // The tools for this machine are the reference for the host's.
+    // The tools for this machine are the reference for the host's tools.
     let mut own = builds.setup.cargo();
     own.args(["build", "--quiet", "--locked"]).args(tools);
     run::check(&mut own).map_err(run::Failure::text)

@@ -69,8 +69,8 @@ const LINES: [(&str, &str); 19] = [
     ("cargo-offload", "ls --json packed.bin bundle.hipfb compressed.bc"),
 ];
 
-/// Runs each line on the host and on this machine, in separate folders. Compares the output, the
-/// exit status, and all files that remain.
+/// Runs each command line on the host and on this machine, in separate folders. Compares the
+/// output, the exit status, and all files in the folders afterwards.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));

@@ -21,11 +21,11 @@ pub struct Host {
     pub runner: Runner,
     /// The prefix of the host's compilers.
     pub compilers: &'static str,
-    /// Whether the host's programs can contain packs; if not, a pack is an error.
+    /// Whether the host's programs can contain packs. If not, a build with a pack fails.
     pub has_packs: bool,
     /// Whether the host's programs can load images for the CPU.
     pub loads_images: bool,
-    /// The checks skipped for the host, with the reason.
+    /// The checks that are skipped for the host, with the reasons.
     pub left_out: &'static [&'static str],
 }
 
@@ -124,7 +124,7 @@ pub const HOSTS: [Host; 7] = [
     },
 ];
 
-/// Hosts whose programs never run here, with the reason.
+/// Hosts whose programs never run here, with the reasons.
 pub const NEVER_RUN: [(&str, &str); 2] = [
     ("loongarch64", "Debian 12 has no C library and no linker for it"),
     ("macos", "nothing on Linux runs its programs; links by ld64.lld are among the tests"),
@@ -141,15 +141,15 @@ impl Host {
         }
     }
 
-    /// Returns the words before a program's path.
+    /// Returns the command's words before a program's path.
     pub fn runner(&self) -> Vec<String> {
         match self.runner {
             Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
             Runner::Qemu(processor) => {
                 let root = format!("/usr/{}", self.compilers.trim_end_matches('-'));
                 let mut words = vec![format!("qemu-{processor}-static"), "-L".to_owned()];
-                // This machine's list of libraries may contain 32-bit ones, which do not match the
-                // loader below the root: then threads hang.
+                // This machine's list of libraries may contain 32-bit libraries, which do not match
+                // the loader below the root. Threads would hang.
                 let libraries = format!("LD_LIBRARY_PATH={root}/lib");
                 words.extend([root, "-E".to_owned(), libraries]);
                 words
@@ -187,8 +187,8 @@ impl Host {
     pub fn environment(&self) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
-        // The crate `cc` knows the names of cross compilers, but Cargo does not know the linker's
-        // name.
+        // The crate `cc` finds cross compilers by their usual names, but Cargo does not find the
+        // linker.
         let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
         if !self.runner().is_empty() {
             list.push((cargo("RUNNER"), self.runner().join(" ").into()));
@@ -197,8 +197,8 @@ impl Host {
             Runner::Wine => list.extend([
                 ("WINEPREFIX".to_owned(), wine_prefix().into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
-                // Under Wine, tests find Linux programs as files but cannot start them, so make
-                // LLVM count as missing.
+                // Under Wine, tests find Linux programs as files but cannot start them. So make
+                // tests treat LLVM as missing.
                 ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
                 ("OFFLOAD_REQUIRE".to_owned(), "".into()),
             ]),

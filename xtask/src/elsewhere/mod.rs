@@ -1,9 +1,9 @@
-//! `elsewhere`: builds and runs programs for hosts other than x86-64 Linux, without their hardware:
-//! under Wine, under qemu-user, or with musl.
+//! `elsewhere`: builds and runs programs for hosts other than x86-64 Linux. Their hardware is not
+//! needed, because the programs run under Wine, under qemu-user, or with musl.
 //!
-//! Each host runs the libraries' unit tests, the tests of formats that need no other tools,
-//! programs with packs, and the command lines. The command lines' output must equal that on x86-64
-//! Linux for the same files.
+//! Each host runs the libraries' unit tests, the tests of formats that need no external tools,
+//! programs with packs, and the command lines. The output of the command lines must be the same as
+//! on x86-64 Linux.
 
 mod builds;
 mod checks;
@@ -34,7 +34,7 @@ pub fn command(args: &[&str]) -> Result {
     run(&setup::prepare(Scope::All)?, args)
 }
 
-/// Runs the checks of these hosts, or of all hosts if there are no names.
+/// Runs the checks of these hosts, or of all hosts if no host is named.
 pub fn run(setup: &Setup, names: &[&str]) -> Result {
     let wanted = |host: &Host| names.is_empty() || names.contains(&host.name);
     let compiler = Compiler::here();

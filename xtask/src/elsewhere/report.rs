@@ -1,4 +1,4 @@
-//! The checks that ran on each host, and their table.
+//! Collects the results of the checks on each host, and formats their table.
 
 use super::host::Host;
 use crate::run;
@@ -32,7 +32,7 @@ impl Row {
         }
     }
 
-    /// Returns the row of a host whose set-up failed, which counts as a failure.
+    /// Returns the row of a host whose set-up failed. Counts this as a failed check.
     pub fn not_ready(host: &Host, why: String) -> Self {
         eprintln!("xtask elsewhere: {} cannot be set up: {why}", host.name);
         let mut row = Self::new(host);

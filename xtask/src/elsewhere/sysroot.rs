@@ -1,5 +1,5 @@
-//! Prepares what is needed to build and run a host's programs: Debian's Rust compiler, the standard
-//! library, and parts that no package provides.
+//! Prepares everything that builds and runs a host's programs: Debian's Rust compiler, the standard
+//! library, and files that no package provides.
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
@@ -8,9 +8,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The compiler for other hosts, from Debian's packages. rustup's compiler builds the project
-/// itself, but cannot get other targets' standard libraries on a machine that reaches only package
-/// registries.
+/// The compiler for other hosts, from Debian's packages. The project itself is built with rustup's
+/// compiler. But rustup cannot download other targets' standard libraries on a machine that can
+/// reach only package registries.
 #[derive(Debug)]
 pub struct Compiler {
     root: PathBuf,
@@ -41,8 +41,8 @@ impl Compiler {
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Adds a host's standard library to the compiler's: Debian's, if there is one; otherwise Cargo
-    /// builds it from the compiler's sources, in one to two minutes.
+    /// Adds a host's standard library to those of the compiler. Uses Debian's library, if there is
+    /// one. Otherwise Cargo builds the library from the compiler's sources, in one to two minutes.
     ///
     /// Cargo could build the library as a part of each build, but then every build inside a test
     /// would build it again. An installed library is built once and kept.
@@ -96,11 +96,11 @@ impl Compiler {
     }
 }
 
-/// An empty package that makes Cargo build only the standard library.
+/// An empty package, with which Cargo builds only the standard library.
 const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
                      [workspace]\n";
 
-/// Installs the programs that run and link for a host, and makes the parts that no package
+/// Installs the programs that run and link a host's programs, and makes the files that no package
 /// provides.
 pub fn make_tools(host: &Host) -> Result {
     let missing = setup::missing(&[host.need])?;
@@ -119,8 +119,8 @@ pub fn make_tools(host: &Host) -> Result {
     }
 }
 
-/// The source of a library that Wine 8 lacks. Rust's hash tables get random keys from it; without
-/// it, programs end silently (exit status 53).
+/// The source of a library that Wine 8 lacks. Rust's hash tables get random keys from this library.
+/// Without it, programs end silently (exit status 53).
 const RANDOM: &str = "\
 #include <windows.h>
 BOOLEAN WINAPI SystemFunction036(PVOID buffer, ULONG size);
@@ -162,8 +162,8 @@ int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
 }
 ";
 
-/// Makes the parts that Debian's musl lacks: an unwinder, which is LLVM's with [`FPRINTF_CHK`], and
-/// a C++ compiler, which is g++, because kernels need no C++ library.
+/// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is LLVM's
+/// with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
 fn make_musl() -> Result {
     let musl = host::musl_folder();
     let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
@@ -180,7 +180,7 @@ fn make_musl() -> Result {
     let mut compile = Command::new(host::MUSL_CC);
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
-    // Dynamic programs link this file, which refers to the archive with the unwinder.
+    // Dynamic programs are linked with this file, which refers to the archive with the unwinder.
     files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
     files::write_script(
         &script,

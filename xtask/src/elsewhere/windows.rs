@@ -1,4 +1,4 @@
-//! Checks only for Windows: exported functions, Ctrl-C in consoles.
+//! Runs checks only for Windows: exported functions, and Ctrl-C in consoles.
 
 use super::builds::Builds;
 use super::report::Row;
@@ -23,7 +23,8 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// Exports of the image of examples/one-source: the kernel, and the functions that launch.
+/// Functions that the image of examples/one-source exports: the kernel, and functions that launch
+/// it.
 const EXPORTS: [&str; 6] = [
     "block_sum",
     "offload_cpu_kernel_block_sum",

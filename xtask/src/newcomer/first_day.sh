@@ -1,9 +1,10 @@
-# A newcomer's two days, in the bare system that `cargo xtask newcomer` has made: what README and guide show, and what messages
-# print, pasted. It ends at the first command that fails without a message that helps.
+# A newcomer's two days, in the minimal system that `cargo xtask newcomer` has made. The script pastes the commands and files
+# that README and the guide show, and the commands that messages print. It ends at the first command that fails without a
+# message that helps.
 set -u
 commands=0
 
-# Runs a command as typed, and prints how long it took; $2 lines of what it printed are enough.
+# Runs a command as typed. Prints the last $2 lines of its output, and how long it took.
 run() {
   echo "\$ $1"
   start=$(date +%s%N)
@@ -14,19 +15,19 @@ run() {
   echo "  [status $status, $((tenths / 10)).$((tenths % 10)) s]"
 }
 
-# The same for a command that counts.
+# Like `run`, but counts the command.
 type_in() {
   commands=$((commands + 1))
   run "$1" "$2"
 }
 
-# A command that must pass.
+# Runs a command that must succeed.
 works() {
   type_in "$1" "$2"
   [ "$status" -eq 0 ] || stop "this should work: $1"
 }
 
-# A command that must fail, with a message that has the text $3.
+# Runs a command that must fail with a message that contains the text $3.
 fails() {
   type_in "$1" "$2"
   [ "$status" -ne 0 ] || stop "this should fail: $1"
@@ -38,23 +39,23 @@ stop() {
   exit 1
 }
 
-# Writes a file of a page: the block after its name.
+# Writes a file that a page shows: the code block after the file's name.
 copy_out() {
   awk -v name="\`$1\`:" '$0 == name { found = 1 } found && /^```/ { if (inside) exit; inside = 1; next } inside' "$page" >"$1"
   [ -s "$1" ] || stop "$page shows no $1"
 }
 
-# Prints the block of a page that begins with this text.
+# Prints the code block of a page that begins with this text.
 block() {
   awk -v text="$1" '/^```/ { if (found) exit; first = 1; next } first { found = index($0, text) == 1; first = 0 } found' "/root/offload/$2"
 }
 
-# Adds the lines of the README for a checkout in place of the registry.
+# Adds README's entries of Cargo.toml for using a checkout instead of the registry.
 use_the_checkout() {
   block '[patch.crates-io]' README.md >>Cargo.toml
 }
 
-# Runs the commands of the last message: they are indented below "install …:", in the order of the message.
+# Runs the commands of the last message, in the order of the message. They are indented below "install …:".
 paste_commands() {
   grep -E '^ +(apt-get|pip3|export|sudo) ' /tmp/log | sed 's/^ *//' | awk '!seen[$0]++' >/tmp/paste
   [ -s /tmp/paste ] || stop "the command failed and printed no command that helps"

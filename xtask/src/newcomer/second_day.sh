@@ -1,4 +1,4 @@
-# The second day, in the package of the first: what people do next, in the order in which they come to it.
+# The second day, in the package of the first day: what people do next, in the usual order.
 commands=0
 
 echo "== A second module, float4, a struct behind a pointer, a folder of headers"
@@ -95,7 +95,7 @@ echo "== A build without a compiler for GPUs: an editor's check"
 works "OFFLOAD_SKIP=1 cargo check" 2
 
 echo "== cargo package, with the crates in a registry"
-# Packs the crates as they are published, beside the other crates that Cargo has.
+# Packs the crates as they are published, and puts them into a folder with the vendored dependencies.
 pack_crates() {
   (cd ../offload && cargo package -q --no-verify --allow-dirty --target-dir /tmp/packed \
     -p offload-format -p offload-pack -p offload-embed-macro -p offload-gpu -p offload-build) &&

@@ -1,5 +1,5 @@
-# Makes a minimal Debian 12 with this machine's Rust in target/newcomer, and runs the two days of a newcomer in it. It runs in
-# the root of the repository, as root, in a mount namespace of its own: the mounts end with it.
+# Makes a minimal Debian 12 with this machine's Rust in target/newcomer, and runs the two days of a newcomer in it. The script
+# runs in the root of the repository, as root, in a separate mount namespace, so the mounts end with the script.
 set -eu
 scripts=xtask/src/newcomer folder=$PWD/target/newcomer
 system=$folder/system bare=$folder/bare-with-gcc.tar certificates=etc/ssl/certs/ca-certificates.crt
@@ -19,13 +19,13 @@ mkdir -p "$system"
 if [ -f "$bare" ]; then
   tar -xf "$bare" -C "$system"
 else
-  # What every user of Rust has.
+  # Tools that every user of Rust has.
   debootstrap --variant=minbase --include=git,gcc,libc6-dev,ca-certificates bookworm "$system"
   tar -cf "$bare.new" -C "$system" .
   mv "$bare.new" "$bare"
 fi
 
-# The package registries are reached as from this machine.
+# The system reaches the package registries in the same way as this machine.
 for path in etc/resolv.conf etc/hosts etc/pip.conf etc/apt/sources.list.d/debian.sources etc/apt/apt.conf.d; do
   [ ! -e "/$path" ] || cp -rL "/$path" "$system/$(dirname $path)"
 done

@@ -1,5 +1,5 @@
-//! Tools that the tests need: packages, wheels, and their folders. Only this folder contains names
-//! of packages and wheels. `wheels.txt` lists the wheels.
+//! Tools that the tests need: packages, wheels, and their folders. The names of packages and wheels
+//! are only in this folder. `wheels.txt` lists the wheels.
 
 use crate::run;
 use crate::wheels::Wheel;
@@ -13,12 +13,13 @@ pub struct Need {
     pub what: &'static str,
     /// The packages of Debian and Ubuntu.
     pub packages: &'static [&'static str],
-    /// Why the tests need the tool.
+    /// The reason why the tests need the tool.
     pub why: &'static str,
-    /// How to get the tool, or set its path, without those packages.
+    /// How to get the tool without these packages, or how to set its path.
     pub elsewhere: &'static str,
-    /// Files that show that the tool is installed: in the folder of the unpacked packages, if
-    /// set-up unpacks them; otherwise, on a system without dpkg, each in one of [`places`].
+    /// Files that show that the tool is installed. If set-up unpacks the packages, the files are in
+    /// the folder of the unpacked packages. Otherwise, on a system without dpkg, each file is in
+    /// one of [`places`].
     files: &'static [&'static str],
 }
 
@@ -26,9 +27,10 @@ pub struct Need {
 /// installed, or wheels.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// The requirement. If it has no packages, its files come from the wheels for its folder.
+    /// The tool. If it has no packages, its files come from the wheels for its folder.
     pub need: Need,
-    /// The variable that tells the tests the folder. If the user has set it, nothing is unpacked.
+    /// The variable that tells the tests the folder. If the user has set the variable, nothing is
+    /// unpacked.
     pub variable: &'static str,
     /// The folder in `.tools` that the variable names.
     home: &'static str,
@@ -128,8 +130,8 @@ pub const OTHERS: [Need; 10] = [
     },
 ];
 
-/// AMD's tool that lists the bundles in a program, and its Perl modules. They are unpacked, because
-/// installing the package would add two compilers and a runtime that no test needs.
+/// AMD's tool that lists the bundles in a program, and its Perl modules. They are only unpacked,
+/// because installing the package would add two compilers and a runtime that no test needs.
 pub const ROC_OBJ: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_ROC_OBJ",
     home: "roc-obj",
@@ -148,8 +150,8 @@ pub const ROC_OBJ: Unpacked = Unpacked {
 };
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
-/// are unpacked, because this is not the Rust that builds the project. The last package's name
-/// contains the compiler's version, and changes with it.
+/// are only unpacked, because the project is built with a different Rust. The name of the last
+/// package contains the compiler's version.
 pub const RUST_GPU: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_RUST_GPU",
     home: "rust-gpu",
@@ -205,14 +207,14 @@ pub const MUSL: Need = Need {
     files: &["musl-gcc"],
 };
 
-/// The package with LLVM's unwinder, which programs for musl are linked with.
+/// The package with LLVM's unwinder. Programs for musl are linked with it.
 pub const UNWINDER: &str = "libunwind-22-dev";
 
-/// Wine's program in Debian's package `wine64`: the one in `PATH` needs a display.
+/// Wine's program in Debian's package `wine64`, because the program in `PATH` needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
-/// unpacked, because tests only read it.
+/// only unpacked, because tests only read it.
 pub const ROC_RAND: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_PUBLISHED",
     home: "published",
@@ -226,8 +228,8 @@ pub const ROC_RAND: Unpacked = Unpacked {
     },
 };
 
-/// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are
-/// unpacked, so that no test finds ROCm in its usual place.
+/// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are only
+/// unpacked, so that no test finds ROCm in its usual folder.
 pub const ROCM: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_ROCM",
     home: "rocm5",
@@ -271,8 +273,8 @@ pub const OLDEST: Unpacked = Unpacked {
     },
 };
 
-/// Versions of clang in Debian 12 between the oldest and LLVM 22. Users have them, and each
-/// supports different targets. They are unpacked, so that no other test finds them.
+/// Versions of clang in Debian 12 between the oldest and LLVM 22. Users have these versions, and
+/// each supports different targets. They are only unpacked, so that no other test finds them.
 pub const CLANGS: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_CLANGS",
     home: "clangs",
@@ -330,7 +332,7 @@ pub const PUBLISHED: Unpacked = Unpacked {
     },
 };
 
-/// Returns the link checker, the only file of its wheel.
+/// Returns the path of the link checker, which is the only file of its wheel.
 pub fn lychee() -> PathBuf {
     let wheel = PUBLISHED.wheels().into_iter().find(|it| it.folder == "published/lychee");
     PUBLISHED.folder().join("lychee").join(wheel.expect("the list has this wheel").files[0])
@@ -357,7 +359,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 impl Need {
-    /// Whether the tool's files are in one of the usual folders, for systems without dpkg.
+    /// Whether each of the tool's files is in one of the usual folders, for systems without dpkg.
     pub fn is_found(&self) -> bool {
         let places = places();
         self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
@@ -373,7 +375,7 @@ impl Unpacked {
 
     /// Whether all files are there.
     pub fn is_complete(&self) -> bool {
-        // A folder that the user names replaces the home.
+        // A folder that the user names replaces `home`.
         let named = run::var(self.variable).map(PathBuf::from);
         let is_here = |wheel: &Wheel| match &named {
             Some(folder) => Path::new(wheel.folder)
@@ -389,7 +391,7 @@ impl Unpacked {
         self.need.files.iter().all(|file| folder.join(file).is_file())
     }
 
-    /// Returns the wheels with the files; none if the files come from packages.
+    /// Returns the wheels with the files. Returns none if the files come from packages.
     pub fn wheels(&self) -> Vec<Wheel> {
         let mut wheels = if self.need.packages.is_empty() { crate::wheels::all() } else { vec![] };
         wheels.retain(|wheel| wheel.folder.split('/').next() == self.home.split('/').next());
@@ -409,7 +411,7 @@ pub fn environment() -> Vec<(&'static str, OsString)> {
     all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home))));
     all.retain(|(_, folder)| folder.is_dir());
     // OpenCL drivers on the machine would add devices that the tests do not expect. Tests of a
-    // driver name its folder.
+    // driver set a different folder.
     if run::var("OFFLOAD_TEST_GPU").is_none() {
         all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers")));
     }

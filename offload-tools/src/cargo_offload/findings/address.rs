@@ -22,7 +22,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     } else {
         kind.split([' ', '(']).next().unwrap_or(kind)
     };
-    // After the summary, only shadow bytes with their legend or another report follow.
+    // After the summary, there are only shadow bytes with their legend, or the next report.
     let lines = up_to_summary(lines);
     let access =
         lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));

@@ -5,7 +5,7 @@
 //! | `address` | AddressSanitizer's reports |
 //! | `thread` | ThreadSanitizer's reports |
 //! | `undefined` | UndefinedBehaviorSanitizer's reports |
-//! | `records` | records of checked images: barriers that not all threads reach, and which launch the report before belongs to |
+//! | `records` | checked images' records: barriers that some threads miss, launches of reports |
 //!
 //! The texts match the runtimes of GCC 12 and LLVM 22.
 
@@ -23,16 +23,18 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
-    /// The numbers of the launches in the kernel log; for a race, those of both accesses.
+    /// The numbers of the launches in the kernel log. A race has one number for each of its two
+    /// accesses.
     pub launches: Vec<usize>,
-    /// The access, for an error in memory from the allocator; for a race, the later access.
+    /// The access, if the error is in memory from the allocator. For a race, this is the later
+    /// access.
     pub access: Option<Access>,
-    /// Whether the program also counted this report as a finding of the launch. It does not count
-    /// races.
+    /// Whether the program also counted this report as a finding of the launch. Programs do not
+    /// count races.
     pub is_counted: bool,
     /// Whether the report is harmless and therefore left out.
     pub is_harmless: bool,
-    /// The places of the error; for a race, the places of both accesses.
+    /// The places of the error in the source. A race has one place for each of its two accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
     pub notes: Vec<String>,
@@ -64,7 +66,7 @@ pub struct Place {
     pub thread: String,
 }
 
-/// The content of a file with reports.
+/// The findings in a file with reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// The errors, one for each report.
@@ -103,7 +105,7 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
 }
 
 impl Finding {
-    /// Sets the kernel from its name in a report, which begins with the launch's number in the
+    /// Sets the kernel from its name in a report. The name begins with the launch's number in the
     /// kernel log: `#3 scale`.
     fn set_kernel(&mut self, in_report: Option<String>) {
         let numbered = in_report.as_deref().and_then(|text| {
@@ -173,8 +175,8 @@ fn frame(line: &str) -> Option<StackFrame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // The library, in parentheses. LLVM's runtimes add a build ID here, and also after a library's
-    // name in place of a line.
+    // The library, in parentheses. LLVM's runtimes add a build ID here. They also add one after a
+    // library's name if there is no line.
     let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
         Some((before, library)) if library.contains("+0x") => without_build(before),

@@ -1,11 +1,13 @@
-//! Records that checked images write about their own findings and about the sanitizer's report just
-//! before. `offload/check_reports.h` describes the fields, which are separated by TABs.
+//! Reads the records that checked images write about their own findings, and about the sanitizer's
+//! report before the record. `offload/check_reports.h` describes the fields, which are separated by
+//! TABs.
 
 use super::{Finding, Place};
 
 const START: &str = "offload-finding\t";
 
-/// Adds the facts in a line to the findings, if the line is a record. Returns whether it is.
+/// If the line is a record, adds the facts in it to the findings. Returns whether the line is a
+/// record.
 pub(super) fn read(line: &str, findings: &mut Vec<Finding>) -> bool {
     let Some(fields) = line.strip_prefix(START) else { return false };
     for (name, value) in fields.split('\t').filter_map(|field| field.split_once('=')) {

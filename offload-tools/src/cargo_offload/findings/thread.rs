@@ -31,7 +31,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         }
         let of_kernel = of_kernel(lines[at + 1..].iter().copied());
         let (thread, kernel) = thread.and_then(|name| named(lines, name)).unwrap_or_default();
-        // Both sides of a race are in the same kernel, except in overlapping launches.
+        // Both accesses of a race are in the same kernel, unless launches overlap.
         let first = finding.kernel.take();
         finding.set_kernel((!kernel.is_empty()).then_some(kernel));
         finding.kernel = first.or(finding.kernel);
@@ -49,9 +49,9 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, lines.len()))
 }
 
-/// Whether a race is between a plain read and a later `atomicCAS` in the same function. CUDA's
-/// guide starts loops of `atomicCAS` with such a read, whose value may be wrong. `sides` contains,
-/// for each access, its kind, whether it is an `atomicCAS`, and its place.
+/// Whether a race is between a plain read and a later `atomicCAS` in the same function. The loops
+/// of `atomicCAS` in CUDA's guide start with such a read, whose value may be wrong. `sides`
+/// contains three values for each access: its kind, whether it is an `atomicCAS`, and its place.
 fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {
         return false;
@@ -88,8 +88,8 @@ fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     is_access.then(|| (access, address, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 
-/// Returns an access to this address with the allocated memory that contains it, if the report has
-/// a line about that memory.
+/// Returns an access to this address, with the range of the allocated memory that contains the
+/// address. Returns `None` if the report has no line about that memory.
 fn accessed(lines: &[&str], address: u64) -> Option<Access> {
     const START: &str = "  Location is heap block of size ";
     let location = lines.iter().find_map(|line| line.strip_prefix(START))?;

@@ -1,4 +1,5 @@
-//! UndefinedBehaviorSanitizer's reports: a line, and a stack if the options request it.
+//! Reads UndefinedBehaviorSanitizer's reports: a line, followed by a stack if the options request
+//! it.
 //!
 //! ```text
 //! kernels/shift.cu:19:26: runtime error: shift exponent 34 is too large for 32-bit type 'int'

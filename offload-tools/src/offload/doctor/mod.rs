@@ -99,8 +99,8 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     Ok(())
 }
 
-/// Prints whether the requested targets can be built. This comes first, because the user asked for
-/// it.
+/// Prints whether the requested targets can be built. This is the first part of the output, because
+/// the user requested it.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
     let results = grouped(verdicts.iter(), |verdict| (&verdict.refusal, &verdict.unoptimized));
@@ -161,8 +161,8 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints a text in the right column, wrapped to the terminal's width, with its heading in the left
-/// column. Lines that start with two spaces are commands to copy, so they are not wrapped.
+/// Prints a heading in the left column, and a text in the right column, wrapped to the terminal's
+/// width. Lines that start with two spaces are commands to copy, so they are not wrapped.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     let mut heading = heading;
     for line in text.lines() {
@@ -178,7 +178,8 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Splits a line between words to fit on the terminal after `indent` columns. Keeps an empty line.
+/// Splits a line between words, so that the pieces fit on the terminal after `indent` columns.
+/// Keeps an empty line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];
@@ -203,7 +204,7 @@ struct Record<'a> {
     tools: Vec<ToolRecord<'a>>,
     /// Libraries that programs need at run time.
     runtimes: &'a [Runtime],
-    /// Targets of the machine's GPUs; null if none was found.
+    /// The targets of the machine's GPUs; null if no GPU was found.
     native: Option<&'a [String]>,
     /// The targets of the command line.
     targets: Vec<TargetRecord<'a>>,

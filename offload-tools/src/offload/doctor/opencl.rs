@@ -1,9 +1,9 @@
 //! Finds OpenCL's loader and the drivers that it loads. Each driver has a file `NAME.icd`, whose
 //! only line names the driver's library.
 //!
-//! Neither is loaded, so a driver's devices stay unknown; `offload_gpu::run::devices` lists them.
-//! Source: Khronos' extension `cl_khr_icd`; for the variables, the manuals of Khronos' loader and
-//! of ocl-icd.
+//! This module loads neither the loader nor a driver, so a driver's devices stay unknown;
+//! `offload_gpu::run::devices` lists them. The source is Khronos' extension `cl_khr_icd`. The
+//! variables are from the manuals of Khronos' loader and of ocl-icd.
 
 use super::runtime::{Loader, Runtime};
 use offload_build::doctor::install_opencl;
@@ -11,7 +11,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The name of each driver in the report.
+/// The name that each driver has in the report.
 const DRIVER: &str = "OpenCL driver";
 
 /// The folder of the drivers' files, unless a variable names a different one.
@@ -20,8 +20,8 @@ const FOLDER: &str = "/etc/OpenCL/vendors";
 /// The variables that name a different folder, or a single file.
 const VARIABLES: [&str; 2] = ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"];
 
-/// Returns the loader and each driver. If either is missing, it comes with instructions to install
-/// it.
+/// Returns the loader and each driver. If the loader is missing or there is no driver, the result
+/// contains instructions to install the missing part.
 pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
     let files: &[&str] = if cfg!(windows) { &["OpenCL.dll"] } else { &["libOpenCL.so.1"] };
     let mut found = loader.find(
@@ -33,7 +33,7 @@ pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
         found.install = Some(install_opencl());
     }
     let mut all = vec![found];
-    // Windows records the drivers in its registry.
+    // On Windows, the registry lists the drivers.
     if !cfg!(windows) {
         all.extend(drivers(loader));
     }

@@ -1,5 +1,5 @@
-//! Finds the libraries that programs load to use a GPU, where the system's loader searches. Does
-//! not load them, because that would start a driver.
+//! Finds the libraries that programs load to use a GPU, in the places where the system's loader
+//! searches. Does not load them, because loading would start a driver.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A library that programs load at run time; also its JSON record.
+/// A library that programs load at run time. The type is also the library's JSON record.
 #[derive(Debug, Serialize)]
 pub struct Runtime {
     /// The library's common name.
@@ -17,9 +17,9 @@ pub struct Runtime {
     pub what: Cow<'static, str>,
     /// The library's path, if it was found.
     pub path: Option<String>,
-    /// The library's file names and the searched places.
+    /// The library's file names and the places that were searched.
     pub looked: String,
-    /// How to install the library, if it is missing and this program knows how.
+    /// How to install the library. Given only if the library is missing and this program knows how.
     pub install: Option<String>,
 }
 

@@ -76,7 +76,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if task.unmet.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the last part of a member's name. Members that share it still get different files.
+/// Returns the last part of a member's name. Members with the same last part get different files
+/// nevertheless.
 fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
@@ -89,8 +90,8 @@ struct Task<'t> {
     out: out::Out,
     /// Requested names and targets without a matching image.
     unmet: Vec<&'t str>,
-    /// The names in the file, each with its number of images, for the error about a request without
-    /// a match.
+    /// The names in the file, each with its number of images. The error for a request without a
+    /// match lists them.
     there: Vec<(String, usize)>,
     /// The number of images that match the request.
     chosen: usize,

@@ -6,21 +6,21 @@ use std::collections::HashMap;
 /// Names the extracted images: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, where 3 is the number
 /// of the image's container.
 ///
-/// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these, so no name
-/// is a path, an option, or reserved by a system. No two names are equal, even where file systems
-/// ignore case.
+/// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these. No name is
+/// a path, an option, or reserved by a system. No two names are equal, even if the file system
+/// ignores case.
 #[derive(Debug)]
 pub(super) struct Names<'u> {
     file: String,
     used: &'u mut Used,
 }
 
-/// How often all files of an archive have used each name, in lower case.
+/// How often the files of an archive have used each name. The names are in lower case.
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
-/// The maximum number of characters in each part of a name: file, member, offload kind, target. The
-/// whole name then stays below 255 characters, the limit of file systems.
+/// The maximum number of characters in each part of a name: file, member, offload kind, target.
+/// With this maximum, the whole name stays below 255 characters, the limit of file systems.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {

@@ -77,7 +77,7 @@ impl<'a> RequestedTarget<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Parses the values of both options; returns an error for a target in no known form.
+    /// Parses the values of both options. Returns an error for a target whose form is unknown.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
         let parse = |text: &'a String| {
             match RequestedTarget::parse(text) {
@@ -97,7 +97,7 @@ impl<'a> Request<'a> {
         self.names.iter().any(|name| is_called(image, name))
     }
 
-    /// Whether a target of `--target` can use the image; `true` if neither option is given.
+    /// Whether the image fits a target of `--target`. Returns `true` if neither option is given.
     pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
         if self.targets.is_empty() {
             self.names.is_empty()

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Prints the kernels of each image as rows of a table. The column widths are fixed and fit the
-/// usual numbers, so the tables of a file's images line up. The name follows the numbers. If the
-/// terminal is too narrow for it, a line with the signature, which contains the name, comes before
-/// the numbers.
+/// usual numbers, so the tables of a file's images line up. The kernel's name follows the numbers.
+/// If the terminal is too narrow for the name, a line with the signature, which contains the name,
+/// comes before the numbers.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
@@ -19,7 +19,7 @@ pub(super) struct KernelTable {
     lettered: bool,
 }
 
-/// The number of columns from which names fit after the numbers.
+/// The minimum width of a terminal on which names fit after the numbers.
 const ROOMY: usize = 140;
 const NOT_RECORDED: &str = "not compared: types behind pointers, and types that are not listed";
 const LETTERS: &str = "registers: v for vectors, s for scalars, a for accumulators";
@@ -71,7 +71,7 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Explains the letters, and what the signatures leave out, below all tables of a file.
+    /// Explains the letters, and the parts that signatures leave out, below all tables of a file.
     pub(super) fn end(&self, out: &mut dyn Write) -> io::Result<()> {
         for (is_shown, line) in [(self.lettered, LETTERS), (self.headed, NOT_RECORDED)] {
             if is_shown {

@@ -61,7 +61,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists a FILE with its kernel packs. For an archive, prints the totals, then lists each file that
+/// Lists a FILE with its kernel packs. For an archive, prints the totals, and lists each file that
 /// contains device code.
 fn list_file(
     out: &mut out::Out,
@@ -72,8 +72,9 @@ fn list_file(
     records: &mut Vec<Record>,
 ) -> Result<()> {
     let archive = Archive::of(input.bytes());
-    // An archive's totals are printed first but known last, so collect the output for its files.
-    // Messages on standard error come after the output of the file that they are about.
+    // An archive's totals are printed before its files but known only after all files are read. So
+    // collect the output for the files. Messages on standard error come after all output for the
+    // FILE.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
     let summary = context.walk(path, input, archive.as_ref(), false, |file| {
@@ -169,7 +170,7 @@ fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> 
     }
 }
 
-/// Prints JSON, escaping characters that a terminal may interpret or cannot show.
+/// Prints JSON. Escapes characters that a terminal may interpret or cannot show.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
     // The characters that `is_invisible` detects occur only in the strings of a JSON text.

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Containers under one heading: a single one, or consecutive ones with one image each.
+/// Containers under one heading: a single container, or consecutive containers with one image each.
 struct Group<'i, 'a> {
     /// The number of the first container.
     number: usize,
@@ -60,7 +60,7 @@ pub(super) fn print(
     let rows: Vec<Row> = rows.map(|(image, named)| row(image, named, args)).collect();
     let mut widths = widths(&rows, terminal);
     if args.kernels {
-        // The kinds of compressed images are known only after their kernels are read, so leave room
+        // The kind of a compressed image is known only after its kernels are read, so leave room
         // for any kind.
         widths[KINDS] = widths[KINDS].max(ImageKind::Unknown.name().len());
     }
@@ -163,8 +163,8 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     // Version 1 offload binaries, and fatbins of programs for one GPU, often occur in large
-    // numbers. So consecutive uncompressed containers with the same kind and place share a heading
-    // if each has one image.
+    // numbers. So if consecutive uncompressed containers have one image each, and the same kind and
+    // place, they share a heading.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -223,7 +223,7 @@ fn heading(group: &Group<'_, '_>, args: &Args, terminal: Option<usize>) -> Strin
     line + &styled(FAINT, &facts)
 }
 
-/// Returns the ratio as text: ` (13 %)`.
+/// Returns the compression ratio as text: ` (13 %)`.
 fn ratio(size: u64, inflated: u64) -> String {
     match inflated {
         0 => String::new(),
@@ -238,7 +238,7 @@ fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
     [
         if is_named { text::escaped_str(image.label()) } else { "-".to_owned() },
         text(&image.offload_kind).unwrap_or("-".to_owned()),
-        // Empty if the kind is unknown without decompression.
+        // The cell is empty if the kind is unknown without decompression.
         named.known_kind().map_or("", ImageKind::name).to_owned(),
         size_text(image.size, args.bytes),
         image.stored_size.map(|size| size_text(size, args.bytes)).unwrap_or_default(),
@@ -257,7 +257,8 @@ fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
         if widest == 0 { 0 } else { widest.clamp(COLUMNS[column].0.len(), WIDEST) }
     });
     if let Some(terminal) = terminal {
-        // Columns with names share the remaining width: first the target, then the module.
+        // The columns with names share the remaining width. The target comes first, the module
+        // second.
         widths[OFFLOAD_KINDS] = widths[OFFLOAD_KINDS].min(12);
         let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
         let others = widths[OFFLOAD_KINDS..MODULES].iter().map(|width| gap(*width));

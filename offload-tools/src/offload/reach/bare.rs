@@ -1,4 +1,4 @@
-//! Files of an archive that consist only of device code. Libraries load only those for the
+//! Files of an archive that consist only of device code. Some libraries load only the files for the
 //! machine's GPU, by name: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
 
 use super::compile::Compiled;
@@ -22,7 +22,7 @@ struct File {
     compiled: Option<Compiled>,
 }
 
-/// Whether drivers load a file with these containers without a program around it.
+/// Whether drivers load a file with these containers directly, without a program that contains it.
 fn is_bare(containers: &[Container<'_>]) -> bool {
     let is_whole = |container: &Container<'_>| {
         let place = &container.place;
@@ -55,11 +55,11 @@ impl Bare {
         true
     }
 
-    /// Returns each vendor's alternatives as one item, and every other file.
+    /// Returns each vendor's alternatives as one item, and every other file as a separate item.
     ///
-    /// Files whose paths differ only by the GPU are one module. If there are such files, all files
-    /// that name a GPU are alternatives, because a kernel may be for only some GPUs. If no GPU has
-    /// an image in each file, all files are alternatives.
+    /// Files whose paths differ only in the name of a GPU are one module. If there are such files,
+    /// all files that name a GPU are alternatives, because a kernel may be for only some GPUs. If
+    /// no GPU has an image in every file, all files are alternatives.
     pub(super) fn joined(self) -> Vec<Joined> {
         let mut all = Vec::new();
         for (_, files) in grouped(self.files.into_iter(), |file| file.known.vendor()) {

@@ -26,11 +26,11 @@ const LINES: usize = 3;
 pub(super) struct Compiled {
     /// The line of ptxas's output with its version.
     pub(super) ptxas: String,
-    /// The GPUs that ptxas compiled PTX for.
+    /// The GPUs for which ptxas compiled PTX.
     pub(super) devices: Vec<String>,
-    /// The GPUs that get PTX but are unknown to this ptxas.
+    /// The GPUs that get PTX but that this ptxas does not support.
     pub(super) unknown: Vec<String>,
-    /// The refused PTX, with each message once.
+    /// The refused PTX, grouped by message.
     pub(super) refused: Vec<Refused>,
 }
 
@@ -57,7 +57,7 @@ struct Job<'k> {
 }
 
 impl Compiled {
-    /// Compiles the PTX that each of these GPUs gets. Runs one ptxas per core.
+    /// Compiles the PTX that each of these GPUs gets. Runs one ptxas for each CPU core.
     ///
     /// Returns an error if an image cannot be read.
     pub(super) fn new<'k>(
@@ -112,7 +112,7 @@ impl Compiled {
         self
     }
 
-    /// Returns a sentence for each refusal.
+    /// Returns a sentence for each PTX that ptxas refuses.
     pub(super) fn findings<'f>(&'f self, file: &'f str) -> impl Iterator<Item = String> + 'f {
         self.refused.iter().map(move |refused| {
             let Refused { devices, image, module, message } = refused;
@@ -175,7 +175,8 @@ impl Job<'_> {
     /// Compiles; returns the message of ptxas if it fails.
     fn refusal(&self, ptxas: &Assembler) -> Option<String> {
         let output = self.source.with_extension(format!("{}.cubin", self.device));
-        // PTX for a single GPU, such as `compute_90a`, is compiled for the name with the letter.
+        // PTX for a single GPU, such as `compute_90a`, is compiled for the GPU's name with the
+        // letter.
         let own = self.image.label().strip_prefix("compute_").filter(|own| own.ends_with('a'));
         let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
         let ran = Command::new(&ptxas.path)
@@ -185,7 +186,7 @@ impl Job<'_> {
             .arg("-o")
             .arg(&output)
             .output();
-        // Remove the machine code: a library may have thousands of images.
+        // Remove the machine code, because a library may have thousands of images.
         let _ = fs::remove_file(&output);
         match ran {
             Ok(ran) if ran.status.success() => None,

@@ -1,4 +1,4 @@
-//! The GPUs that a file is checked for.
+//! The GPUs for which a file is checked.
 
 use crate::offload::{Error, Result};
 use offload_format::select::DeviceInfo;
@@ -8,7 +8,7 @@ use offload_format::target::product::{self, PRODUCTS};
 /// A GPU to check.
 #[derive(Debug, Clone)]
 pub(in crate::offload) struct Asked {
-    /// The GPU's name for people: its target, or the text of `--require`.
+    /// The GPU's name in messages: its target, or the text of `--require`.
     pub(super) name: String,
     /// The target without modes: `sm_89`, `gfx90a`.
     pub(super) target: String,
@@ -36,8 +36,8 @@ impl Asked {
         }
     }
 
-    /// Returns the GPU in each mode that these features create. A GPU with explicit modes, or
-    /// without any, stays unchanged.
+    /// Returns the GPU in each mode that these features create. Returns a GPU unchanged if it has
+    /// explicit modes, or no modes at all.
     pub(super) fn modes(&self, features: &[String]) -> Vec<Self> {
         let has = amdgpu::find(&self.target).map_or(&[][..], |row| row.features);
         let mut modes = vec![self.clone()];
@@ -54,7 +54,7 @@ impl Asked {
     }
 }
 
-/// Returns the GPUs with known products, the newest of each vendor first, then AMD's other
+/// Returns the GPUs with known products, the newest of each vendor first, followed by AMD's other
 /// processors.
 pub(super) fn all() -> impl Iterator<Item = Asked> {
     let products = PRODUCTS.iter().copied();

@@ -1,4 +1,4 @@
-//! The GPUs that each FILE serves. Some files of an archive belong together.
+//! Finds the GPUs that each FILE serves. Some files of an archive belong together.
 
 use super::bare::Bare;
 use super::compile::Compiled;
@@ -24,7 +24,7 @@ pub(in crate::offload) struct Found<'c> {
     pub(super) package: Option<(package::Kind, Package)>,
     /// Whether to find the toolkits that wrote cubins.
     pub(super) toolkits: bool,
-    /// Whether to report problems and images that do not count. `verify` reports them itself.
+    /// Whether to report problems and images that serve no GPU. `verify` reports them itself.
     reports: bool,
     packs: Packs,
     bare: Bare,
@@ -32,7 +32,7 @@ pub(in crate::offload) struct Found<'c> {
 }
 
 impl<'c> Found<'c> {
-    /// Creates the value without files; these GPUs should be served.
+    /// Creates the value without files. `required` contains the GPUs that the files should serve.
     pub(in crate::offload) fn new(
         context: &'c Context,
         required: Vec<Asked>,
@@ -53,8 +53,8 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds a file with the kernel packs beside it, or keeps it until the end of its archive, if it
-    /// may belong together with other files.
+    /// Adds a file and the kernel packs in its folder. If the file may belong together with other
+    /// files of its archive, keeps it until the end of the archive.
     pub(in crate::offload) fn visit(&mut self, file: &Visited<'_>) -> Result<()> {
         let (context, reports) = (self.context, self.reports);
         let packs = file.needed_packs(context);
@@ -101,8 +101,8 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds each set of an archive's files that belong together as one. `before` is the number of
-    /// results before this FILE.
+    /// Adds each set of an archive's files that belong together as one result. `before` is the
+    /// number of results before this FILE.
     fn finish(&mut self, file: &str, before: usize) {
         let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));
         for Joined { name, known, problems, compiled } in

@@ -20,15 +20,15 @@ pub(super) struct Known<'i> {
     pub(super) not_loaded: Vec<String>,
 }
 
-/// The images from which a program loads one.
+/// A set of images from which a program loads one.
 #[derive(Default)]
 struct Module<'i> {
     name: Option<String>,
     images: Vec<(Needed, Named<'i>)>,
     /// The containers from which a GPU needs an image.
     needed: BTreeSet<Needed>,
-    /// Whether the module may be only for other GPUs: it consists of one or more files from a set,
-    /// of which a program loads those for its GPU.
+    /// Whether the module may be only for other GPUs. If so, it consists of files from a larger
+    /// set, and a program loads only the files for its GPU.
     is_alternative: bool,
 }
 
@@ -50,7 +50,8 @@ impl<'i> Module<'i> {
     }
 
     /// Returns how the device runs the image that it gets, the image's name, and the oldest driver
-    /// that reads it, in the form of `cuDriverGetVersion` (also for ROCm).
+    /// that reads the image. The driver's version has the form of `cuDriverGetVersion` (also for
+    /// ROCm).
     fn described(&self, asked: &Asked) -> (How, Option<String>, Option<u32>) {
         let Asked { device, target, .. } = asked;
         let Some(all) = self.chosen(asked) else {
@@ -79,7 +80,7 @@ impl<'i> Module<'i> {
 pub(super) enum How {
     /// Machine code for exactly this processor.
     MachineCode,
-    /// Machine code for a different processor or a family, which this processor also runs.
+    /// Machine code for a different processor or for a family; this processor can run it, too.
     Compatible,
     /// The driver compiles the image.
     Compiled,
@@ -100,14 +101,14 @@ pub(super) struct Gets {
     pub(super) driver: Option<String>,
     /// The number of these modules.
     pub(super) modules: usize,
-    /// The names of those modules that have one.
+    /// The names of these modules, as far as they have names.
     pub(super) names: Vec<String>,
 }
 
 /// How a GPU runs the images of several modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Serves {
-    /// How it runs the module that demands most of the driver.
+    /// How the GPU runs the module that demands most of the driver.
     pub(super) how: How,
     /// The oldest driver that loads all images, in the form of `cuDriverGetVersion` (also for
     /// ROCm); 0 if unknown.
@@ -157,12 +158,12 @@ impl<'i> Known<'i> {
             for (_, other) in &others {
                 let label = text::escaped_str(other.label());
                 if other.is(ImageKind::is_bitcode) {
-                    // Bitcode libraries, which are for compilers, name no GPU.
+                    // Bitcode libraries are for compilers and name no GPU, so do not mention them.
                     if other.names_target() {
                         self.not_loaded.push(format!("{label} (LLVM bitcode)"));
                     }
                 } else if other.is(ImageKind::is_fatbin) {
-                    // Its images may be for any GPU.
+                    // The images in the fatbin may be for any GPU.
                     warn(format!(
                         "{label}: the images of a fatbin in another container are not listed"
                     ));
@@ -179,8 +180,8 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Adds images to a module: the one with this name among the first `earlier` modules, or a new
-    /// one.
+    /// Adds images to the module with this name among the first `earlier` modules, or to a new
+    /// module.
     fn add_to(
         &mut self,
         earlier: usize,
@@ -209,14 +210,15 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Returns the modules without their images, which are no longer readable.
+    /// Returns the modules without their images. The images are no longer readable.
     pub(super) fn detached(&self) -> Known<'static> {
         let mut all = Known::default();
         all.join(self, |_| true);
         all
     }
 
-    /// Adds a kernel pack's modules with certain names. Returns whether there are any.
+    /// Adds a kernel pack's modules that have certain names. Returns whether there are such
+    /// modules.
     pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
         for name in &pack.not_loaded {
             if !self.not_loaded.contains(name) {
@@ -234,8 +236,8 @@ impl<'i> Known<'i> {
         is_any
     }
 
-    /// Adds a file's modules under its path. Alternatives whose paths are equal without the GPU
-    /// share one module; `numbers` has the modules of these paths.
+    /// Adds a file's modules under its path. Alternatives share one module if their paths are equal
+    /// without the GPU. `numbers` maps these paths to modules.
     pub(super) fn join_file(
         &mut self,
         path: &str,
@@ -260,8 +262,8 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Makes all modules alternatives if no GPU has images in all of them, but some GPU has an
-    /// image in one. Returns whether any module is an alternative.
+    /// Makes all modules alternatives if no GPU has images in all modules, but some GPU has an
+    /// image in one of them. Returns whether any module is an alternative.
     pub(super) fn settle_alternatives(&mut self) -> bool {
         let features = self.features();
         let gpus: Vec<Asked> = devices::all().flat_map(|gpu| gpu.modes(&features)).collect();
@@ -281,9 +283,9 @@ impl<'i> Known<'i> {
         self.images().find_map(|image| image.code().vendor())
     }
 
-    /// Returns the modules that a GPU, given in each of its modes, needs: those that are not
-    /// alternatives, and the alternatives with an image for one of the modes. If there are none,
-    /// returns the first module.
+    /// Returns the modules that a GPU needs: all modules that are not alternatives, and the
+    /// alternatives with an image for one of the GPU's modes. If no alternative has such an image,
+    /// adds the first alternative.
     fn needed<'k>(&'k self, modes: &[Asked]) -> Vec<&'k Module<'i>> {
         let is_served = |module: &&Module<'i>| modes.iter().any(|mode| module.serves(mode));
         let (alternatives, mut needed): (Vec<_>, Vec<_>) =
@@ -326,14 +328,16 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns what a GPU gets in each mode, the most modules first.
+    /// Returns what a GPU gets in each mode. For each mode, the image from most modules comes
+    /// first.
     pub(super) fn gets(&self, modes: &[Asked]) -> Vec<Vec<Gets>> {
         let needed = self.needed(modes);
         modes.iter().map(|mode| gets(&needed, mode)).collect()
     }
 
-    /// Returns how a GPU runs the image of each module in each of its modes. Otherwise returns the
-    /// modes in which a module has no image; an empty list if a module has none in any mode.
+    /// Returns how a GPU runs the image of each module in each of its modes. If a module has no
+    /// image in some mode, returns these modes instead. If a module has no image in any mode,
+    /// returns an empty list.
     pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
         let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);
         for module in self.needed(modes) {
@@ -371,7 +375,7 @@ impl<'i> Known<'i> {
     }
 
     /// Returns the PTX that a GPU's driver would compile, with the modules' names, and whether the
-    /// driver would link it.
+    /// driver would link the PTX.
     pub(super) fn ptx<'k>(
         &'k self,
         asked: &'k Asked,
@@ -414,7 +418,7 @@ fn is_loaded(named: &Named<'_>) -> bool {
     !named.is(ImageKind::is_bitcode) && named.code().vendor().is_some()
 }
 
-/// Returns a driver's version as people write it: `12.8` for 12080.
+/// Returns a driver's version in the usual form: `12.8` for 12080.
 pub(super) fn version_text(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }

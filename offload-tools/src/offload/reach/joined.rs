@@ -3,8 +3,8 @@
 use super::compile::Compiled;
 use super::gets::Known;
 
-/// A file, or several that belong together: a library with its packs, packs that no library names,
-/// or alternatives.
+/// A file, or several files that belong together: a library with its packs, packs that no library
+/// names, or alternatives.
 #[derive(Default)]
 pub(super) struct Joined {
     /// The paths of the files, escaped.

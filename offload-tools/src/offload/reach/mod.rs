@@ -70,7 +70,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut found = Found::new(context, required, true);
     found.compile = ptxas.as_ref();
     found.package = args.package.map(|kind| (kind, Package::new()));
-    // The table shows only the drivers that PTX needs, unless the user asks about a driver.
+    // The table shows only the drivers that PTX needs, unless the user names a driver.
     found.toolkits |= args.json || found.package.is_some();
     for path in &args.files {
         found.add_file(path, &context.open(path)?)?;
@@ -124,7 +124,8 @@ struct Reach {
     file: String,
     /// The number of modules; a program loads one image from each.
     modules: usize,
-    /// Whether modules are files of which a program loads only those for its GPU.
+    /// Whether modules are alternatives: files from a set, of which a program loads only those for
+    /// its GPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alternatives: bool,
     devices: Vec<Row>,
@@ -144,7 +145,7 @@ struct Row {
     /// The target, with the states of features that images name: `sm_89`, `gfx90a:xnack-`.
     device: String,
     products: Vec<&'static str>,
-    /// The images that the GPU gets, those from most modules first.
+    /// The images that the GPU gets. The image from most modules comes first.
     gets: Vec<Gets>,
     /// The number of modules that the GPU needs.
     #[serde(skip)]
@@ -169,7 +170,8 @@ impl Reach {
         let rows = |asked: &Asked| rows(known, asked, &features);
         let mut devices: Vec<Row> = of_kinds(known).flat_map(|asked| rows(&asked)).collect();
         let required = required.iter().flat_map(rows).collect();
-        // Few users need an image for a processor without a known product.
+        // Omit processors without a known product and without an image, because few users need an
+        // image for them.
         devices.retain(|row| {
             !row.products.is_empty() || row.gets.iter().any(|gets| gets.how != How::Nothing)
         });
@@ -177,8 +179,8 @@ impl Reach {
         Self { file, modules, alternatives, devices, required, compiled, problems }
     }
 
-    /// Returns a sentence about modules that are alternatives: the files do not show which GPUs
-    /// need all of them.
+    /// Returns a sentence about modules that are alternatives, because the files do not show which
+    /// GPUs need all of them.
     fn note_of_alternatives(&self) -> Option<String> {
         let Self { file, devices, .. } = self;
         let mut counts = Vec::new();
@@ -203,8 +205,8 @@ impl Reach {
         self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
-    /// Returns a sentence for each required GPU that gets no image from some module. Ignores rows
-    /// for which `is_counted` is false.
+    /// Returns a sentence for each required GPU that gets no image from some module. Ignores a row
+    /// if `is_counted` returns `false` for it.
     fn missing(&self, is_counted: impl Fn(&Row) -> bool) -> impl Iterator<Item = String> {
         self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
@@ -229,7 +231,8 @@ impl Reach {
 
 /// Returns a sentence for each required GPU that gets no image from some module of some file.
 ///
-/// A package's files count if they have images for the GPU's vendor, as in its metadata.
+/// Checks only those files of a package that have images for the GPU's vendor, as for the package's
+/// metadata.
 fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
     let has_vendor = |device: &str| {
         let mut rows = all.iter().flat_map(|reach| &reach.required);

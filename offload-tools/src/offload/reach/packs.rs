@@ -1,8 +1,9 @@
-//! The libraries of an archive with their kernel packs, which are other files of the archive.
+//! Finds the libraries of an archive, and their kernel packs, which are separate files of the
+//! archive.
 //!
 //! The paths in libraries have the same meaning as for an unpacked library
-//! ([`kernel_packs`](crate::offload::kernel_packs)). A library's packs are alternatives: it loads
-//! the pack for the machine's processor.
+//! ([`kernel_packs`](crate::offload::kernel_packs)). A library's packs are alternatives: the
+//! library loads the pack for the machine's processor.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -20,8 +21,8 @@ pub(super) struct Packs {
     libraries: Vec<Library>,
     /// The kernel packs, by path.
     packs: BTreeMap<String, Known<'static>>,
-    /// The files that each manifest lists, by the manifest's path; for an unreadable manifest, the
-    /// reason.
+    /// The files that each manifest lists, by the manifest's path. For an unreadable manifest, the
+    /// reason instead of the files.
     manifests: BTreeMap<String, Result<Vec<String>, String>>,
 }
 
@@ -139,7 +140,7 @@ impl Packs {
     }
 }
 
-/// Returns the packs that a path means: [`GFX_ARCH`] in it stands for any target ID.
+/// Returns the packs that a path means. [`GFX_ARCH`] in the path matches any target ID.
 fn matches<'p>(
     pattern: &str,
     packs: impl Iterator<Item = &'p String>,

@@ -1,4 +1,4 @@
-//! The output of `cargo offload reach` for people.
+//! Prints the tables of `cargo offload reach`.
 
 use super::compile::Compiled;
 use super::gets::{Gets, How};
@@ -11,8 +11,8 @@ use std::io::Write;
 /// The maximum number of GPUs without an image in one line.
 const IN_LINE: usize = 10;
 
-/// Prints a table per file. Files with equal tables share one, because packages may have thousands
-/// of files.
+/// Prints a table per file. Files with equal tables share one table, because packages may have
+/// thousands of files.
 pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
     let content = |reach: &&Reach| {
         let count = match (reach.alternatives, reach.modules) {
@@ -37,7 +37,8 @@ pub(super) fn print(out: &mut out::Out, all: &[Reach]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a file's table without the heading; an empty text if it has no images for GPUs.
+/// Returns a file's table without the heading. Returns an empty text if the file has no images for
+/// GPUs.
 fn table(reach: &Reach) -> String {
     let Reach { alternatives, devices, .. } = reach;
     let mut lines = Vec::new();
@@ -90,7 +91,8 @@ fn add_row(
     of_device: usize,
     of_words: usize,
 ) {
-    // Images for one mode and for all modes are separate entries, but look the same to the user.
+    // Images for one mode and for all modes are separate entries, but the user cannot tell them
+    // apart.
     for (number, equal) in
         row.gets.chunk_by(|a, b| description(row, a) == description(row, b)).enumerate()
     {

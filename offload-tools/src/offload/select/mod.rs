@@ -3,7 +3,7 @@
 //! | module | contains |
 //! |---|---|
 //! | `verdicts` | the selection rules, applied to the images of a file |
-//! | `modules` | which images belong together: a program loads one from each module |
+//! | `modules` | the images that belong together: a program loads one from each module |
 //! | `table` | the output for people |
 
 pub(super) mod modules;
@@ -111,7 +111,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
 }
 
 /// Returns a file's modules, each with the image that the device gets. Warns about unreadable
-/// parts. Returns an error if the answer depends on a feature whose state the device's name omits.
+/// parts. Returns an error if the result depends on a feature whose state the device's name omits.
 fn judged<'i, 'a>(
     context: &Context,
     file: &str,
@@ -173,7 +173,8 @@ fn write_chosen<'a>(
     written.map_err(|error| Error::write(path, &error))
 }
 
-/// Returns the error for a FILE from which a device gets several images; `all` lists them.
+/// Returns the error for a FILE from which a device gets several images. `all` is a text that
+/// describes them.
 fn too_many(args: &Args, what: &str, all: &str) -> Error {
     let file = text::escaped_path(&args.file);
     let advice = format!("cargo offload extract --target {} writes {all}", args.device);
@@ -192,8 +193,8 @@ struct FileRecord {
 struct ModuleRecord {
     /// The module's name; null if it has none.
     module: Option<String>,
-    /// The number, from 0, of the module's first container in the file; null if a kernel pack lacks
-    /// the module.
+    /// The number of the module's first container in the file, counted from 0; null if a kernel
+    /// pack lacks the module.
     container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
@@ -231,7 +232,8 @@ impl FileRecord {
     }
 }
 
-/// Warns about unreadable parts of the image, except those already reported by selection.
+/// Creates an image's record. Warns about unreadable parts of the image that selection has not
+/// reported.
 fn record<'a>(
     context: &Context,
     file: &str,
@@ -241,7 +243,7 @@ fn record<'a>(
 ) -> ImageRecord {
     let (mut record, error) = ImageRecord::new(inventory, image, images);
     if inventory.container(image).kind == ContainerKind::Kpack {
-        // `ls` lists each pack as a file, with the pack as its only container.
+        // As in `ls`, each pack is a file with the pack as its only container.
         (record.member, record.container_index) = (None, 0);
     }
     if let Some(error) = error {

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
 pub(in crate::offload) struct Module<'i, 'a> {
-    /// The module's name, if its offload binary or fatbin records one.
+    /// The module's name, if its offload binary or fatbin contains one.
     pub(in crate::offload) name: Option<String>,
     /// The numbers of the module's containers; empty if a kernel pack lacks the module.
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
-    /// All images, if the driver links several. `chosen` is the worst fit among them.
+    /// All images that the driver links, if there are several. `chosen` is the one that fits worst.
     pub(in crate::offload) parts: Vec<&'i Image<'a>>,
 }
 
@@ -28,20 +28,20 @@ enum Key<'i, 'a> {
     /// The fatbins of linked relocatable device code.
     Link,
     /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images without a
-    /// container. Those with the same place and module name form one module. The name may be
+    /// container. Images with the same place and module name form one module. The name may be
     /// missing if a pack has only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
-/// A module's images, each with the known facts about it.
+/// A module's images, each with additional data.
 pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) name: Option<String>,
     containers: Vec<usize>,
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
 }
 
-/// A container from which a program needs an image, and the way of serving a GPU that it belongs
-/// to.
+/// A container from which a program needs an image, and the way of serving a GPU to which the
+/// container belongs.
 ///
 /// In most modules, the program needs the best image, so there is one way and one container. Linked
 /// relocatable device code has two ways: the linked fatbin, or each of its parts.
@@ -51,7 +51,7 @@ pub(in crate::offload) struct Needed {
     container: usize,
 }
 
-/// Returns the container and the way that this image belongs to.
+/// Returns the container and the way to which this image belongs.
 pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a>) -> Needed {
     match inventory.container(image).link {
         Some(link) => Needed { is_part: link == DeviceLink::Part, container: image.container },
@@ -59,9 +59,9 @@ pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a
     }
 }
 
-/// Returns the images of a module that a device gets, if any: from the first way for which the
-/// device has an image in every container, the best image of each container. The worst fit comes
-/// first.
+/// Returns the images of a module that a device gets, if any. Uses the first way in which every
+/// container has an image for the device, and returns the best image of each container. The worst
+/// fit comes first.
 pub(in crate::offload) fn chosen<I>(
     all: &BTreeSet<Needed>,
     images: impl Iterator<Item = (Needed, I)>,
@@ -85,9 +85,9 @@ pub(in crate::offload) fn chosen<I>(
 
 /// Groups a file's images into modules, in file order.
 ///
-/// A crate has one bundle of cuda-oxide per target, which a linker puts one after another. A second
-/// bundle for the same target begins a new module: it belongs to a different crate with the same
-/// name.
+/// A crate has one bundle of cuda-oxide per target, and a linker puts these bundles one after
+/// another. A second bundle for the same target begins a new module, because it belongs to a
+/// different crate with the same name.
 pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
     images: Vec<(&'i Image<'a>, T)>,
@@ -98,10 +98,11 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            // The runtime looks for each kernel's image in everything that its program lists.
+            // The runtime looks for each kernel's image in all entries of the program's list.
             ContainerKind::ImageTable => of_table(image, place),
             _ if container.is_in_table => of_table(image, place),
-            // Each of a library's packs is for one processor.
+            // Each of a library's packs is for one processor, so a module has images in several
+            // packs.
             ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
             ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
                 place.slice.map(u64::from),
@@ -175,7 +176,7 @@ pub(in crate::offload) fn modules<'i, 'a>(
     grouped(inventory, verdicts).into_iter().map(module).collect()
 }
 
-/// Returns a module without images for each name that is not `among` the modules.
+/// Returns a module without images for each name that no module in `among` has.
 pub(in crate::offload) fn missing<'i, 'a>(
     among: &[Module<'i, 'a>],
     names: &BTreeSet<String>,

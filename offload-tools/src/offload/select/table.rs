@@ -1,4 +1,4 @@
-//! The output of `cargo offload select` for people.
+//! Prints the text output of `cargo offload select`.
 
 use super::modules::{Module, Reason};
 use super::verdicts;
@@ -34,7 +34,8 @@ pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) ->
     Ok(())
 }
 
-/// Prints the image that a device gets from a file's only module, and why not the others.
+/// Prints the image that a device gets from a file's only module, and why it does not get the
+/// others.
 fn print_module(
     out: &mut out::Out,
     file: &str,
@@ -79,7 +80,8 @@ fn print_advice(
     Ok(())
 }
 
-/// Prints a file's modules with an image, and the others with the reasons.
+/// Prints a file's modules that have an image for the device, and the reasons why the other modules
+/// have none.
 fn print_modules(
     out: &mut out::Out,
     file: &str,
@@ -127,7 +129,8 @@ fn print_modules(
         let width = self::width(reasons.iter().map(|((label, _), _)| label.as_str()));
         print_reasons(out, "    ", width, &reasons, "images in each")?;
     }
-    // A module may be for some devices only, but not all modules of a file.
+    // A single module may be meant for other devices only. If no module has an image, the user
+    // needs the advice.
     if with.is_empty() { print_advice(out, device, &without) } else { Ok(()) }
 }
 
@@ -159,7 +162,8 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Merges equal reasons, with the number of images for each: a library can have hundreds.
+/// Merges equal reasons, with the number of images for each, because a library can have hundreds of
+/// images.
 fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
@@ -167,8 +171,8 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
 /// Properties shared by the modules on one line of the output.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
-    /// The kind of the chosen image's container, or else of the first container; `None` if no
-    /// kernel pack has the module.
+    /// The kind of the chosen image's container. If no image was chosen, the kind of the first
+    /// container. `None` if no kernel pack has the module.
     kind: Option<ContainerKind>,
     member: Option<String>,
     section: Option<String>,

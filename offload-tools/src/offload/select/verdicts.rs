@@ -10,15 +10,16 @@ use offload_format::target::Needs;
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
-    /// No vendor's driver loads the image, whatever its names: it is empty, meant for compilers, or
-    /// unreadable. The text is the reason.
+    /// No vendor's driver loads the image, because it is empty, meant for compilers, or unreadable.
+    /// The text is the reason.
     Nothing(&'static str),
 }
 
 pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Returns a file's images as the selection rules see them, or the reason why an image cannot be
-/// judged. Omits a bundle's entry for the host if it is empty.
+/// Returns a file's images as candidates for the selection rules. For an image to which the rules
+/// cannot be applied, returns the reason. Omits a bundle's entry for the host if the entry is
+/// empty.
 ///
 /// With `toolkits`, reads cubins completely.
 pub(in crate::offload) fn named<'i, 'a>(
@@ -102,7 +103,7 @@ pub(in crate::offload) fn judge_loaded(
     device.check_loader(image.needs()).map(|()| fit)
 }
 
-/// Returns the targets that would help a device that refused all these images.
+/// Returns the targets that would serve a device that all these images do not fit.
 pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
     device: &DeviceInfo,

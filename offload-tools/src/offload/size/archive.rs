@@ -1,12 +1,11 @@
-//! Assigns every byte of an archive, or of another kind of FILE, to an image, a container or the
-//! rest.
+//! Assigns every byte of an archive, or of any other FILE, to an image, a container or the rest.
 
 use super::account::Account;
 use super::claims::Split;
 use super::part::Share;
 use crate::offload::walk::Visited;
 
-/// The account of one file, on its own.
+/// The account of a single file.
 pub(super) struct File {
     account: Account,
     /// The file's size in the archive; `None` if the archive is compressed as a whole.
@@ -22,8 +21,8 @@ impl File {
     }
 }
 
-/// Combines the accounts of an archive's files; the archive has `size` bytes and unpacks to
-/// `unpacked` bytes. A FILE that is not an archive has one account.
+/// Combines the accounts of an archive's files. The archive has `size` bytes, and its files have
+/// `unpacked` bytes after unpacking. A FILE that is not an archive has one account.
 pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut proportion = Split::new(size, unpacked.into());
@@ -49,7 +48,7 @@ impl Account {
         Self { size, parts, containers, rest: size, host, is_compressed: false, unread: 0 }
     }
 
-    /// Records that all images and containers are in the file `file` of an archive.
+    /// Notes in all images and containers that they are in the file `file` of an archive.
     fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());

@@ -63,7 +63,7 @@ impl Look {
         top: usize,
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
-        // Show a single surplus row: "and 1 more" would need as much space.
+        // Show a single surplus row, because "and 1 more" would need as much space.
         let shown = if parent.children.len() <= top.saturating_add(1) {
             parent.children.len()
         } else {
@@ -118,8 +118,8 @@ impl Look {
     }
 }
 
-/// Returns a bar of at most `cells` characters, drawn in eighths of a character. It is empty only
-/// if `bytes` is 0.
+/// Returns a bar of at most `cells` characters, drawn in eighths of a character. The bar is empty
+/// only if `bytes` is 0.
 fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if bytes == 0 || longest == 0 {

@@ -1,11 +1,11 @@
-//! Records which bytes of a file are already counted, so that each byte counts once.
+//! Keeps track of the bytes of a file that are already counted, so that each byte is counted once.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The ranges of a file that are already counted (claimed). A byte in several claims counts only
-/// for the first one, so the claims never exceed the file's size, even if the file records wrong
-/// sizes.
+/// The ranges of a file that are already counted (claimed). A byte in several claims is counted
+/// only for the first claim, so the claims never exceed the file's size, even if the file contains
+/// wrong sizes.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
@@ -60,7 +60,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Divides `whole`; `weights` is the sum of all weights, or more if part of `whole` is to be
+    /// Divides `whole`. `weights` is the sum of all weights, or more if a part of `whole` should be
     /// left over.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
@@ -70,8 +70,8 @@ impl Split {
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
         // A share is the difference between two rounded running sums, so rounding errors do not add
-        // up. Real sizes never sum to more than 64 bits: larger sums are shifted only so that the
-        // product fits into 128 bits.
+        // up. The sum of real sizes fits into 64 bits. Larger sums are shifted, so that the product
+        // fits into 128 bits.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;
@@ -80,7 +80,7 @@ impl Split {
         share
     }
 
-    /// Returns the bytes in no share.
+    /// Returns the number of bytes that are in no share.
     pub(super) fn rest(&self) -> u64 {
         self.whole - self.given
     }

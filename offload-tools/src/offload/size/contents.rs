@@ -82,8 +82,8 @@ impl<'a> Reader<'a> {
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
     }
 
-    /// Whether to read an image's kernels and sections: only if it may contain kernels, and is
-    /// uncompressed or all images were requested.
+    /// Whether to read an image's kernels and sections. The image must be able to contain kernels.
+    /// If it is compressed, the user must also have requested all images.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
         may_have_kernels(image)
             && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
@@ -108,14 +108,15 @@ impl<'a> Reader<'a> {
             records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
         let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
-        // `.text` includes the code of the kernels, which are listed separately: subtract it.
+        // `.text` includes the code of the kernels. Subtract it, because kernels are listed
+        // separately.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         sections
             .iter_mut()
             .filter(|(name, _)| **name == *CODE)
             .for_each(|(_, size)| *size = size.saturating_sub(code));
-        // The sum may exceed the image's size: functions may share code, and recorded sizes may be
-        // wrong.
+        // The sum may exceed the image's size, because functions may share code, and sizes in the
+        // image may be wrong.
         let sizes =
             kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
         let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();

@@ -13,7 +13,7 @@ pub(super) struct Division {
     pub(super) images: Vec<u64>,
     /// Each container's bytes outside its images, including the padding before the next container.
     pub(super) containers: Vec<u64>,
-    /// The file's bytes that belong to an image or container.
+    /// The bytes of the file that belong to an image or container.
     pub(super) claims: Claims,
 }
 

@@ -58,7 +58,7 @@ pub struct Args {
 /// Shows how much space each part of a file needs.
 pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
-    // Open the page first, so that an error appears before the work.
+    // Open the page's file first, so that an error appears before the work.
     let page = match args.html.as_deref() {
         Some(path) => {
             Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?))
@@ -155,7 +155,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // A list whose rows are all unnamed is useless.
+                // Omit a list whose rows all have no name.
                 if list
                     .children
                     .iter()

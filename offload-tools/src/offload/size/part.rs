@@ -5,7 +5,7 @@ use offload_format::target::{OffloadArch, TargetTriple, Vendor};
 use serde::Serialize;
 use std::rc::Rc;
 
-/// An image's share of a file; also its JSON record.
+/// An image's share of a file. The type is also the image's JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct Part {
     /// If the input is an archive, the name of the file in it that contains the image.
@@ -23,9 +23,9 @@ pub(super) struct Part {
     /// The vendor of the target's devices.
     #[serde(skip)]
     pub(super) vendor: &'static str,
-    /// The image's module: the name in its container or, without one, the name of the library's
-    /// member. If both are missing and there are several containers, the kind and number of the
-    /// container. In an archive, the file's name comes first.
+    /// The image's module. This is the name in the image's container or, if there is none, the name
+    /// of the library's member. If both names are missing and there are several containers, this is
+    /// the kind and number of the container. In an archive, the file's name comes first.
     pub(super) module: Option<String>,
     /// The kind, if known without decompression.
     #[serde(skip)]
@@ -40,7 +40,7 @@ pub(super) struct Part {
     pub(super) sections: Vec<Share>,
 }
 
-/// A container's size in a file; also its JSON record.
+/// A container's size in a file. The type is also the container's JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct ContainerPart {
     /// If the input is an archive, the name of the file in it that contains the container.
@@ -60,10 +60,10 @@ pub(super) struct ContainerPart {
     pub(super) bytes: u64,
 }
 
-/// The size of a kernel, or of all sections with one name; also its JSON record.
+/// The size of a kernel, or of all sections with one name. The type is also the JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct Share {
-    /// The name, shared by images with the same kernels.
+    /// The name. Images with the same kernels share the text.
     pub(super) name: Rc<str>,
     /// The size in the file.
     pub(super) bytes: u64,
@@ -81,8 +81,7 @@ impl Part {
     }
 }
 
-/// Returns the vendor of the devices that an image is for: `amd`, `nvidia`, `intel`, `cpu`, or
-/// `other`.
+/// Returns the vendor of an image's devices: `amd`, `nvidia`, `intel`, `cpu`, or `other`.
 pub(super) fn vendor(image: &Image<'_>) -> &'static str {
     if image.is_host() {
         return Vendor::Cpu.name();
@@ -100,8 +99,8 @@ pub(super) fn vendor(image: &Image<'_>) -> &'static str {
 /// The images whose kernels are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernels {
-    /// Uncompressed images: only their kernel tables are read.
+    /// Uncompressed images, of which only the kernel tables are read.
     OfPlainImages,
-    /// All images: compressed images are decompressed.
+    /// All images. Compressed images are decompressed.
     OfAllImages,
 }

@@ -1,4 +1,4 @@
-//! The bytes of a file as a tree, largest first.
+//! Arranges the bytes of a file as a tree, the largest parts first.
 
 use super::account::Account;
 use super::part::Part;
@@ -70,7 +70,7 @@ pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding
 
 /// Returns the label of an image whose contents are not read.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
-    // Write each label out, because labels are part of JSON and of pages.
+    // Write each label in full, because labels are part of JSON and of HTML pages.
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
@@ -84,7 +84,8 @@ impl<'a> Node<'a> {
     /// Builds the tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
         let mut file = Self::new(RowKind::File, "");
-        // If no image has a module's name, the file has a single module, which gets no row.
+        // If no image has a module's name, the file has a single module, for which no row is
+        // needed.
         let modules = account.parts.iter().any(|part| part.module.is_some());
         for part in &account.parts {
             let target = (RowKind::Target(part.vendor), part.target.as_str());
@@ -113,8 +114,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image's rows: kernels and sections go below `path`. In trees by kernel or section,
-    /// the target instead goes below each of these.
+    /// Adds an image's rows. Kernels and sections go below `path`. In trees by kernel or section,
+    /// the target goes below each kernel or section instead.
     fn part(&mut self, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
@@ -158,7 +159,8 @@ impl<'a> Node<'a> {
     /// Sorts the rows by size, largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // Remove an only row for other bytes: it has the same size as its parent.
+        // If the only row is one for other bytes, remove it, because it has the same size as its
+        // parent.
         if let [Node { kind: RowKind::Other, .. }] = self.children[..]
             && self.kind != RowKind::File
         {

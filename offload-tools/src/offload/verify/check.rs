@@ -54,7 +54,7 @@ impl Check {
         CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Returns the name in brackets, which ends the line of a finding.
+    /// Returns the name in brackets, to be printed at the end of a finding's line.
     pub(super) fn tag(self) -> String {
         styled(FAINT, &format!("[{}]", self.name()))
     }
@@ -125,7 +125,8 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 }
 
-/// The maximum length of a name in a message: real names are shorter, but files may contain any.
+/// The maximum length of a name in a message. Real names are shorter, but a malformed file may
+/// contain longer ones.
 const LONGEST_NAME: usize = 200;
 
 impl Report {
@@ -139,7 +140,7 @@ impl Report {
         self.add(check, subject, text.into(), false);
     }
 
-    /// Adds a note: unusual content that may not be an error.
+    /// Adds a note about something unusual that may not be an error.
     pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }

@@ -53,7 +53,7 @@ pub(super) fn check<'a>(
                 note_loader(report, subject, Form::ZstdInFatbin);
             }
         }
-        // The inventory has already checked these tables; the loop below checks their images.
+        // The inventory has already checked these tables. The loop below checks the images in them.
         ContainerKind::Kpack => note_loader(report, subject, Form::Kpack),
         ContainerKind::ImageTable | ContainerKind::Oxart | ContainerKind::Raw => {}
     }
@@ -65,7 +65,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// Notes the oldest loader that reads a container's images.
+/// Adds a note about the oldest loader that reads a container's images.
 fn note_loader(report: &mut Report, subject: Subject<'_, '_>, form: Form) {
     report.note(Check::Loader, subject, Needs { form, ..Needs::default() }.to_string());
 }
@@ -91,7 +91,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
     places(report, subject, bundle, bytes);
 }
 
-/// Checks the ranges in a bundle: entries must not overlap, and only zeros may be between them.
+/// Checks the ranges in a bundle. Entries must not overlap, and only zeros may be between them.
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
@@ -172,7 +172,8 @@ fn compressed_bundle(
         );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
-        // A text bundle, or malformed: use the images that the inventory has found.
+        // This is a text bundle or a malformed bundle, so use the images that the inventory has
+        // found.
         bundles::names(report, subject, found.iter().map(Entry::of));
         if whole.starts_with(bundle::MAGIC)
             && let Err(error) = Bundle::parse(&whole)
@@ -197,8 +198,8 @@ fn compressed_bundle(
     }
 }
 
-/// Checks the offload binary in `bytes`. Checks only the first `count` images: those of the
-/// inventory, which limits how many may share bytes.
+/// Checks the offload binary in `bytes`. Checks only the first `count` images. These are the images
+/// in the inventory, which limits how many images may share bytes.
 fn offload_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -232,7 +233,8 @@ fn offload_binary(
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
         let is_ptx = ImageKind::of(image.data).is_ptx();
         if is_ptx && next != Some(&0) && !image.data.ends_with(b"\0") {
-            // Only a note, because llvm-offload-binary 22 writes no NUL after one in eight texts.
+            // This is only a note, because llvm-offload-binary 22 writes no NUL after a text whose
+            // size is a multiple of eight.
             report.note(
                 Check::PtxEnd,
                 subject,
@@ -253,8 +255,8 @@ fn offload_binary(
     }
 }
 
-/// Checks the content of a compressed binary. The inventory has already reported one that does not
-/// decompress.
+/// Checks the decompressed bytes of a compressed binary. If decompression fails, the inventory has
+/// already reported it.
 fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,

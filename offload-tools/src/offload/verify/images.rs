@@ -1,4 +1,4 @@
-//! Checks images: compares their bytes with the records about them.
+//! Checks images: compares their bytes with the information in their containers.
 
 use super::check::{Check, Report, Subject};
 use crate::describe::{KernelRecord, Named};
@@ -23,8 +23,8 @@ pub(super) fn check(
         Err(error) if kind != ImageKind::Unknown => {
             report.finding(Check::Image, subject, error.to_string())
         }
-        // Only a note: the format may be known only to its producer, or may no longer exist. A
-        // separate check covers the images of fatbins.
+        // This is only a note, because the format may be private to its producer, or may be
+        // obsolete. A separate check covers the images of fatbins.
         Err(_) if !image.is_host() => {
             report.note(Check::Image, subject, "its kind is unknown");
         }
@@ -76,8 +76,8 @@ fn code_object(
                 format!("kind hipv4 with code object version {version}"),
             );
         }
-        // clang-linker-wrapper also writes kind `hip` for code object version 4 or later, and
-        // runtimes accept it.
+        // clang-linker-wrapper writes kind `hip` for code object version 4 or later, too, and
+        // runtimes accept this.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
                 Check::HipVersion,
@@ -89,7 +89,7 @@ fn code_object(
     }
 }
 
-/// Checks that an image in a fatbin is of the recorded kind.
+/// Checks that an image in a fatbin is of the kind that the fatbin states.
 fn recorded_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -121,9 +121,9 @@ pub(super) fn stated_kind(
     let found = image::ImageHeader::parse(bytes).ok().and_then(|header| header.kind().stated());
     let Some(found) = found else { return };
     let is_so = match stated {
-        // LLVM's tool derives the kind from the file's name, and records none for most files.
+        // LLVM's tool derives the kind from the file's name, and for most files it writes no kind.
         StatedKind::NONE => true,
-        // clang records cubins as objects, and bitcode, too, before it is linked.
+        // clang states the kind "object" for cubins, and for bitcode that is not linked yet.
         StatedKind::OBJECT => {
             matches!(
                 found,

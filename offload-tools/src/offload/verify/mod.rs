@@ -5,7 +5,7 @@
 //! | `check` | (the table of checks, and the format of findings) |
 //! | `containers` | sizes, hashes, positions |
 //! | `bundles` | the entries of bundles: their names, and the requirements of HIP's runtime |
-//! | `images` | an image's bytes against the records about it |
+//! | `images` | an image's bytes against the information in its container |
 //! | `parameters` | the parameters of kernels with the same name in a module |
 //! | `wrappers` | the data that a program passes to its runtime |
 
@@ -70,7 +70,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Checks a FILE and its kernel packs, or the files of an archive. Returns whether there are no
+/// Checks a FILE and its kernel packs, or the files of an archive. Returns `true` if there are no
 /// errors.
 fn check_file(
     out: &mut out::Out,
@@ -108,7 +108,7 @@ fn check_file(
     Ok(good)
 }
 
-/// Checks a file and prints the findings. Returns whether there are no findings.
+/// Checks a file and prints the findings. Returns `true` if there are none.
 fn print_findings(
     out: &mut out::Out,
     args: &Args,
@@ -131,7 +131,7 @@ fn print_findings(
     Ok(!report.has_findings())
 }
 
-/// Prints the problems with a file's kernel packs. Returns whether there are none.
+/// Prints the problems with a file's kernel packs. Returns `true` if there are none.
 fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bool> {
     let (Visited { shown: name, beside, .. }, check) = (file, Check::KernelPack.tag());
     let mut problems = beside.problems.clone();

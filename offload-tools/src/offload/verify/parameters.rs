@@ -7,7 +7,7 @@ use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
 use offload_format::target::Vendor;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernels of the images at one place that were read so far.
+/// The kernels that were read so far from the images at one place.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     place: Place,
@@ -23,8 +23,8 @@ struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// The container's number; `None` for offload binaries, because a pack consists of several
-    /// consecutive ones, one per target.
+    /// The container's number. `None` for offload binaries, because a pack consists of several
+    /// consecutive offload binaries, one per target.
     container: Option<usize>,
 }
 
@@ -36,14 +36,14 @@ struct Layout {
     kernel: KernelRecord,
 }
 
-/// The maximum number of layouts of one kernel; further ones are not reported.
+/// The maximum number of layouts of one kernel; further layouts are not reported.
 const MOST_LAYOUTS: usize = 8;
 /// The maximum length of a name in a message: mangled names may have any length.
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
     /// Compares an image's kernels with those of earlier images. Returns a text for each kernel
-    /// whose parameters differ; `number` is the number of the image's container.
+    /// whose parameters differ. `number` is the number of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -54,8 +54,8 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // If a target occurs again, its image belongs to another pack, which a linker has placed
-        // after the first.
+        // If a target occurs again, its image belongs to a different pack, which a linker has
+        // placed after the first one.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));

@@ -35,8 +35,8 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         let version = wrapper.version;
         return Some(format!("its version is {version}, but the runtime registers only version 1"));
     }
-    // The wrapper may point to an image in an object that is linked later. This file then lacks the
-    // image, so check nothing.
+    // The wrapper may point to an image in an object that is linked later. Then this file does not
+    // contain the image, so check nothing.
     let image = wrapper.image?;
     let is_there = match wrapper.kind {
         // Besides a bundle, HIP's runtime also accepts a single code object.

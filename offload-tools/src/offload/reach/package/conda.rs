@@ -8,8 +8,8 @@ use std::io::Write;
 
 /// Prints the lines for `requirements: run:` of a recipe, grouped by vendor after a comment.
 ///
-/// A machine is compared by its lowest compute capability (CEP 46), or by the AMD GPU with the most
-/// compute units (a draft).
+/// Conda compares the lowest compute capability of a machine's GPUs (CEP 46), or the AMD GPU with
+/// the most compute units (a draft).
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let Package { nvidia, amd, .. } = package;
     let capabilities = ranges(if nvidia.files.is_empty() { &[] } else { &nvidia.all });
@@ -39,8 +39,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     Ok(())
 }
 
-/// Returns the version ranges of the served GPUs: `>=8.0,<8.7|>=8.8`. The last range is open if the
-/// newest GPU is served.
+/// Returns the version ranges of the GPUs that the files serve: `>=8.0,<8.7|>=8.8`. The last range
+/// is open if the newest GPU is among them.
 fn ranges(mut gpus: &[Gpu]) -> String {
     let mut all = Vec::new();
     while let Some(start) = gpus.iter().position(|gpu| gpu.serves.is_some()) {

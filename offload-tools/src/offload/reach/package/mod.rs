@@ -1,7 +1,7 @@
 //! `--for`: package metadata computed from the images in the package's files.
 //!
-//! A package may be installed for a GPU if each module of each file has an image for it. Files
-//! without images for the GPU's vendor do not count, so a package may have one library per vendor.
+//! A package may be installed for a GPU if each module of each file has an image for the GPU. Files
+//! without images for the GPU's vendor are ignored, so a package may have one library per vendor.
 
 mod conda;
 mod wheel;
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 pub(super) struct Package {
     nvidia: Gpus,
     amd: Gpus,
-    /// Names of images in files without images for these vendors.
+    /// The names of images in files that have no images for these vendors.
     others: Vec<String>,
 }
 
@@ -36,7 +36,8 @@ struct Gpus {
     all: Vec<Gpu>,
     /// The files with images for the vendor.
     files: Vec<String>,
-    /// A sentence with the reason for each of these files that, even alone, serves no GPU.
+    /// The reason, as a sentence, for each of these files that serves no GPU even if it is the only
+    /// file.
     reasons: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ struct Gpu {
     asked: Asked,
     /// The version that package managers compare: `8.6` for `sm_86`, `9.0.10` for `gfx90a`.
     version: String,
-    /// `None` if some module of some file has no image for it.
+    /// `None` if some module of some file has no image for the GPU.
     serves: Option<Serves>,
 }
 
@@ -72,7 +73,8 @@ impl Gpus {
             return false;
         }
         let (features, mut is_any_served) = (known.features(), false);
-        // The processors without an image in some of their modes, grouped by these modes' names.
+        // The processors that have no image in some of their modes, grouped by the names of these
+        // modes.
         let mut in_modes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for gpu in &mut self.all {
             let modes = gpu.asked.modes(&features);
@@ -120,7 +122,7 @@ impl Gpus {
         true
     }
 
-    /// Returns the GPUs that all files serve; none if no file has images for the vendor.
+    /// Returns the GPUs that all files serve. Returns none if no file has images for the vendor.
     fn served(&self) -> impl Iterator<Item = (&Gpu, Serves)> {
         let all = if self.files.is_empty() { &[] } else { &self.all[..] };
         all.iter().filter_map(|gpu| Some((gpu, gpu.serves?)))
@@ -142,7 +144,7 @@ impl Gpus {
 
 impl Package {
     pub(super) fn new() -> Self {
-        // The rules also decide about numbers that no GPU has yet.
+        // Include numbers that no GPU has yet, because the rules also apply to these.
         let numbers = PRODUCTS.iter().filter_map(|(target, _)| NvidiaArch::parse(target).ok());
         let majors = numbers.map(|arch| arch.major);
         let first = majors.clone().min().unwrap_or(0);
@@ -154,7 +156,7 @@ impl Package {
         Self { nvidia: Gpus::new("NVIDIA", nvidia), amd: Gpus::new("AMD", amd), others: Vec::new() }
     }
 
-    /// Adds a file, whose modules limit the package's GPUs.
+    /// Adds a file. Its modules limit the GPUs of the package.
     pub(super) fn add(&mut self, file: &str, known: &Known<'_>) {
         let (nvidia, amd) = (self.nvidia.add(file, known), self.amd.add(file, known));
         if !nvidia && !amd {
@@ -192,8 +194,8 @@ impl Package {
 
     /// Returns the oldest CUDA version of the drivers that load the images on every GPU.
     ///
-    /// A machine's driver knows its GPUs. So a GPU's images need a newer driver only if they are
-    /// PTX of a newer version, or machine code from a newer toolkit.
+    /// A machine's driver supports the machine's GPUs. So the images for a GPU need a newer driver
+    /// only if they are PTX of a newer version, or machine code from a newer toolkit.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
         // The version is 0 for PTX whose version cannot be read.
@@ -207,7 +209,7 @@ impl Package {
     }
 }
 
-/// Returns the error for files that determine no metadata.
+/// Returns the error for files from which no metadata can be computed.
 fn nothing_follows(reason: &str) -> Error {
     Error::text(format!("no metadata for a package: {reason}"))
 }

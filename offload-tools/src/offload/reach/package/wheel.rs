@@ -17,7 +17,7 @@ const SCHEMA: &str = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json
 /// `cuDriverGetVersion`.
 const OLDEST_DRIVER: u32 = 11000;
 
-/// Names of features with their values.
+/// The names of features, each with its values.
 type Features = BTreeMap<&'static str, BTreeSet<String>>;
 
 #[derive(Serialize)]
@@ -35,7 +35,8 @@ struct Priorities {
     namespace: Vec<&'static str>,
 }
 
-/// Prints the document. All features of a variant must hold, so there is one variant per vendor.
+/// Prints the document. A machine must have all features of a variant, so there is one variant per
+/// vendor.
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let mut namespaces: Vec<(&str, Features)> = Vec::new();
     let architectures = architectures(package);
@@ -73,13 +74,14 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
 }
 
 /// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only
-/// determine which machines accept a wheel. For 8.9, the plugin lists `89_real` down to `80_real`,
-/// and `80_virtual`; no machine accepts `86_virtual`. So PTX for 8.6 is `86_real`.
+/// determine which machines accept a wheel. For a machine with 8.9, the plugin lists `89_real` down
+/// to `80_real`, and `80_virtual`. No machine accepts `86_virtual`, so the value for PTX for 8.6 is
+/// `86_real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Architecture {
     major: u32,
     minor: u32,
-    /// Whether its first GPU gets machine code.
+    /// Whether the first GPU with this value gets machine code.
     is_code: bool,
 }
 
@@ -102,15 +104,15 @@ fn numbers(gpu: &Gpu) -> (u32, u32) {
     (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
-/// Returns the values for the GPUs of each major version. The plugin refuses major versions without
-/// a product.
+/// Returns the values for the GPUs of each major version. Omits major versions without a product,
+/// because the plugin refuses them.
 fn architectures(package: &Package) -> Vec<Architecture> {
     let mut all: Vec<Architecture> = Vec::new();
     for (gpu, Serves { how, .. }) in package.nvidia.served().filter(|(gpu, _)| gpu.is_product()) {
         let (major, minor) = numbers(gpu);
         let is_code = how < How::Compiled;
-        // The first value of a major version serves later ones, too. PTX does not replace machine
-        // code.
+        // The first value of a major version also serves later minor versions. But a value for PTX
+        // does not replace one for machine code.
         if !all.iter().any(|known| known.major == major && (known.is_code || !is_code)) {
             all.push(Architecture { major, minor, is_code });
         }

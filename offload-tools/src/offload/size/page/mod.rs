@@ -1,4 +1,4 @@
-//! The page of `cargo offload size --html`: a treemap in a self-contained file.
+//! The HTML page of `cargo offload size --html`: a treemap in a self-contained file.
 //!
 //! One element contains the file's data, as JSON without any character that could end the element.
 //! The script inserts the data into the document as text. The page's Content-Security-Policy allows
@@ -19,8 +19,8 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// The data for the page's script. Each share in a list is three numbers: the name's index, the
-/// bytes in the file, the bytes after decompression.
+/// The data for the page's script. Each share in a list consists of three numbers: the name's
+/// index, the bytes in the file, and the bytes after decompression.
 #[derive(Serialize)]
 struct Data<'a> {
     file: String,
@@ -29,7 +29,7 @@ struct Data<'a> {
     images: Vec<ImageData<'a>>,
     /// The bytes of containers outside their images.
     containers: u64,
-    /// The bytes outside all containers; `host` has their sections' shares.
+    /// The bytes outside all containers. `host` contains the shares of their sections.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
@@ -140,7 +140,8 @@ fn data(file: String, account: &Account) -> Data<'_> {
     }
 }
 
-/// Formats JSON for a script element: the output can neither end the element nor begin a comment.
+/// Formats JSON for a script element, so that the output can neither end the element nor begin a
+/// comment.
 struct InScript;
 
 impl Formatter for InScript {
