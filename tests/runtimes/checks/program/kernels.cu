@@ -1,6 +1,6 @@
-// Kernels in pairs: `<name>_right` and `<name>_wrong`. Each line that a finding in a wrong kernel may name ends with a comment
-// `// found: <checks>`; with the suffix 64, the check finds it only in warps of 64 lanes. Each launch has 2 blocks of 64 threads
-// and 128 values; main.rs has the other arguments.
+// Kernels in pairs: `<name>_right` and `<name>_wrong`. Lines that a finding may name end with the
+// checks that find it; the suffix 64 limits a check to warps of 64 lanes. Each launch has 2 blocks
+// of 64 threads and 128 values; main.rs has the other arguments.
 
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
@@ -486,7 +486,7 @@ KERNEL(barrier_in_loop_wrong) {
   }
 }
 
-// In the wrong kernel, half of the lanes in the mask wait at a barrier: both halves wait for each other forever.
+// Half of the mask's lanes wait at a barrier instead: both halves wait for each other forever.
 KERNEL(mask_right) {
   UNUSED;
   float sum = x[index()];
@@ -566,7 +566,7 @@ KERNEL(other_vote_wrong) {
   n[index()] = holds;
 }
 
-// Only __syncwarp may be called by lanes at different places. A call in a loop is one place, however often the loop runs.
+// Lanes may call only __syncwarp at different places. A call in a loop is always the same place.
 KERNEL(other_place_right) {
   UNUSED;
   __shared__ unsigned values[64];
@@ -697,7 +697,7 @@ KERNEL(rank_of_32_wrong) {
   n[index()] = unsigned(__popcll(set & ((1u << lane) - 1))); // found: undefined64
 }
 
-// Lanes 32 to 63 pass a mask without themselves: they wait, while the other lanes are at the barrier.
+// Lanes 32 to 63 are not in their mask: they wait for the others, which are at the barrier.
 KERNEL(sums_of_32_right) {
   UNUSED;
   float sum = x[index()];
