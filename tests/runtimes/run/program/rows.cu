@@ -1,5 +1,5 @@
-// A kernel for each row of the table in docs/guide/src/reference/kernels.md, named after the row. Each thread writes 16
-// words of results. They depend on memory, so no compiler can compute them in advance. Blocks have 64 threads, (16, 2, 2).
+// A kernel for each row of the table in docs/guide/src/reference/kernels.md. Each thread writes 16
+// words. They depend on memory, so no compiler computes them. Blocks have 64 threads, (16, 2, 2).
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
