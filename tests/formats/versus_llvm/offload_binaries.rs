@@ -87,8 +87,8 @@ fn random_offload_binaries() {
     let mut random = Random::new(2);
     let mut images = Vec::new();
     for number in 0..2000 {
-        // In most cases, LLVM's hash table does not grow. In the other cases, there are about as
-        // many keys as make the table grow once, or up to as many as make it grow three times.
+        // In most cases, LLVM's hash table does not grow. In the other cases, the number of keys is
+        // close to the table's first growth, or may reach its third growth.
         let count = match number % 8 {
             0..=4 => random.below(44),
             5 | 6 => 42 + random.below(16),

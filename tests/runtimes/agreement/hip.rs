@@ -51,7 +51,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     }
     let compiled = targets.into_iter().enumerate().map(|(number, target)| {
         let file = folder.join(format!("{number}.hsaco"));
-        // The stand-in identifies images by their bytes, so no two may be equal.
+        // The stand-in identifies images by their bytes, so no two images may be equal.
         let options = format!(
             "--target=amdgcn-amd-amdhsa -O2 -ffreestanding -nogpulib -nostdlib -mcpu={target} \
              -mcode-object-version={CODE_OBJECT_VERSION} -DTARGET={number} -o"

@@ -6,7 +6,7 @@ struct Other {};
 union Small { int i; float f; };
 struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
-// Only a member is not copyable; clang passes such a class by address, g++ by value.
+// Not copyable, but only because of a member: clang passes the address, g++ the value.
 struct Uncopies { Uncopied x[2]; float y; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };

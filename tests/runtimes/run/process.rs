@@ -16,8 +16,8 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // The stand-in reports everything that the program does not release as misuse. A real driver
-    // would release it when the program ends.
+    // If the program does not release something, the stand-in reports misuse. A real driver would
+    // release it when the program ends.
     let left = ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"];
     assert_eq!(outcome.logged("misuse"), left);
 }

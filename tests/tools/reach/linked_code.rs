@@ -99,7 +99,7 @@ fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let has_kernel = |cubin: Vec<u8>| cubin.windows(6).any(|name| name == b"_Z1kPi");
     let judged = GPUS.map(|gpu| {
-        // For compute capability 9.0, use the name that nvJitLink needs for the real GPU.
+        // For compute capability 9.0, nvJitLink needs the real GPU's own name, `sm_90a`.
         let gpu = if gpu == "sm_90" { "sm_90a" } else { gpu };
         library.link(&linked[0], gpu).is_some()
             || library.link_all(&parts, gpu).is_some_and(has_kernel)

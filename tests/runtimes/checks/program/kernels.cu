@@ -566,7 +566,7 @@ KERNEL(other_vote_wrong) {
   n[index()] = holds;
 }
 
-// Lanes may call only __syncwarp at different places. A call in a loop is always the same place.
+// Only for __syncwarp may lanes be at different places in the code. A call in a loop is one place.
 KERNEL(other_place_right) {
   UNUSED;
   __shared__ unsigned values[64];
