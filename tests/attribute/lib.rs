@@ -1,9 +1,9 @@
-//! The attribute `#[test]` of the tests with real tools; `tests/src/registry.rs` explains it.
+//! The attribute `#[test]` for tests that use real tools; `tests/src/registry.rs` explains it.
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Registers a function as a test. The argument is the test's needs; without it, the test needs no
-/// tools.
+/// Registers a function as a test. The argument lists what the test needs; without an argument, the
+/// test needs no tools.
 #[proc_macro_attribute]
 pub fn test(needs: TokenStream, function: TokenStream) -> TokenStream {
     let is_fn =

@@ -1,4 +1,4 @@
-//! Tests that parsing and iterating allocate nothing, with every view of every corpus file.
+//! Tests that no reader allocates while it parses and iterates over any corpus file.
 
 use crate::host_object::{object, target};
 use offload_format::archive::Archive;
@@ -24,7 +24,7 @@ tests!(VIEWS.iter().map(|(name, view)| {
     Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))
 }));
 
-/// A function that reads bytes to the end and returns the number of items.
+/// A function that reads all of its input and returns the number of items found.
 type View = fn(&[u8]) -> usize;
 
 const VIEWS: &[(&str, View)] = &[
@@ -125,7 +125,7 @@ const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
 const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
 
-/// A pack as the macro would create it, with images of all kinds.
+/// A pack as the macro would create it, with an image of each kind.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",

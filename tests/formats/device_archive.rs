@@ -122,13 +122,13 @@ fn members_of_all_forms() {
     archive(&folder, "", &names.split('|').collect::<Vec<_>>());
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
-    // The host's symbols come from two objects: one from which the bundle was stripped, and one in
+    // The host's symbols come from two objects: one whose bundle has been stripped, and one inside
     // a binary bundle.
     assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
-    // The ID of gfx90a's code names no features, so it fits every target that does. One call makes
-    // the archives for several targets.
+    // The ID of the code for gfx90a names no features, so it fits gfx90a with any features. One
+    // call makes the archives for several targets.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -144,8 +144,8 @@ fn random_archives() {
             let start = random.pick(&["m", "a longer name of a member ", "x.y"]);
             let name = format!("{start}{number}{}", random.pick(&["", ".o", ".bc"]));
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
-            // Use one code object per processor: for several, LLVM uses a different order in binary
-            // bundles.
+            // Use one code object per processor. If there are several, LLVM orders them differently
+            // in binary bundles.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
@@ -283,7 +283,7 @@ fn no_more_memory_than_allowed() {
         assert_eq!(kind.is_some(), limit < 400_000);
         assert!(matches!(kind, None | Some(ErrorKind::LimitExceeded { .. })), "{kind:?}");
     }
-    // Stripped hosts also count against the limit.
+    // Copies of stripped host objects also count against the limit.
     options.limit = 100;
     let is_empty = |name: &[u8], member: &[u8], requested: &str| {
         let requested = [EntryId::parse(requested).unwrap()];
@@ -294,8 +294,8 @@ fn no_more_memory_than_allowed() {
     let entries = [(HOST.to_owned(), &host(&folder)[..]), (gfx("gfx906"), &code)];
     let member = bundler::bundle(&folder, "-type=o", &entries, "m.o");
     assert!(is_limit(is_empty(b"m", &member, HOST)));
-    // Borrowed code objects do not count, but their names do, because they repeat the member's
-    // name.
+    // Borrowed code objects do not count against the limit. Their new names do, because each name
+    // contains the member's name twice.
     assert_eq!(is_empty(b"m", &member, &gfx906), Ok(false));
     assert!(is_limit(is_empty(&[b'm'; 50], &member, &gfx906)));
 }

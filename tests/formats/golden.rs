@@ -1,7 +1,7 @@
-//! Compares readers' results for each corpus file with a checked-in dump, `<file>.txt`.
+//! Compares what the readers find in each corpus file with a checked-in dump, `<file>.txt`.
 //!
-//! `BLESS=1 cargo xtask test --test formats -- golden` rewrites the dumps. Read the difference
-//! before you commit it.
+//! `BLESS=1 cargo xtask test --test formats -- golden` rewrites the dumps. Read the diff before you
+//! commit it.
 
 use offload_format::Error;
 use offload_format::archive::Archive;
@@ -114,7 +114,7 @@ impl Dump {
         add("member", place.member.map(|member| member.escape_ascii().to_string()));
         add("section", place.section.map(|section| section.escape_ascii().to_string()));
         self.result(&name.clone(), container, |dump, container| match container {
-            // If the image is the whole file, its line was already added.
+            // If the image is the whole file, the dump already has its line.
             Content::Container(ContainerKind::Raw, image) if image.len() == size => {}
             container => {
                 line!(dump, "{name}");
@@ -223,7 +223,7 @@ impl Dump {
         }
     }
 
-    /// Adds an entry of a bundle of any form, inside of the bundle.
+    /// Adds a bundle entry, indented below its bundle, which may have any form.
     fn entry(&mut self, id: &str, offset: u64, payload: &[u8]) {
         self.depth += 1;
         line!(self, "entry {id:?}");
@@ -429,8 +429,8 @@ fn or_unknown(value: Option<impl Display>) -> String {
 /// The maximum number of bytes that a call may allocate.
 const LIMIT: u64 = 1 << 24;
 
-/// Returns short text unchanged. For other bytes, returns the first ones and a hash of all
-/// (FNV-1a).
+/// Returns short text unchanged. For anything else, returns the first bytes and a hash (FNV-1a) of
+/// all bytes.
 fn contents(bytes: &[u8]) -> String {
     const SHORT: usize = 40;
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());

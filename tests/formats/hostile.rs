@@ -17,13 +17,14 @@ use offload_tests::prelude::*;
 use offload_tests::visit::{self, LIMIT};
 use std::panic::catch_unwind;
 
-/// The maximum size of an allocation beyond `LIMIT`, per byte of the file. Readers need this
-/// because they rewrite objects.
+/// The maximum size of an allocation beyond `LIMIT`, per byte of the file. Readers of objects need
+/// this allowance because they rewrite the object.
 const LARGEST_PER_BYTE: u64 = 24;
 /// A small constant allowance, for example for a decompressor's state.
 const LARGEST_ANYWAY: u64 = 64 << 10;
 /// The maximum total of a visit's allocations: this multiple of `LIMIT`, plus `TOTAL_PER_BYTE` per
-/// byte of the file. A visit reads each container in several ways.
+/// byte of the file. `LIMIT` is allowed several times because a visit reads each container in
+/// several ways.
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
@@ -71,9 +72,9 @@ fn made() -> Vec<(String, Vec<u8>)> {
     made
 }
 
-/// Returns the places to change in a file: each of its first bytes, and some places spread over the
-/// rest. An odd step reaches fields with any alignment. (All places in all files would take many
-/// minutes.)
+/// Returns the offsets to change in a file: each of its first bytes, and some offsets spread over
+/// the rest. The step is odd, so it reaches fields with any alignment. (Changing every byte of all
+/// files would take many minutes.)
 fn places(length: usize) -> impl Iterator<Item = usize> {
     const FIRST: usize = 192;
     const SPREAD: usize = 128;
@@ -132,7 +133,7 @@ fn every_place(name: &str, bytes: &[u8]) {
     });
 }
 
-/// Searches a file, and returns the number of places with device code.
+/// Searches a file, and returns how many places with device code it has.
 fn search(bytes: &[u8], most: usize) -> usize {
     let (mut places, mut count) = (0, 0);
     find(bytes, |_, _| places += 1);
@@ -142,8 +143,8 @@ fn search(bytes: &[u8], most: usize) -> usize {
     places
 }
 
-/// Changes several bytes at once: anywhere, near the start, and near the end, in turn. Headers are
-/// at the start, tables at the end.
+/// Changes several bytes of a file together. The rounds alternate between anywhere, near the start
+/// (headers) and near the end (tables).
 fn several_changes(bytes: &[u8], rounds: usize, visit: impl Fn(&[u8])) {
     let mut random = Random::new(22);
     for round in 0..rounds {
@@ -210,8 +211,8 @@ fn coff_sections_that_share_their_bytes() {
     const CONTENTS: u32 = 100_000;
     let contents_at = 20 + 40 * u32::from(COUNT);
     let name = b"__CLANG_OFFLOAD_BUNDLE__host-x86_64-pc-windows-msvc-\0";
-    // The fields of the COFF header are machine, number of sections, time; symbol table; no
-    // optional header.
+    // The COFF header: machine, number of sections, time; then the symbol table; no optional
+    // header.
     let mut file = [0x8664u16, COUNT, 0, 0].map(u16::to_le_bytes).concat();
     file.extend([contents_at + CONTENTS, 0, 0].map(u32::to_le_bytes).concat());
     for number in 0..COUNT {

@@ -1,6 +1,6 @@
-//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the corpus's
-//! files. The requirements come from the tests of its reader (`runtime/tests/test_kpack_api.cpp`,
-//! `test_loader_api.cpp`, 2026).
+//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the files in the
+//! corpus. The requirements come from the tests of ROCm's reader
+//! (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
@@ -11,7 +11,7 @@ fn corpus(file: &str) -> Vec<u8> {
     corpus_file(&format!("kpack/{file}"))
 }
 
-/// Tests what the corpus's dumps do not show.
+/// Tests fields that the corpus's dumps do not contain.
 #[test]
 fn what_the_packer_wrote() {
     for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
@@ -28,9 +28,9 @@ fn what_the_packer_wrote() {
 
 #[test]
 fn references_and_manifests() {
-    // Incomplete references and invalid values are errors. `with_more` below is valid: its search
-    // paths come before its kernel name, it has an unknown key, which is skipped, and bytes follow
-    // its end.
+    // Incomplete references and invalid values are errors. `with_more` below is unusual but valid:
+    // the search paths come before the kernel name, an unknown key is skipped, and bytes follow the
+    // end.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",
@@ -118,7 +118,7 @@ fn tables_that_are_wrong() {
     ] {
         assert!(Kpack::parse(&bytes).is_err(), "{what}");
     }
-    // The number of streams is at offset 16: first 0, then a number of streams that do not exist.
+    // The number of streams is at offset 16: first 0, then far more streams than exist.
     let mut bytes = with_streams(b"\x10", 0x30);
     assert_eq!(Kpack::parse(&bytes).unwrap().kernels().len(), 0);
     bytes[16..20].fill(0xff);
@@ -145,7 +145,7 @@ fn kernels_that_are_wrong() {
     }
 }
 
-/// Tests that the reader does not allocate the sizes recorded in a table.
+/// Tests that the reader observes the limit, and detects wrong sizes in a table.
 #[test]
 fn limits() {
     let bytes = corpus("zstd.kpack");
@@ -153,7 +153,7 @@ fn limits() {
     let kernel = kpack.kernels()[0];
     let error = kernel.read(kernel.size - 1).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
-    // The table records a size that is smaller or larger than the stream's.
+    // Replace the kernel's size in the table with a smaller or larger one.
     let at = bytes.windows(14).position(|window| window == b"original_size\xcd").unwrap() + 14;
     for size in [kernel.size - 1, kernel.size + 1, 0xffff] {
         let mut wrong = bytes.clone();

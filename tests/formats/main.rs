@@ -1,5 +1,6 @@
-//! Containers of every format: reading, writing and searching them. The results are checked with
-//! tools of LLVM, AMD, NVIDIA and GNU, with checked-in corpus files, and with the inputs.
+//! Tests of reading, writing and searching containers of every format. The results are compared
+//! with those of tools from LLVM, AMD, NVIDIA and GNU, with checked-in corpus files, and with the
+//! inputs.
 
 #[macro_use]
 extern crate offload_tests;

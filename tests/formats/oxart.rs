@@ -1,5 +1,5 @@
-//! Malicious bundles of cuda-oxide. `golden` covers all fields of the corpus's bundles, which
-//! cuda-oxide wrote.
+//! Malicious bundles in cuda-oxide's format. `golden` covers all fields of the corpus's bundles,
+//! which cuda-oxide wrote.
 
 use offload_format::ErrorKind;
 use offload_format::oxart::{Oxart, PayloadKind};
@@ -24,7 +24,7 @@ fn headers_that_are_wrong() {
     let size = len + 1;
     let outside = ErrorKind::OutOfBounds { start: 0, size, len };
     assert_eq!(kind(&patched(&good, 12, &(size as u32).to_le_bytes())), outside);
-    // Try sizes that end in each part of the header, and any numbers.
+    // Try sizes that end inside the header, and large numbers in its fields.
     for size in 0..32_u32 {
         let bytes = patched(&good, 12, &size.to_le_bytes());
         assert!(Oxart::parse(&bytes).is_err(), "{size}");
@@ -39,7 +39,7 @@ fn headers_that_are_wrong() {
     }
 }
 
-/// The offset of the records in `kinds.oxart`, after its name and target.
+/// The offset of the records in `kinds.oxart`: they follow the bundle's name and target.
 const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
 
 #[test]
@@ -48,7 +48,7 @@ fn records_that_are_wrong() {
     for record in 0..6 {
         for field in [4, 8, 12, 16] {
             let at = RECORDS + record * 24 + field;
-            // Entries have metadata there.
+            // In these records, the fields contain metadata instead of an offset and a size.
             if record >= 4 && field < 12 {
                 continue;
             }
@@ -75,7 +75,7 @@ fn records_that_are_wrong() {
     let error = Oxart::parse(&bytes).unwrap_err();
     assert!(error.to_string().contains("share too many bytes"), "{error}");
 
-    // All payloads have the bundle's target.
+    // All payloads share the bundle's long target.
     let mut bytes = b"OXIDEART\x01\0\x20\0".to_vec();
     bytes.extend((size as u32).to_le_bytes());
     bytes.extend([0, 0]);

@@ -1,5 +1,5 @@
-//! Compares the history of PTX, which determines a text's oldest version, with the assemblers of
-//! that time. Each row of the table is written with all its modifiers.
+//! Compares our table of PTX's history, which determines the oldest version of a text, with old
+//! assemblers. Each row of the table is tried with all combinations of its modifiers.
 
 use offload_format::image::{PTX_GROUPS, PTX_INSTRUCTIONS, PtxInstruction, oldest_ptx_version};
 use offload_format::target::PtxVersion;
@@ -26,7 +26,7 @@ fn combinations(row: &PtxInstruction) -> Vec<Vec<&'static str>> {
     all
 }
 
-/// Returns the letter of the registers for a type.
+/// Returns the letter in the names of registers for a type.
 fn letter(of_type: &str) -> char {
     match of_type {
         "pred" => 'p',
@@ -127,7 +127,7 @@ fn each_form_has_the_version_of_its_row() {
     }
 }
 
-/// In any order, the newest instruction decides.
+/// Tests that the newest instruction decides, in any order.
 #[test]
 fn the_newest_of_random_instructions_decides() {
     for seed in 0..40 {
@@ -139,7 +139,7 @@ fn the_newest_of_random_instructions_decides() {
         let (text, _) = text(PtxVersion::new(9, 5), "sm_80", &rows);
         let newest = rows.iter().map(|row| row.1).max().expect("at least one");
         assert_eq!(oldest_ptx_version(text.as_bytes()), Ok(newest), "{seed}: {rows:?}");
-        // An unknown word decides wherever it is.
+        // An unknown word is an error wherever it is.
         let at = random.pick(&text.match_indices("ret; }").map(|(at, _)| at).collect::<Vec<_>>());
         let unknown = format!("{} new.f32; {}", &text[..at], &text[at..]);
         assert!(oldest_ptx_version(unknown.as_bytes()).is_err(), "{seed}");
@@ -170,9 +170,9 @@ fn refused(
     refused
 }
 
-/// On a target that supports everything, the assembler of the row's version accepts each form. On
-/// others, it must accept all that the newest assembler does: a newer version might have added a
-/// form for an older GPU.
+/// On a target that supports everything, the assembler of the row's version must accept each form.
+/// On older targets, it must accept all forms that the newest assembler accepts, because a newer
+/// version might have added a form for an older GPU.
 #[test(needs(&[Tool::OldPtxas, Tool::Cuda]).slow())]
 fn old_assemblers_know_what_the_table_has() {
     let newest = PathBuf::from(cuda("ptxas").get_program());
@@ -191,7 +191,7 @@ fn old_assemblers_know_what_the_table_has() {
             let only_old: Vec<_> = by_old.difference(&by_new).collect();
             assert!(only_old.is_empty(), "{version} {target}: {only_old:#?}");
         }
-        // The table has no form that a newer GPU lost.
+        // Every form in the table must also be valid on a newer GPU.
         let (_, _, file) = OLD_PTXAS[OLD_PTXAS.len() - 1];
         let blackwell = refused(&published::path(file), PtxVersion::new(8, 6), "sm_100", &rows);
         assert_eq!(blackwell, BTreeSet::new(), "{version} on sm_100");

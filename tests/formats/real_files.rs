@@ -1,7 +1,7 @@
-//! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
-//! and from CUDA 11.8 to 13.5. This library and `cargo offload` must find the same images as LLVM's
-//! tools, `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support a file,
-//! the test uses another.
+//! Device code from other projects: published libraries, built with Debian's clang 15 to AMD's
+//! clang 23, and with CUDA 11.8 to 13.5. This library and `cargo offload` must find the same images
+//! as LLVM's tools, `roc-obj-ls` and `cuobjdump`. Where one of these tools is wrong or does not
+//! support a file, the test uses a different tool.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -33,8 +33,8 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     all
 }
 
-/// Links a published file into a test's folder, because `llvm-objdump` writes next to its input.
-/// Returns the link.
+/// Creates a symbolic link to a published file in a test's folder, because `llvm-objdump` writes
+/// next to its input. Returns the link.
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
@@ -42,11 +42,11 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
     link
 }
 
-/// The record that `cargo offload` prints for an image, and the extracted file.
+/// The JSON object that `cargo offload` prints for an image, and the extracted file.
 type OfOffload = (Value, PathBuf);
 
 /// Returns the images that `cargo offload ls --json` and `cargo offload extract` find in a file;
-/// both must report the same sizes, hashes and places.
+/// the extracted bytes must have the listed sizes, hashes and offsets.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let offload = || Command::new(own::cargo_offload());
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
@@ -130,7 +130,7 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     assert_eq!(ours, roc_obj_lists(&path), "{name}");
     let by_offload = by_offload(folder, &path, &file);
     assert_eq!(containers(&by_offload), vec![".hip_fatbin bundle"; count], "{name}");
-    // Remove the extracted files, because they total half a gigabyte.
+    // Remove the extracted files, which total half a gigabyte.
     let theirs = objdump_extracts(&path).into_iter().map(|(id, extracted)| {
         let bytes = read(&extracted);
         fs::remove_file(&extracted).expect("what was written can be removed");
@@ -172,8 +172,8 @@ fn compressed_bundles() {
     }
 }
 
-/// No installed tool finds bundles in a DLL. So the test compares their places with the section's,
-/// and unbundles each separately.
+/// No installed tool finds bundles in a DLL. So the test checks that the bundles are inside the
+/// section, and unbundles each bundle separately.
 #[test(ROCM)]
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
@@ -191,8 +191,8 @@ fn bundles_in_a_dll() {
     assert_are_unbundled(&folder, &path, &bundles);
 }
 
-/// Asserts that `clang-offload-bundler` finds the same entries in each compressed bundle cut out of
-/// a file.
+/// Copies each compressed bundle from a file, and asserts that `clang-offload-bundler` finds the
+/// same entries in it.
 fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let file = read(path);
     let by_offload = by_offload(folder, path, &file);
@@ -220,8 +220,8 @@ fn is_dll(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "dll")
 }
 
-/// Tests that the targets in the code objects' headers fit their entries, and that all kernels can
-/// be read.
+/// Tests that the targets in the code objects' headers fit the entries' IDs, and that all kernels
+/// can be read.
 #[test(ROCM)]
 fn code_objects_are_for_the_targets_that_bundles_name() {
     for name in published::ROCM {
@@ -264,8 +264,8 @@ fn assert_same_images(mut ours: NamedImages, mut theirs: NamedImages, what: &str
     }
 }
 
-/// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that it
-/// finds this many fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+/// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that
+/// `.nv_fatbin` and `__nv_relfatbin` contain this many fatbins.
 fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> NamedImages {
     let images = by_offload(folder, path, file);
     let sections =
@@ -336,8 +336,8 @@ fn size_takes_all() {
     }
 }
 
-/// Returns the start of each wrapper's image. Asserts that the wrappers fill the section, whose
-/// size `llvm-readobj` reports.
+/// Returns the start of each wrapper's image. Asserts that the wrappers fill their section;
+/// `llvm-readobj` reports its size.
 fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;

@@ -66,7 +66,7 @@ fn unbundled(folder: &Path, file_type: &str, bytes: &[u8], ids: &[&str]) -> Vec<
     bundler::unbundled(&format!("-type={file_type}"), &folder.join("file"), ids)
 }
 
-/// Writes the same bundle with both implementations, and reads it.
+/// Writes the same bundle with both implementations, compares the bytes, and reads it.
 fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     let ids = &IDS[..payloads.len()];
     let entries: Vec<_> = ids.iter().copied().zip(payloads).collect();
@@ -83,7 +83,7 @@ fn has(payload: &[u8], line: &str) -> bool {
     payload.windows(line.len()).any(|window| window == line)
 }
 
-/// Generates text from pieces of markers and line ends, or arbitrary bytes.
+/// Generates payloads from pieces of markers, line ends, and arbitrary bytes.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     const PIECES: &[&str] = &[
         "\n",
@@ -117,9 +117,10 @@ fn random_payloads() {
         let leader = leader(file_type);
         let any_has = |line: String| payloads.iter().any(|payload| has(payload, &line));
         if any_has(end(leader, "")) {
-            // The payload ends at this line.
+            // An END line ends the payload early, so skip this case.
         } else if any_has(start(leader, "")) {
-            // LLVM reads such payloads in two ways (`a_start_line_in_a_payload_is_payload`).
+            // LLVM is inconsistent about START lines in payloads
+            // (`a_start_line_in_a_payload_is_payload`).
             let entries: Vec<_> = IDS.into_iter().zip(&payloads).collect();
             assert_eq!(read(&ours(leader, &payloads), leader), owned(&entries));
         } else {
@@ -160,8 +161,8 @@ fn duplicates_are_kept_in_file_order() {
     assert_eq!(entries.find(|entry| entry.id().is_err()).unwrap().id_str, "foo");
 }
 
-/// LLVM treats a START line in a payload as an entry while skipping the payload to find another
-/// entry, and otherwise as payload.
+/// If LLVM skips an entry because it searches for a different one, it treats a START line in the
+/// skipped payload as an entry. Otherwise, it treats the line as payload.
 #[test(LLVM)]
 fn a_start_line_in_a_payload_is_payload() {
     let folder = scratch::folder("text-bundle-nested");
@@ -199,8 +200,7 @@ fn entries_without_an_end() {
         start(leader, IDS[1]),
         start(leader, IDS[1]) + "payload\n",
         start(leader, IDS[1]).trim_end().to_owned(),
-        // The END line must follow a line end of its own: the one after the START line does not
-        // count.
+        // A line end must precede the END line; the one that ends the START line does not count.
         start(leader, IDS[1]) + end(leader, IDS[1]).trim_start(),
         start(leader, IDS[1]) + &end(leader, "").trim_end().replace("END__", "END_"),
     ];
@@ -212,8 +212,8 @@ fn entries_without_an_end() {
         let message = "entry 1, bundle entry (START without END)";
         assert!(error.to_string().starts_with(message), "{error}");
     }
-    // LLVM lists an entry without an END line in an endless loop, which this test does not try.
-    // When LLVM unbundles the entry, it reads past the end of its memory.
+    // LLVM's `-list` never ends for an entry without an END line, so this test does not try it.
+    // When LLVM unbundles such an entry, it reads past the end of its buffer.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
     let options = format!("-type=d -unbundle -input=file -output=out -targets={}", IDS[1]);
     assert!(!succeeds(llvm("clang-offload-bundler"), &folder, &options));

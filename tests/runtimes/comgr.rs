@@ -1,16 +1,16 @@
-//! AMD's own reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose. It needs
-//! no GPU: the HIP runtime passes it the first bytes of a bundle and the name of the device, as
-//! these tests do.
+//! Tests that AMD's reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose.
+//! The HIP runtime passes the first bytes of a bundle and the name of the device to comgr. These
+//! tests do the same, so they need no GPU.
 //!
-//! The limits of comgr 2.4 (ROCm 5.2.3), and the cases that are therefore left out:
-//! * comgr knows 33 processors, gfx600 to gfx1036. For a device of any other name, comgr finds only
-//!   the entry of exactly that name: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
-//!   So the tests use only known devices, but all images.
-//! * comgr knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn
-//!   the device into its generic target and search again.) So the tests use only images for one
-//!   processor.
-//! * If one call names several devices, comgr stops after the first that it finds. So each call
-//!   names one device.
+//! Because of the limits of comgr 2.4 (ROCm 5.2.3), some cases are left out:
+//! * comgr supports 33 processors, gfx600 to gfx1036. For any other device, comgr finds only an
+//!   entry with exactly the same name: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
+//!   So the tests use only supported devices, but images for all processors.
+//! * comgr does not support generic targets: it does not find `gfx9-generic` for `gfx900`. (Newer
+//!   runtimes also search for the device's generic target.) So the tests leave out images for
+//!   generic targets.
+//! * If one call names several devices, comgr stops after the first one with an entry. So each call
+//!   names only one device.
 
 use libloading::Library;
 use offload_format::DeviceInfo;
@@ -25,7 +25,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard};
 
-/// An image of a bundle: its target is all that the rules need.
+/// An image in a bundle; our rules need only its target.
 struct Image<'a>(&'a str);
 
 impl Candidate for Image<'_> {
@@ -53,7 +53,8 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     ids
 }
 
-/// Returns every device that comgr knows, with each feature in our table on, off or not reported.
+/// Returns every device that comgr supports, with each feature in our table on, off or not
+/// reported.
 fn devices(comgr: &Comgr) -> Vec<String> {
     let known = comgr.processors();
     assert!(known.len() >= 33, "{known:?}");
@@ -110,8 +111,8 @@ fn every_device_and_every_image() {
     assert!((2 * devices.len()..pairs).contains(&found), "{found} of {pairs} pairs fit");
 }
 
-/// Tests bundles in orders that no tool writes: with entries of all kinds ever written, several of
-/// which fit.
+/// Tests bundles with entries of all kinds that tools have ever written, in random order. Several
+/// entries may fit.
 #[test(needs(&[Tool::Comgr]))]
 fn the_first_entry_that_fits() {
     let comgr = comgr();
@@ -154,14 +155,14 @@ fn the_first_entry_that_fits() {
 fn bundle_with_table(size: usize) -> Vec<u8> {
     let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
     let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
-    // The number of bytes left before the last entry. An entry is 24 bytes and its ID.
+    // The number of bytes left for more entries. An entry has 24 bytes and its ID.
     let left = |ids: &[String]| {
         size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>()
     };
     while left(&ids) > 200 {
         ids.push(format!("{HIP_ENTRY_PREFIX}gfx{}", 7000 + ids.len()));
     }
-    // An entry for a processor whose name fills the rest.
+    // Fill the rest with an entry for a processor with a long name.
     ids.push(format!("{:0<1$}", format!("{HIP_ENTRY_PREFIX}gfx8"), left(&ids) - 24));
     ids.push(last);
     let mut builder = BundleBuilder::new();
@@ -195,8 +196,8 @@ fn target_ids_of_headers() {
     let mut data = corpus_file("image/v3.hsaco");
     let mut compared = 0;
     for processor in amdgpu::PROCESSORS {
-        // Compilers set no bit for a missing feature and, in version 4, never write 0 for an
-        // existing one.
+        // Compilers set no bits for features that the processor lacks. In version 4, they never
+        // write 0 for a feature that the processor has.
         let has = |feature| processor.features.contains(&feature);
         for version in [3, 4] {
             let of = |feature, shift: u32| match (version, has(feature)) {
@@ -279,9 +280,9 @@ struct Comgr {
     _library: Library,
 }
 
-/// Returns the library, for one test at a time, because it is not documented as thread-safe. It
-/// stays loaded, because loading it again aborts the process: "CommandLine Error: Option
-/// 'disassemble' registered more than once!".
+/// Returns the library to one test at a time, because it is not documented as thread-safe. The
+/// library stays loaded, because loading it again would abort the process: "CommandLine Error:
+/// Option 'disassemble' registered more than once!".
 fn comgr() -> MutexGuard<'static, Comgr> {
     static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
     // A failed test leaves nothing that affects the next, so a poisoned lock is harmless.
@@ -310,7 +311,7 @@ impl Comgr {
         }
     }
 
-    /// Returns the processors that the library knows.
+    /// Returns the processors that the library supports.
     fn processors(&self) -> Vec<String> {
         let mut count = 0;
         // SAFETY: the call writes the count to the given place.
@@ -374,8 +375,8 @@ impl Comgr {
         }
     }
 
-    /// Returns the target ID that the library reads from a code object's header; `None` if it does
-    /// not know it.
+    /// Returns the target ID that the library reads from a code object's header; `None` if the
+    /// library does not support the processor.
     fn target_id(&self, code_object: &[u8]) -> Option<String> {
         let mut name = [0_u8; 100];
         let mut size = name.len();

@@ -1,7 +1,7 @@
 //! Tests AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a
-//! stand-in simulates a GPU, so everything works except the kernel, which does not run.
+//! stand-in simulates a GPU. Everything works except that no kernel runs.
 //!
-//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only version 4 code objects.
+//! Version 5.2 supports GPUs up to gfx90a and gfx1030, and accepts only version 4 code objects.
 
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, hsa};
@@ -17,14 +17,14 @@ fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
 }
 
 /// With `register`, a program contains no code that loads images. The runtime itself must find the
-/// kernels of a pack with two modules, and those of a file with bundles.
+/// kernels of a pack with two modules, and of a file with bundles.
 #[test(needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow())]
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     // The file contains a bundle for each module.
     scenario.feature("offload-gpu", "files");
-    // The linker also searches for the libraries that the HIP runtime needs; the stand-in for one
-    // of them is in the runtime's folder.
+    // The linker also searches for the libraries that the HIP runtime needs. One of them is the
+    // stand-in, in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
     let pack = Build::new()

@@ -1,5 +1,5 @@
-//! Tests of programs that load their images: the examples, the guide, and the images that vendors'
-//! programs choose.
+//! Tests of programs that load their images: the examples, the guide, the run time, and the choices
+//! of vendors' programs.
 
 #[macro_use]
 extern crate offload_tests;

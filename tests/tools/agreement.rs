@@ -1,4 +1,4 @@
-//! `select`, `reach` and `verify` judge a file's images for a device. Their answers must agree for
+//! Tests that `select`, `reach` and `verify` agree on which images of a file a device can use: for
 //! the corpus, and for random sets of images in every container.
 
 use crate::containers::{Image, binary, code_object, hip_bundle};
@@ -20,7 +20,7 @@ const AMD: &str = "
     gfx906 gfx906:xnack- gfx906:sramecc+:xnack- gfx908:xnack+ gfx90a gfx90a:xnack+ gfx90a:sramecc-:xnack-
     gfx942 gfx942:xnack- gfx9-generic gfx9-generic:xnack- gfx9-4-generic gfx1100 gfx11-generic gfx12-generic gfx1250";
 
-/// Targets, each with a cubin from the corpus or the version of its PTX.
+/// Targets, each with a cubin from the corpus or a PTX version.
 const NVIDIA: &str = "
     sm_80=cuda12.sm_80 sm_90=cuda12.sm_90 sm_90=saxpy.sm_90 sm_90a=saxpy.sm_90 sm_120=cuda12.sm_120
     sm_120a=cuda12.sm_120 compute_70=6.0 compute_80=7.4 compute_90=8.8 compute_90a=8.0 compute_100f=8.8";
@@ -85,7 +85,7 @@ fn files_of_the_corpus() {
     assert!(served > 40 && not > 40, "{served} {not}");
 }
 
-/// Returns an image's name and bytes, which sometimes belong to a different target.
+/// Returns an image's name and bytes. Sometimes, the bytes belong to a different target.
 fn image(random: &mut Random, is_amd: bool) -> (&'static str, Vec<u8>) {
     if is_amd {
         let name = one_of(random, AMD);
@@ -103,7 +103,7 @@ fn image(random: &mut Random, is_amd: bool) -> (&'static str, Vec<u8>) {
     (name, bytes)
 }
 
-/// Writes a bundle without images that conflict with others.
+/// Writes a bundle of these images; leaves out images that conflict with earlier ones.
 fn bundle(images: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let ids = images.iter().map(|(name, _)| format!("hipv4-amdgcn-amd-amdhsa--{name}"));
     let ids: Vec<String> = ids.collect();
@@ -127,7 +127,7 @@ fn fatbin(images: &[(&str, Vec<u8>)]) -> Vec<u8> {
     builder.layout().to_vec(&images.iter().map(|(_, bytes)| &**bytes).collect::<Vec<_>>())
 }
 
-/// Compresses each image of a fatbin, because our writer does not.
+/// Compresses each image of a fatbin, because our writer cannot.
 fn zstd_fatbin(plain: &[u8]) -> Vec<u8> {
     let mut entries = Vec::new();
     let mut rest = &plain[16..];
@@ -147,7 +147,7 @@ fn zstd_fatbin(plain: &[u8]) -> Vec<u8> {
     [&plain[..8], &(entries.len() as u64).to_le_bytes(), &entries].concat()
 }
 
-/// Writes offload binaries whose images belong to two modules.
+/// Writes offload binaries with images that belong to two modules.
 fn offload_binaries(
     random: &mut Random,
     version: Version,

@@ -27,7 +27,7 @@ pub fn code_object(target: &str) -> Vec<u8> {
             Some(_) => on,
         };
     }
-    // The version of generic processors.
+    // The version for generic processors.
     if target.contains("-generic") {
         flags |= 1 << 24;
     }
@@ -38,7 +38,7 @@ pub fn code_object(target: &str) -> Vec<u8> {
 }
 
 /// Returns offload binaries with these images: in version 1, one binary per image; in later
-/// versions, one for all.
+/// versions, one binary for all images.
 pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
@@ -51,7 +51,7 @@ pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     builder.layout(version).to_vec(&bytes)
 }
 
-/// Returns a bundle for HIP: the host's empty entry, then these IDs with their code objects.
+/// Returns a bundle for HIP: the host's empty entry, then entries with these IDs and code objects.
 pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
     builder.align(align);
@@ -62,8 +62,8 @@ pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&[&b""[..]].into_iter().chain(images).collect::<Vec<_>>())
 }
 
-/// Returns a bundle whose entries all have the same bytes, which follow the table. Our writer
-/// refuses such bundles, and so many IDs.
+/// Returns a bundle whose entries all refer to the same bytes, after the table. Our writer refuses
+/// such bundles, and bundles with so many entries.
 pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     let mut bundle = MAGIC.to_vec();
     bundle.extend((ids.len() as u64).to_le_bytes());
@@ -78,8 +78,8 @@ pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     [&bundle, bytes].concat()
 }
 
-/// Returns a version 2 offload binary with this many images, which all have the same bytes and no
-/// strings. Our writer would repeat the bytes.
+/// Returns a version 2 offload binary with this many images, which all refer to the same bytes and
+/// have no strings. Our writer would repeat the bytes.
 pub fn shared_binary(count: u64, bytes: &[u8]) -> Vec<u8> {
     let (header, entry) = (32, 40);
     let start = header + entry * count;
@@ -111,7 +111,7 @@ pub fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     patched(file, at, bytes)
 }
 
-/// Returns the file with the first `from` replaced by `to`, which must be as long.
+/// Returns the file with the first `from` replaced by `to`. Both must have the same length.
 pub fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at = file.windows(from.len()).position(|window| window == from.as_bytes());

@@ -1,5 +1,5 @@
-//! Tests that `cargo offload doctor` reports this machine's compilers and runtimes as a build finds
-//! them.
+//! Tests that `cargo offload doctor` reports the same compilers and runtimes that a build would
+//! find.
 
 use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
@@ -55,7 +55,7 @@ fn scenario(name: &str) -> Scenario {
 }
 
 /// Checks that `cargo build` succeeds for each target that doctor reports as buildable, and fails
-/// for the others.
+/// for all other targets.
 #[test(COMPILERS.slow())]
 fn a_build_does_as_it_says() {
     let targets = "gfx1100 gfx90a:xnack- gfx9999 sm_90a sm_70 compute_70 cpu hopper amdgcnspirv native gfx600";
@@ -71,14 +71,14 @@ fn a_build_does_as_it_says() {
             let build = scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
             build.env("OFFLOAD_ARCH", target)
         };
-        // This build uses the dev profile, so it also refuses targets that need optimization.
+        // This build uses the dev profile, so it must also refuse targets that need optimization.
         let Some(why) = verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) else {
             build().passes();
             good.push(*target);
             continue;
         };
-        // The build reports the same reason, but its targets come from OFFLOAD_ARCH, not from the
-        // command line.
+        // The build must report the same reason, except that its targets come from OFFLOAD_ARCH
+        // instead of the command line.
         let why = why.lines().next().expect("a reason has a line");
         let failed = build().fails();
         let failed = failed.has(&why.replace("the command line", "OFFLOAD_ARCH"));
@@ -94,7 +94,7 @@ fn a_build_does_as_it_says() {
         }
     }
     assert_eq!(bad, ["gfx9999", "sm_70", "hopper", "amdgcnspirv", "native", "gfx600"], "{good:?}");
-    // doctor exits with status 0 if all targets in its arguments can be built.
+    // doctor must exit with status 0 if all targets in its arguments can be built.
     assert_eq!(run(&mut doctor(&good)).code, 0);
 }
 
@@ -138,7 +138,8 @@ fn listed_targets_are_built(step: usize) {
     build(&optimized).release().passes();
 }
 
-/// Tests programs that are not executable: some unpackers of wheels lose the executable bit.
+/// Tests programs that are not executable, because some tools lose the executable bit when they
+/// unpack wheels.
 #[test(COMPILERS)]
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
@@ -197,8 +198,8 @@ fn what_compilers_say_of_themselves() {
     assert_eq!(targets(&record, "C++ compiler"), ["cpu"]);
 }
 
-/// Checks that doctor lists the targets of an old clang, which looks for ROCm's libraries before it
-/// lists anything, unless an option says that it needs none.
+/// Checks that doctor lists the targets of an old clang. Unless an option switches this off, an old
+/// clang searches for ROCm's libraries before it lists anything.
 #[test(needs(&[Tool::Oldest]))]
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
@@ -233,13 +234,13 @@ fn a_machine_without_compilers() {
         assert!(tool["targets"].as_array().is_some_and(Vec::is_empty), "{tool}");
         assert_has(&tool["looked"], place);
     }
-    // A target's refusal contains only the reason. The searched places and the help are printed
-    // once, with the compilers.
+    // A target's refusal must contain only the reason. The searched folders and the help are
+    // printed once, with the compilers.
     let refusals: Vec<&str> =
         list(&record["targets"]).iter().map(|it| string(&it["refusal"])).collect();
     assert_eq!(refusals, ["no clang was found", "no ptxas was found", ""]);
     for (name, text) in [
-        // sm_90 is among the targets, and needs clang 16.
+        // clang must be 16 or newer, because sm_90 is among the targets.
         ("clang", "install clang and lld, 16 or newer (new GPUs need new versions):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
         ("ptxas", "\n  pip3 install --upgrade --no-deps --target "),
@@ -247,14 +248,15 @@ fn a_machine_without_compilers() {
     ] {
         assert_has(&tool(&record, name)["install"], text);
     }
-    // Without arguments, doctor fails if it finds no GPU compiler; a C++ compiler does not count.
+    // Without arguments, doctor must fail if it finds no GPU compiler, even if there is a C++
+    // compiler.
     let ran = without(&[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_prints(&ran, &["\n  clang             not found\n"]);
 }
 
-/// Checks that doctor lists the targets of kernel crates in Rust that the linkers on this machine
-/// can link, and what is missing for the others.
+/// Checks that doctor lists the targets for which this machine can build kernel crates in Rust, and
+/// what is missing for other targets.
 #[test(needs(&[Tool::RustGpu, Tool::Llvm22, Tool::Cuda, Tool::Gcc]))]
 fn a_rust_for_kernels() {
     let scenario = Scenario::new("doctor_rust");
@@ -356,7 +358,7 @@ fn the_loader_of_opencl_and_its_drivers() {
             ("OpenCL driver".into(), nothing.clone(), nothing.clone()),
         ]
     );
-    // A file in place of a folder.
+    // A file instead of a folder of drivers.
     assert_eq!(runtimes(&folder, &vendors.join("a.icd"))[1..], [here("OpenCL driver", &driver)]);
     let [_, (_, path, install)] = &runtimes(&folder, &folder)[..] else { panic!("two are listed") };
     assert!(path.is_null());

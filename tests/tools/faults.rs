@@ -1,6 +1,6 @@
 //! Tests of the command lines with full disks, folders instead of files, pipes, files that change
-//! while being read, and interrupts. Each fault must cause a message; an existing output must stay
-//! unchanged, and no other file may remain.
+//! while the tool reads them, and interrupts. Each fault must cause a message. An existing output
+//! must stay unchanged, and no other file may remain.
 
 use crate::containers::with;
 use crate::corpus_bytes;
@@ -81,7 +81,7 @@ fn succeeds(folder: &Path, line: &str) {
     succeed(&mut command(folder, line));
 }
 
-/// Runs a command line in a shell for at most a minute, after the shell command `limit`, such as
+/// Runs a command line in a shell for at most a minute. The shell first runs `limit`, for example
 /// `ulimit`.
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
@@ -143,16 +143,15 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Tests a disk that becomes full while a file is written, and a full device.
+/// Tests a disk that becomes full while the tool writes a file, and a full device.
 #[test]
 fn no_room() {
     let folder = Folder::new("no-room", |path| scratch::write(path.join("tiny"), "tiny"));
     for line in WRITERS {
-        // A limit of 100 KiB on the size of files simulates a disk that becomes full while a file
-        // is written.
+        // A limit of 100 KiB for the size of files simulates a disk that becomes full.
         let ran = under_limit(&folder.path, line, "trap '' XFSZ; ulimit -f 100");
         folder.assert_fails(line, &ran, "File too large");
-        // A device has no old content to lose, so check only the error.
+        // A device has no old contents to lose, so check only the error.
         let ran = ended(&folder.path, &with_output(line, "/dev/full"));
         assert_fails(line, &ran, "No space left on device");
     }
@@ -163,7 +162,7 @@ fn no_room() {
     assert_fails(line, &ran, "No space left on device");
 }
 
-/// Tests inputs and outputs that are folders, are missing, or have a file in place of their folder.
+/// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.
 #[test]
 fn folders_and_missing_files() {
     let folder = Folder::new("folders", |path| {
@@ -214,7 +213,7 @@ fn pipes() {
         // In the first run the input is a pipe, in the second run the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = start(&folder, &piped);
-        // A tool that fails may never open the pipe. Then only the thread waits for it.
+        // A tool that fails may never open the pipe. In this case, only the thread keeps waiting.
         let (pipe, bytes) = (folder.join("pipe"), data::read(folder.join(input)));
         let writer = thread::spawn(move || fs::write(pipe, bytes));
         ends(child, &piped);
@@ -230,7 +229,7 @@ fn pipes() {
     }
 }
 
-/// Tests outputs that are links: the link stays, and its target is created or replaced.
+/// Tests outputs that are links: the link must stay, and its target must be created or replaced.
 #[test]
 fn links() {
     let folder = Folder::new("links", |_| ()).path;
@@ -257,8 +256,8 @@ fn links() {
     }
 }
 
-/// Tests outputs whose names come from inside a file: a link with that name is replaced, and its
-/// target stays unchanged.
+/// Tests outputs whose names come from inside a file: a link with such a name must be replaced, and
+/// the link's target must stay unchanged.
 #[test]
 fn links_where_files_are_extracted() {
     let folder = Folder::new("extracted-links", |_| ()).path;
@@ -316,8 +315,8 @@ pub fn thin_archive(name: &str) -> Vec<u8> {
     format!("!<thin>\n{table}{member}").into_bytes()
 }
 
-/// Tests members of thin archives, which are separate files. The tool refuses members that are not
-/// regular files: reading a device may never end, and a pipe may have no writer.
+/// Tests members of thin archives, which are separate files. The tool must refuse members that are
+/// not regular files, because reading a device may never end, and a pipe may have no writer.
 #[test]
 fn thin_archives_of_what_is_no_file() {
     let folder = Folder::new("thin-archives", |path| {
@@ -352,7 +351,7 @@ fn thin_archives_of_what_is_no_file() {
     }
 }
 
-/// Tests inputs that are not regular files. A device may have no end, unless it is empty.
+/// Tests inputs that are not regular files. Apart from an empty one, a device may have no end.
 #[test]
 fn devices_are_not_read() {
     let folder = Folder::new("devices", |_| {});
@@ -376,8 +375,8 @@ fn devices_are_not_read() {
     succeeds(&folder.path, "cargo-offload ls /dev/null");
 }
 
-/// Truncates the first input after the tool has mapped it, while the tool waits for its second
-/// input, a pipe.
+/// Truncates the first input after the tool has mapped this file, while the tool waits for the
+/// second input, a pipe.
 #[test]
 fn inputs_that_shrink() {
     let folder = Folder::new("shrink", |path| pipe(&path.join("pipe")));
@@ -400,7 +399,7 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         pipe.expect("it is read").write_all(b"the second").expect("it fits into the pipe");
         let output = child.wait_with_output().expect("it ends");
-        // If the kernel copies the file, the tool notices that the file is shorter. If the tool
+        // If the kernel copies the file, the tool notices that the file became shorter. If the tool
         // reads the mapped bytes itself, it gets SIGBUS.
         let (text, status) = (stderr(&output), output.status);
         assert!(text.contains("became shorter while it was read"), "{line}: {text}{status}");
@@ -410,10 +409,10 @@ fn inputs_that_shrink() {
     }
 }
 
-/// Ends a tool by a signal while it writes.
+/// Ends a tool by a signal while the tool writes.
 #[test]
 fn interrupts() {
-    // A large size makes copying slow; the file is sparse.
+    // The input is large, so that copying takes long; the file is sparse.
     let folder = Folder::new("interrupts", |path| {
         let huge = fs::File::create(path.join("one")).expect("it can be made");
         huge.set_len(3 << 30).expect("it can be made longer");
@@ -431,8 +430,8 @@ fn interrupts() {
     }
 }
 
-/// Opens a named pipe for writing if it has a reader. Without the flag, the call would wait for
-/// one.
+/// Opens a named pipe for writing if the pipe has a reader. Without the flag, the call would wait
+/// for a reader.
 fn writer_if_read(pipe: &Path) -> Option<fs::File> {
     fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(pipe).ok()
 }
@@ -476,5 +475,5 @@ fn sizes_that_cannot_be() {
     }
 }
 
-/// The sizes of content that headers of offload binaries claim.
+/// The uncompressed sizes that headers of offload binaries claim.
 const CLAIMS: [u64; 3] = [1 << 34, 1 << 62, u64::MAX];

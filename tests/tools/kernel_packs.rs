@@ -1,6 +1,6 @@
-//! Tests of libraries whose code objects are in ROCm's kernel packs beside them. The packs are
-//! found by the paths in the libraries; otherwise the tried paths are printed. The corpus's files
-//! were written by ROCm's packer.
+//! Tests of libraries whose code objects are in separate files, ROCm's kernel packs. The commands
+//! must find the packs by the paths in the libraries, or print the paths that they tried. ROCm's
+//! packer wrote the files in the corpus.
 
 use crate::containers::with;
 use crate::{
@@ -31,7 +31,7 @@ fn succeeds(folder: &Path, line: &str) -> Ran {
 }
 
 /// Returns a corpus file with the last occurrence of a text replaced by a text of the same length.
-/// The last occurrence is the valid one: ROCm's tool leaves an older copy before it.
+/// The last occurrence is the valid one, because ROCm's tool leaves an older copy before it.
 pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let bytes = corpus_bytes(&format!("kpack/{file}"));
@@ -108,7 +108,7 @@ pub fn library_of_entry(number: u8) -> Vec<u8> {
     with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number])
 }
 
-/// A wrapper's number names the entry of a pack.
+/// Tests packs that lack the entry that a wrapper names by its number.
 #[test]
 fn modules_that_packs_lack() {
     let checked = |folder: &Path| {
@@ -124,7 +124,7 @@ fn modules_that_packs_lack() {
     assert_eq!(checked(&none), (1, vec![missing.to_owned()]));
     assert_eq!(offload(&none, "select -d gfx906 libk.so").code, 1);
     assert_eq!(offload(&none, "reach --require gfx906 libk.so").code, 1);
-    // One processor's pack lacks the entry.
+    // Only one processor's pack lacks the entry.
     let one = folder("lacks-one", &[GFX906]);
     scratch::write(one.join("libk.so"), library_of_entry(0));
     scratch::write(one.join(GFX1100), patched(GFX1100, "lib/libk.so#0", "lib/libk.so#1"));
@@ -134,10 +134,12 @@ fn modules_that_packs_lack() {
         assert_eq!(offload(&one, &format!("select -d {device} libk.so")).code, code, "{device}");
         assert_eq!(offload(&one, &format!("reach --require {device} libk.so")).code, code);
     }
-    // One mode's pack has different entries: old loaders look into no other pack.
+    // The pack for one mode lacks the entry, but the pack for all modes has it. Old loaders read
+    // only the first of these packs.
     let mode = folder("lacks-mode", &["libk.so"]);
     let specific = patched("none.kpack", "lib/libk.so#0", "lib/libk.so#1");
-    // The table is at the end, and its texts begin with their sizes.
+    // Texts in the pack's table begin with their sizes. The table is at the end, so it may become
+    // shorter.
     let mut plain = corpus_bytes("kpack/none.kpack");
     let long: &[u8] = b"\xadgfx90a:xnack-";
     while let Some(at) = plain.windows(long.len()).position(|window| window == long) {
@@ -162,12 +164,12 @@ fn paths_of_other_folders_and_links() {
     scratch::write(folder.join("k/notes.kpack"), "no target in its name");
     let ran = succeeds(&folder, "ls lib/libk.so");
     assert_prints(&ran, &["\nlib/../k/gfx906.kpack  "]);
-    // `@GFXARCH@`, which the processor replaces, can also be the name of a folder.
+    // `@GFXARCH@` stands for the processor; it can also be the name of a folder.
     scratch::write(folder.join("lib/b.so"), library("./@GFXARCH@/ab.kpack"));
     scratch::write(folder.join("lib/gfx906/ab.kpack"), &gfx906);
     assert_prints(&succeeds(&folder, "ls lib/b.so"), &["lib/gfx906/ab.kpack  "]);
-    // A library's paths are relative to its real folder, even if it is opened through a link in
-    // another folder.
+    // A library's paths are relative to the library's real folder, even if the library is opened
+    // through a link in a different folder.
     symlink("lib/libk.so", folder.join("link.so")).unwrap();
     succeeds(&folder, "select -d gfx906 link.so");
 }
@@ -176,7 +178,7 @@ fn paths_of_other_folders_and_links() {
 fn manifests() {
     let folder = folder("manifests", &["k.dll", "demo.kpm", GFX906, GFX1100]);
     // In `gone`, a file that the manifest lists is missing. In `outside`, the manifest lists a file
-    // in another folder, which is not allowed.
+    // in a different folder, which is not allowed.
     for (file, bytes) in [
         ("gone/k.dll", corpus_bytes("kpack/k.dll")),
         ("gone/demo.kpm", corpus_bytes("kpack/demo.kpm")),
@@ -202,7 +204,7 @@ fn what_is_no_kernel_pack() {
     }
     scratch::write(folder.join("text").join(GFX906), "some text");
     fs::create_dir(folder.join("folder").join(GFX906)).unwrap();
-    // A device is refused, because reading it may never end.
+    // A device must be refused, because reading it may never end.
     symlink("/dev/zero", folder.join("device").join(GFX906)).unwrap();
     let lines = "ls text/libk.so\nls folder/libk.so\nverify device/libk.so";
     assert_transcript(&folder, "kernel_packs_others", lines);

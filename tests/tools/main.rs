@@ -46,14 +46,15 @@ fn offload(folder: &Path, line: &str) -> Ran {
     run(own::offload(&[]).args(line.split_whitespace()).current_dir(folder))
 }
 
-/// Runs command lines of `cargo offload`, one per line, in a folder. Their output must equal
+/// Runs command lines of `cargo offload`, one per line, in a folder. The output must equal
 /// `expected/<name>.txt`, which `BLESS=1` rewrites.
 #[track_caller]
 fn assert_transcript(folder: &Path, name: &str, lines: &str) {
     assert_transcript_of(name, "cargo offload ", lines, |line| offload(folder, line));
 }
 
-/// Like [`assert_transcript`], with lines for a shell that finds our drop-in tools first.
+/// Like [`assert_transcript`], but for shell command lines. The shell finds our drop-in tools
+/// first.
 #[track_caller]
 fn assert_session(folder: &Path, name: &str, lines: &str) {
     let path = env::join_paths([own::folder(), "/usr/bin".into(), "/bin".into()]);

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload pack` and `cargo offload bundle`. They must write LLVM's bytes if LLVM's
-//! tools can write the same; otherwise LLVM's readers check the results.
+//! Tests of `cargo offload pack` and `cargo offload bundle`. If LLVM's tools can write the same
+//! file, the bytes must be equal; otherwise, LLVM's readers check the file.
 
 use crate::{assert_ends, assert_fails, assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::bundle::Bundle;
@@ -131,7 +131,7 @@ fn all_versions_and_back() {
         assert!(pack.len().is_multiple_of(8), "{options}: {} bytes", pack.len());
         assert_extracts(&folder, &["g.o", "h.o", "c.cubin"]);
         assert_eq!(offload(&folder, "verify ours").code, 0);
-        // With the output `-`, the same bytes go to standard output.
+        // With the output `-`, the same bytes must go to standard output.
         let line = format!("pack -o - {images} {options}");
         let mut to_stdout = own::offload(&[]);
         let output = succeed(to_stdout.current_dir(&folder).args(line.split_whitespace()));
@@ -166,8 +166,8 @@ fn a_nul_follows_ptx() {
     }
 }
 
-/// The names of the files that `llvm-offload-binary` extracts contain the packs' triples. For code
-/// objects before version 4, clang names the kind `hip` instead of `hipv4`.
+/// The files that `llvm-offload-binary` extracts have the packs' triples in their names. For code
+/// objects before version 4, clang calls the kind `hip` instead of `hipv4`.
 #[test]
 fn names_of_targets() {
     let folder = folder("names");
@@ -226,7 +226,8 @@ fn refusals() {
         .replace("bundle", "bundle -o none");
     assert_transcript(&folder, "pack", &lines);
     assert!(!folder.join("none").exists());
-    // HIP's runtime would not read such a large entry table to its end, so the bundle is refused.
+    // HIP's runtime would not read such a large entry table to its end, so the command must refuse
+    // the bundle.
     let many: String = (0..80).map(|number| format!(" gfx{}=junk", 7000 + number)).collect();
     let ran = offload(&folder, &format!("bundle -o none {many}"));
     assert_fails(&ran, &["80 images make an entry table of"]);
@@ -235,8 +236,8 @@ fn refusals() {
         let ran = offload(&folder, &format!("bundle -o ours {option} {many}"));
         assert_eq!(ran.code, 0, "{ran:?}");
     }
-    // --force writes what is otherwise refused. An unknown processor may be new, so its pack is
-    // written, with a warning that suggests known processors.
+    // `--force` writes what the command otherwise refuses. An unknown processor may be new, so the
+    // command writes its pack, with a warning that suggests known processors.
     let lines = "
         pack gfx908=g.o --force -o ours
         verify -q ours

@@ -1,5 +1,5 @@
 //! Tests of `cargo offload select`, which finds a device's image. tests/runtimes/agreement checks
-//! that the runtimes choose the same by these rules.
+//! that runtimes choose the same images.
 
 use crate::containers::{Image, binary, hip_bundle};
 use crate::{
@@ -42,7 +42,8 @@ fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
     assert_eq!(found.as_deref(), expected, "{} {device}", file.display());
 }
 
-/// Tests bitcode for a device's own target, beside a code object that the device can also run.
+/// Tests bitcode for a device's exact target, alone and beside a code object that the device can
+/// run.
 #[test]
 fn bitcode_is_for_no_device() {
     let (image, bitcode) = (corpus_bytes("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
@@ -77,7 +78,7 @@ fn an_offload_binary_in_another_is_for_no_device() {
     assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
 }
 
-/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and its Level Zero runtime
+/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and LLVM's Level Zero runtime
 /// reads them.
 #[test]
 fn spirv_in_an_offload_binary_in_another() {
@@ -105,7 +106,7 @@ fn spirv_in_an_offload_binary_in_another() {
     }
 }
 
-/// Bundles of one crate for several architectures form one module.
+/// Tests that bundles of one crate for several architectures form one module.
 #[test]
 fn bundles_of_cuda_oxide() {
     for file in ["oxart/libsaxpy.so", "oxart/saxpy.oxart"] {
@@ -122,7 +123,8 @@ fn bundles_of_cuda_oxide() {
     }
 }
 
-/// Selects from bundles of two crates with the same name; the first has one only for `sm_80`.
+/// Selects from bundles of two crates with the same name. One crate may have a bundle only for
+/// `sm_80`.
 #[test]
 fn crates_of_cuda_oxide_with_one_name() {
     let both = corpus_bytes("oxart/saxpy.oxart");
@@ -145,15 +147,15 @@ fn json_is_that_of_ls() {
     let (mut found, mut none) = (0, 0);
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
     for file in folders.flat_map(|folder| corpus(&folder)) {
-        // `ls` fails on files with errors, and prints the readable parts.
+        // For files with errors, `ls` fails, but prints the readable parts.
         let ls = json(&run(own::offload(&["ls", "--json"]).arg(&file)));
-        // If a library has kernel packs beside it, the images are in the packs.
+        // For a library with kernel packs, the images are in the packs.
         let records = if ls.is_array() { list(&ls) } else { std::slice::from_ref(&ls) };
         let ls: Vec<&Value> = records.iter().flat_map(|it| list(&it["images"])).collect();
         for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
             let ran = select(&file, device, &["--json"]);
             let document = json(&ran);
-            // If there are several modules, the JSON has an image or null for each.
+            // If there are several modules, the JSON has an image or null for each module.
             let chosen = images(&document);
             assert_eq!(ran.code == 0, !chosen.is_empty(), "{}", file.display());
             for image in &chosen {
@@ -176,16 +178,16 @@ fn header_before_name() {
     let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
     let v3 = corpus_bytes("image/v3.hsaco");
     for (name, image, device, is_chosen) in [
-        // The code object's header decides, not the entry's name. Without a header, the name
-        // decides.
+        // The code object's header decides, not the target in the entry's ID. Without a header, the
+        // ID decides.
         ("gfx908", &gfx90a[..], "gfx90a:sramecc+:xnack-", true),
         ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
-        // The header is for xnack+ only, the name for any mode: the stricter of the two decides.
+        // The header is for xnack+ only, the ID for any mode: the stricter of the two decides.
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
-        // A version 3 header cannot state "any" for a feature, so the name decides.
+        // A version 3 header cannot state "any" for a feature, so the ID decides.
         ("gfx906", &v3, "gfx906:sramecc-:xnack-", true),
     ] {
         let id = format!("hipv4-amdgcn-amd-amdhsa--{name}");
@@ -212,8 +214,8 @@ fn devices_and_containers() {
         // The fatbin's header states the PTX version, so it is known without reading the compressed
         // text.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
-        // Drivers before CUDA 12.4 do not read zstd, and HIP's runtime does not read compressed
-        // bundles of version 1.
+        // Drivers before CUDA 12.4 cannot read zstd, and HIP's runtime cannot read version 1 of
+        // compressed bundles.
         ("nv_fatbin/group.fatbin", "sm_90@driver12.4", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver12.3", none),
         ("nv_fatbin/lz4_12.4.fatbin", "sm_80@driver12.0", Some("compute_80")),
@@ -225,7 +227,7 @@ fn devices_and_containers() {
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
         ("image/v3.hsaco", "gfx906:sramecc-:xnack-", none),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
-        // The first of two members of the archive has this image.
+        // Only the first of the archive's two members has this image.
         ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),
         ("object_bundle/fat.o", "gfx906", Some("gfx906")),
         // The object's entry for gfx908 is empty.
@@ -235,7 +237,7 @@ fn devices_and_containers() {
     ] {
         assert_gets(&corpus_path(file), device, expected);
     }
-    // The image for the CPU is selected by its triple, which is this machine's.
+    // The image for the CPU is selected because its triple matches this machine.
     let pack = scratch::folder("offload-select-cpu").join("pack");
     let program = std::env::current_exe().unwrap();
     let mut make = own::offload(&["pack", "gfx90a=image/saxpy.gfx90a.hsaco"]);
@@ -260,7 +262,7 @@ fn what_people_see() {
         select --device= bundle/basic.bc
         select -d sm_90@driverX bundle/basic.bc";
     assert_transcript(&corpus_path(""), "select", lines);
-    // The name contains control characters that clear a terminal, so they must be escaped.
+    // The name contains control characters that would clear a terminal, so they must be escaped.
     let file = scratch::folder("offload-select-people").join("odd");
     let image = (StatedKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
     scratch::write(&file, binary(Version::V1, &[image]));
@@ -293,7 +295,7 @@ fn modules_are_told_apart() {
         ("softmax", "sm_90"),
         ("softmax", "sm_90a"),
     ]);
-    // The last command refuses to guess which module's image to write.
+    // The last command must fail, because it cannot know which module's image to write.
     let lines = "
         select many -d sm_90
         select many -d sm_75
@@ -301,7 +303,7 @@ fn modules_are_told_apart() {
         select many -d sm_90 -o image";
     assert_transcript(&folder, "select_modules", lines);
     assert!(!folder.join("image").exists());
-    // Images without a module name belong to a pack with one module, in any number of offload
+    // Images without a module name belong to one module, even if they are in several offload
     // binaries.
     write(&[("", "sm_80"), ("", "sm_90")]);
     assert_transcript(&folder, "select_one_module", "select many -d sm_90");
@@ -318,7 +320,7 @@ fn a_published_library() {
          .nv_fatbin, fatbin [6], 2.0 MiB\nnot chosen\n";
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with(&format!("{}: {expected}", file.display())), "{ran:?}");
-    // Each part has PTX for 12.0, and none for older GPUs.
+    // Each part has PTX for 12.0, but none for older GPUs.
     assert_eq!(select(&file, "sm_110", &[]).code, 1);
     let ran = select(&file, "sm_130", &["--color=never"]);
     let fit =
@@ -326,7 +328,7 @@ fn a_published_library() {
     assert!(ran.stdout.contains(fit), "{ran:?}");
 }
 
-/// If no image fits, the existing file stays.
+/// Tests `--output`. If no image fits, an existing file must stay unchanged.
 #[test]
 fn the_image_in_a_file() {
     let folder = scratch::folder("offload-select-output");

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload verify`: for each check, one file passes and a changed copy fails;
-//! toolchains' files have no findings.
+//! Tests of `cargo offload verify`: for each check, one file must pass and a changed copy must
+//! fail. Files from toolchains must have no findings.
 
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
@@ -14,8 +14,8 @@ use offload_tests::data::corpus_folders;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-/// Returns the exit status of `cargo offload verify`, and its output lines. Options are separated
-/// by spaces.
+/// Runs `cargo offload verify`; returns the exit status and the lines of the output. Options are
+/// separated by spaces.
 fn verify<P: AsRef<Path>>(options: &str, files: &[P]) -> (i32, Vec<String>) {
     let files = files.iter().map(AsRef::as_ref);
     let ran = own::run(own::offload(&["verify"]).args(options.split_whitespace()).args(files));
@@ -51,8 +51,8 @@ fn hip_object(bundle: &[u8]) -> Vec<u8> {
     host_object::write(machine, section, "pack", bundle.len() as u64).unwrap().to_vec(&[bundle])
 }
 
-/// Returns the cases: the name of a check, a file that passes it, and the same file with an error
-/// that the check finds.
+/// Returns the cases: the name of a check, a file that passes the check, and the same file with an
+/// error that the check must find.
 fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let mut cases = Vec::new();
     let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
@@ -88,8 +88,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
 
-    // HIP's runtime does not read compressed bundles of version 1, whose header lacks the file's
-    // size.
+    // HIP's runtime cannot read version 1 of compressed bundles. In this version, the header lacks
+    // the file's size.
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");
     let mut options = CompressOptions::default();
     options.version = compressed::Version::V2;
@@ -127,8 +127,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_bundle(align, &[(GFX90A, &code_object)]);
     case("alignment", hip_object(&of_align(4096)), hip_object(&of_align(2048)));
-    // Entries of kind hipv4 are for HIP's runtime, so their alignment is also checked in a separate
-    // file.
+    // Entries of kind hipv4 are for HIP's runtime, so the alignment is also checked if the bundle
+    // is a separate file.
     case("alignment", of_align(4096), of_align(64));
 
     let good = of_align(4096);
@@ -151,11 +151,11 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let one = binary(Version::V1, &[sm_90]);
     case("image-kind", one.clone(), with(&one, 32, &[5]));
     case("target", one.clone(), replaced(&one, "sm_90\0", "sm_80\0"));
-    // The image loses its first four bytes: its offset is 4 higher, its size 4 lower.
+    // Make the image start four bytes later: increase its offset by 4, and decrease its size by 4.
     let shorter = with(&one, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
     case("alignment", one.clone(), with(&shorter, 32 + 24, &[one[32 + 24] + 4]));
-    // The next case has the same image in a compressed binary. Later cases have two images; in the
-    // first of them, the images overlap.
+    // The next case has the same image in a compressed binary. After that, the binaries have two
+    // images. In the case `overlap`, these images overlap.
     let compressed = |stated: StatedKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
@@ -205,11 +205,11 @@ fn each_check() {
         assert!(!found.iter().any(|line| line.contains(": ok: ")), "{found:#?}");
     }
     assert_eq!(lines, [""; 0], "each line begins with a file's name");
-    // `parameters` reports only notes, because an `#ifdef` may explain the differences. The test
-    // `parameters` covers it.
+    // The check `parameters` reports only notes, because an `#ifdef` may explain the differences.
+    // The test `parameters` covers this check.
     covered.insert("parameters".to_owned());
     // The check `kernel-pack` needs more files in the folder of the checked file. The tests in
-    // `kernel_packs` cover it.
+    // `kernel_packs` cover this check.
     covered.insert("kernel-pack".to_owned());
     // The test `agreement` covers the check of `--for`.
     covered.insert("device".to_owned());
@@ -223,7 +223,7 @@ fn each_check() {
 fn what_tools_write_has_no_findings() {
     let folders = corpus_folders().into_iter().filter(|folder| folder != "malformed");
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| corpus(&folder)).collect();
-    // clang-offload-bundler 22 has lost the processor in this file (docs/llvm-differences.md).
+    // In this file, clang-offload-bundler 22 has lost the processor (docs/llvm-differences.md).
     let lost: Vec<PathBuf> = files.extract_if(.., |it| it.ends_with("threefield.bc")).collect();
     let line = fails("", &lost[0]);
     assert!(line.contains("names no processor"), "{line}");
@@ -287,7 +287,7 @@ fn lines_and_statuses() {
     ] {
         scratch::write(folder.join(name), bytes);
     }
-    // The PTX is a multiple of 8 bytes long, so no NUL padding follows it; other bytes do.
+    // Make the PTX a multiple of 8 bytes long, so that no padding with NULs follows it.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let ptx = (StatedKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &ptx[..]);
@@ -295,7 +295,7 @@ fn lines_and_statuses() {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_hip = hip_bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]);
     scratch::write(folder.join("hip"), of_hip);
-    // If a file is missing, the others are still checked.
+    // If a file is missing, the other files must be checked.
     let lines = "
         cargo-offload verify bad*
         cargo-offload verify good bad*
@@ -310,7 +310,7 @@ fn lines_and_statuses() {
     assert_session(&folder, "verify", lines);
 }
 
-/// Tests the comparison of parameters between kernels with the same name in a pack's images.
+/// Tests the check that compares parameters of kernels with the same name in a pack's images.
 #[test]
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
@@ -328,12 +328,12 @@ fn parameters() {
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let wide = replaced(&ptx, ".param .u32 saxpy_param_0", ".param .u64 saxpy_param_0");
     let [amd, cubin, ptx, wide] = [&amd, &cubin, &ptx, &wide].map(|it| &it[..]);
-    // Only some images have AMD's hidden arguments, and parameters' names and types. Such
-    // differences are not reported.
+    // Only some images have AMD's hidden arguments, and the names and types of parameters. Such
+    // differences must not be reported.
     pack("alike", &[("", "gfx90a", amd), ("", "sm_90", cubin), ("", "compute_80", ptx)]);
     pack("wide", &[("", "gfx90a", amd), ("", "compute_80", wide), ("", "sm_90", cubin)]);
-    // Kernels are compared neither across modules nor across packs. In `packs`, the second image
-    // for gfx90a begins another pack.
+    // Kernels in different modules or packs must not be compared. In `packs`, the second image for
+    // gfx90a begins a second pack.
     pack("modules", &[("one", "gfx90a", amd), ("two", "compute_80", wide)]);
     let second = [("", "gfx90a", &b"none"[..]), ("", "compute_80", wide)];
     pack("packs", &[&[("", "gfx90a", amd), ("", "sm_90", cubin)][..], &second].concat());
@@ -345,14 +345,14 @@ fn parameters() {
         });
         pack(name, &[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())]);
     };
-    // Parameters aligned to more than 16 bytes have different positions on different architectures,
-    // so they are not compared.
+    // Parameters aligned to more than 16 bytes have different offsets on different architectures,
+    // so they must not be compared.
     pair("over_aligned", [".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b"; 2]);
     pair("one_more", [".param .u32 a", ".param .u32 a, .param .u32 b"]);
     let bytes = ".param .u32 a, .param .b8 b[4]";
     pair("aligned", [bytes, ".param .u32 a, .param .align 8 .b8 b[4]"]);
     pair("same_places", [bytes, ".param .align 4 .b8 a[4], .param .f32 b"]);
-    // Without --notes, the difference is not reported. Other checks have notes about some images.
+    // Without --notes, the difference must not be reported. Some notes come from other checks.
     let lines = "
         verify -n alike
         verify wide
@@ -366,8 +366,8 @@ fn parameters() {
     assert_transcript(&folder, "verify_parameters", lines);
 }
 
-/// Asserts that for damaged files with any content, the program exits normally and prints
-/// something.
+/// Asserts that, for files with random damage, the program exits normally and prints a line about
+/// each file.
 #[test]
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");

@@ -1,4 +1,4 @@
-// A second source of the module: both define the functions by which kernels are launched.
+// A second source of the module. Both sources define the functions that launch kernels.
 __device__ int doubled(int x) { return 2 * x; }
 
 extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {

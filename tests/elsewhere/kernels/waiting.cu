@@ -1,7 +1,7 @@
-// Kernels whose threads wait for each other: each needs a stack of its own.
+// Kernels whose threads wait for each other, so each thread needs its own stack.
 __device__ int doubled(int x);
 
-// Frames of many pages, with something in each page that has to be there after the wait.
+// Frames of many pages. Each page contains a value that the kernel checks after the wait.
 extern "C" __global__ void large_frames(int *out) {
   volatile int frame[20000];
   for (int i = 0; i < 20000; i += 100)
@@ -14,7 +14,7 @@ extern "C" __global__ void large_frames(int *out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = wrong == 0 ? all : -1;
 }
 
-// Numbers in floating point that are in registers while other threads run.
+// Floating-point numbers that are in registers while other threads run.
 extern "C" __global__ void registers(double *out) {
   double a = threadIdx.x, b = a * 1.5, c = a * 2.5, d = a * 3.5, e = a * 4.5, f = a * 5.5, g = a * 6.5, h = a * 7.5;
   for (int round = 0; round < 5; ++round) {
@@ -24,7 +24,7 @@ extern "C" __global__ void registers(double *out) {
   out[threadIdx.x] = a + b + c + d + e + f + g + h;
 }
 
-// Warp functions, and threads that leave before the others wait.
+// A warp function, and threads that return before the other threads wait.
 extern "C" __global__ void lanes(int *out) {
   int next = __shfl_down_sync(0xffffffff, doubled(threadIdx.x), 1);
   if (threadIdx.x % 2 == 1)

@@ -6,10 +6,10 @@ use std::fs;
 
 /// Images for GPUs of both vendors, in two modules.
 pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
-/// Images only for AMD's GPUs, in the section that HIP programs use.
+/// Images for AMD's GPUs only, in the section that HIP programs use.
 pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 
-/// Kernels for the CPU, and a function for each.
+/// Kernels for the CPU, and a launch function for each kernel.
 pub mod on_cpu {
     offload_gpu::include_kernels!(
         "on_cpu",
@@ -23,7 +23,7 @@ pub mod on_cpu {
     );
 }
 
-/// Whether a pack in memory equals the file that the build script left.
+/// Whether an embedded pack equals the file that the build script wrote.
 pub fn is_whole(pack: &KernelPack) -> bool {
     let file = format!("{}/{}.pack", env!("OFFLOAD_ELSEWHERE_OUT"), pack.name());
     fs::read(file).is_ok_and(|bytes| pack.bytes() == bytes)

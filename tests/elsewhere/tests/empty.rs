@@ -1,11 +1,11 @@
-//! 32-bit and big-endian programs: their packs are empty, and report why.
+//! Packs in 32-bit and big-endian programs are empty, and report the reason.
 #![cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 
 use offload_elsewhere::{AMD, MIXED, on_cpu};
 use offload_gpu::DeviceInfo;
 use offload_gpu::run::Device;
 
-/// A part of the error.
+/// A part of the expected error.
 const WHY: &str = "packs cannot be embedded in programs for ";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Loads the image for the CPU, or checks that it is refused with the reason.
+//! Loads the image for the CPU, or checks that loading fails with the right reason.
 #![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
 use offload_elsewhere::on_cpu;
@@ -127,7 +127,7 @@ fn a_static_program_gets_the_cause() {
     assert!(!error.contains("noexec"), "{error}");
 }
 
-/// Memory works without a loader.
+/// Buffers work even where images cannot be loaded.
 #[test]
 fn memory_is_written_and_read() {
     let memory = Device::cpu().buffer(&[1.0_f32, 2.0, 3.0]).unwrap();

@@ -41,8 +41,8 @@ fn every_truncation() {
             use_up(&bytes[..length]);
             match Archive::parse(&bytes[..length]).map_err(|error| error.kind()) {
                 Ok(_) => {
-                    // A truncated archive is valid only if the cut is after a table or between two
-                    // members, possibly without the first one's padding byte.
+                    // A truncated archive is valid only if it ends after a table or a member. The
+                    // last member's padding byte may be missing.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let whole = ends[0] >= length as u64 || length + 1 == bytes.len();
                     assert!(whole || ends.iter().any(at_end), "{length}");
@@ -69,7 +69,7 @@ fn every_truncation() {
 fn every_byte_changed() {
     for bytes in one_of_each("archives-changed") {
         let archive = Archive::parse(&bytes).unwrap();
-        // Change only tables and headers: members' contents are not read.
+        // Change only tables and headers, because the archive reader ignores members' contents.
         let starts: Vec<usize> = archive.members().map(|member| member.offset as usize).collect();
         let headers = starts.iter().flat_map(|start| *start..start + 80);
         for at in (0..starts[0]).chain(headers) {
@@ -99,13 +99,13 @@ fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
     };
-    // Thousands of members refer to the same name: a megabyte without an end.
+    // Thousands of members refer to the same name, which is a megabyte long and has no terminator.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {
         archive.push_str(&header("/0", 0));
     }
     assert_eq!(Archive::parse(archive.as_bytes()).unwrap_err().kind(), ErrorKind::Malformed);
-    // Now the name ends at the maximum length, which is not an error.
+    // Now the name ends at the maximum length, which is allowed.
     archive.replace_range(68 + 4096..68 + 4098, "/\n");
     assert_eq!(Archive::parse(archive.as_bytes()).unwrap().members().count(), 20_000);
 }

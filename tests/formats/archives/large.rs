@@ -5,7 +5,7 @@ use offload_format::archive::ArchiveBuilder;
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
-/// LLVM can also write 64-bit offsets for smaller archives, so compare such tables.
+/// LLVM can be told to write 64-bit offsets for small archives, too, so compare such symbol tables.
 #[test(LLVM)]
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
@@ -28,8 +28,8 @@ fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};
     let folder = scratch::folder("archives-4-gib");
     let gib = 1u64 << 30;
-    // The last member starts just below 4 GiB, at 4 GiB, and far beyond; the symbol table has
-    // 32-bit or 64-bit offsets.
+    // The last member starts just below 4 GiB, just above it, or far above it. Below 4 GiB, the
+    // symbol table has 32-bit offsets, otherwise 64-bit offsets.
     for (size, wide) in [(4 * gib - 400, false), (4 * gib, true), (9 * gib, true)] {
         let mut builder = ArchiveBuilder::new();
         builder.object("first", size, ["a", "bb"]).unwrap();

@@ -1,5 +1,5 @@
-//! Compares archives of all kinds with those of `llvm-ar`, `llvm-lib` and GNU `ar`. Each side reads
-//! the other's archives, and this library writes the same bytes as LLVM.
+//! Compares archives of all kinds with those of `llvm-ar`, `llvm-lib` and GNU `ar`. This library
+//! must read the tools' archives, the tools must read ours, and our bytes must equal LLVM's.
 
 mod hostile;
 mod large;
@@ -11,7 +11,7 @@ use offload_format::archive::{Archive, ArchiveBuilder};
 use offload_format::device_archive::member_symbols;
 use offload_tests::prelude::*;
 
-/// The members' names, with lengths around the limits of the archive kinds.
+/// Names for members, with lengths around the limits of the archive kinds.
 const NAMES: [&str; 9] = [
     "a.o",
     "fourteen_ch.bc",
@@ -65,7 +65,7 @@ fn read_members(archive: &[u8]) -> Vec<Member> {
 
 /// Returns the symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
 fn armap(folder: &Path, archive: &str) -> Vec<String> {
-    // llvm-nm may report errors in the members, which do not matter.
+    // Errors that llvm-nm reports about members do not matter here.
     let options = format!("--print-armap {archive}");
     let output = in_folder(llvm("llvm-nm"), folder, &options).output().unwrap();
     let text = stdout(&output);
@@ -91,7 +91,7 @@ fn archive_of(members: &[Member]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// Symbols of every kind that all targets support.
+/// A source with symbols of every kind that all targets support.
 const SORTS: &str = r#"
 static int local(int x) { return x * 3; }
 int defined(int x) { return local(x); }

@@ -19,7 +19,7 @@ fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     assert!(symbols.len() >= at_least, "{what}: {symbols:?}");
 }
 
-/// Symbols of kinds that only some targets support.
+/// A source with symbols of kinds that only some targets support.
 const ELF_SORTS: &str = r#"
 __thread int thread_local_variable;
 int alias(int) __attribute__((alias("defined")));
@@ -69,8 +69,8 @@ fn symbols_of_objects() {
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // Symbols that compilers rarely write: one without a section but with a size, and one that is
-    // an absolute number.
+    // Symbols that compilers rarely write: one has a size but no section, and one is an absolute
+    // number.
     let symbol = |name: &str, section: i32| {
         format!(
             "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
@@ -84,8 +84,8 @@ fn symbols_of_objects() {
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
-/// Kinds of object files that no device compiler writes: LLVM reads their symbols, but this library
-/// does not.
+/// LLVM reads the symbols of some kinds of object files that no device compiler writes; this
+/// library does not.
 #[test(LLVM)]
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
@@ -128,8 +128,8 @@ fn symbols_of_bitcode() {
     for (triple, source) in sources() {
         let bytes = bitcode(&folder, triple, &source);
         compare_symbols(&folder, &bytes, 7, triple);
-        // Wrap the bitcode: magic, version, offset, size, CPU type. For Apple, clang wraps it
-        // itself.
+        // Add bitcode's wrapper header: magic, version, offset, size, CPU type. For Apple's
+        // targets, clang has already added this header.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
             let wrapped: Vec<u8> =
@@ -155,13 +155,14 @@ fn symbols_of_bitcode_put_together() {
         run(llvm(tool), &folder, &format!("{options} -o out.bc"));
         compare_symbols(&folder, &read(folder.join("out.bc")), 7, tool);
     }
-    // LLVM does not accept two concatenated files as bitcode, so they have no symbols.
+    // LLVM does not accept two concatenated bitcode files, so its archive lists no symbols for
+    // them.
     let both = [read(folder.join("1.bc")), read(folder.join("2.bc"))].concat();
     assert!(Bitcode::parse(&both).is_err());
     compare_symbols(&folder, &both, 0, "two files in a row");
 }
 
-/// LLVM reads such bitcode's symbols from its modules; this library does not.
+/// If bitcode lacks a symbol table, LLVM reads the symbols from its modules; this library does not.
 #[test(LLVM)]
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");

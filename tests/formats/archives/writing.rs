@@ -4,8 +4,8 @@
 use super::*;
 use offload_format::archive::{ArchiveBuilder, WriteError, write_darwin_library};
 
-/// Asserts that our archive equals `llvm-ar`'s. Each file is in a separate folder, so names may
-/// repeat.
+/// Asserts that our archive equals `llvm-ar`'s. Writes each file into a separate folder, so names
+/// may repeat.
 #[track_caller]
 fn compare(folder: &Path, members: &[Member]) {
     let _ = fs::remove_file(folder.join("theirs.a"));
@@ -49,7 +49,7 @@ fn libraries_for_macos_are_llvms() {
         let symbol = format!("f{}", "n".repeat(number));
         let source = format!("char {symbol}[{}] = {{1}};\n", 1000 + 8 * number);
         let bytes = object(&folder, "arm64-apple-macos11", &source);
-        // Readers ignore bytes after an object; here, they make the object's size odd.
+        // Readers ignore bytes after an object. Here, these bytes give the members different sizes.
         let bytes = [bytes, vec![0; number]].concat();
         scratch::write(folder.join(&member), &bytes);
         let name = format!("{number}.a");
@@ -89,7 +89,8 @@ fn random_archives() {
     let mut random = Random::new(7);
     for _ in 0..40 {
         let members = (0..random.below(8)).map(|_| {
-            // Without the `x`, the name could be an option, or reserved by the file system.
+            // Start with `x`; otherwise, the name could look like an option or be reserved by the
+            // file system.
             let mut name = "x".to_owned();
             for _ in 0..1 + random.below(40) {
                 name.push(random.pick(&['a', 'b', 'c', '.', ' ', '-', '_', '+', ':']));

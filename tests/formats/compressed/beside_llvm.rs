@@ -1,4 +1,4 @@
-//! Tests that we read bundles compressed by LLVM 22's `clang-offload-bundler`, and that it reads
+//! Tests that we read bundles compressed by LLVM 22's `clang-offload-bundler`, and that LLVM reads
 //! ours.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle, ids};
@@ -67,8 +67,8 @@ fn we_compress_and_llvm_reads() {
     }
 }
 
-/// For real code objects, our compressed bundle is at most as large as LLVM's at each level, and we
-/// read LLVM's.
+/// With real code objects, our compressed bundle must not be larger than LLVM's at any level, and
+/// we must read LLVM's bundle.
 #[test(LLVM)]
 fn compiled_code_gets_no_larger_than_llvms() {
     let folder = scratch::folder("compressed-sizes");

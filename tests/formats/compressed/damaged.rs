@@ -1,5 +1,5 @@
 //! Compressed bundles that have invalid headers, are truncated, exceed the caller's limit, or have
-//! more than 4 GiB. Compares them with LLVM 22's `clang-offload-bundler` where it gives a result.
+//! more than 4 GiB. Invalid headers are also tried with LLVM 22's `clang-offload-bundler`.
 
 use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
@@ -80,14 +80,14 @@ fn what_lies_behind_is_not_looked_at() {
 fn the_end_is_where_the_size_says() {
     let plain = hip_bundle(&[some_bytes(1, 100)]);
     let whole = compress(&plain, &CompressOptions::default()).unwrap();
-    // Garbage after the bundle is a separate error, reported at its own place.
+    // Garbage after the bundle is a separate error, reported at the garbage's offset.
     let section = [&whole[..], b"\0\0\0garbage"].concat();
     let found: Vec<_> = Found::in_a_row(&section, LIMIT).collect();
     assert_eq!(found.len(), 2);
     assert!(found[0].is_ok());
     let error = found[1].as_ref().unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, whole.len() as u64 + 3));
-    // With size 0, the stream may continue to the end.
+    // If the header states size 0, the stream may extend to the end of the input.
     let mut unsized_ = whole.clone();
     set(&mut unsized_, 8, 0);
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
@@ -113,7 +113,7 @@ fn truncations() {
                     ),
                     "{error}"
                 ),
-                // Without a size in the header, the stream determines it.
+                // A version 1 header has no total size, so parsing it cannot detect the truncation.
                 Ok(bundle) => {
                     assert_eq!(bundle.version, 1, "{}: {length} bytes", file.display());
                     assert!(bundle.decompress(LIMIT).is_err(), "{}: {length}", file.display());
@@ -142,11 +142,11 @@ fn limits() {
     let kind = |whole: &[u8], limit| {
         CompressedBundle::parse(whole).unwrap().decompress(limit).unwrap_err().kind()
     };
-    // The header records 2^62 bytes.
+    // The header claims 2^62 bytes.
     let mut whole = compress(&plain, &CompressOptions::default()).unwrap();
     set(&mut whole, 16, 1 << 62);
     assert!(matches!(kind(&whole, u64::MAX), ErrorKind::LimitExceeded { .. }));
-    // The header records too few bytes.
+    // The header claims too few bytes.
     set(&mut whole, 16, 10);
     assert!(matches!(kind(&whole, LIMIT), ErrorKind::Compression { .. }));
     // A text bundle has no table.
@@ -178,7 +178,8 @@ fn over_4_gib() {
     let table = bundle.entry_table(1 << 28).unwrap();
     let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
     assert_eq!((entries[1].size, entries[2].offset), (size, second));
-    // The decoder keeps only its window and the seven bytes, not the whole bundle.
+    // To read the last seven bytes, the decoder keeps only its window and these bytes in memory,
+    // not the whole bundle.
     assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
     let kind = bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind();
     assert!(matches!(kind, ErrorKind::LimitExceeded { .. }), "{kind:?}");

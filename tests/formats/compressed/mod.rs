@@ -1,4 +1,4 @@
-//! Compressed bundles: compared with LLVM 22's bundler's, and damaged ones.
+//! Tests of compressed bundles: comparisons with LLVM 22's bundler, and damaged bundles.
 
 mod beside_llvm;
 mod damaged;
@@ -11,7 +11,7 @@ const LIMIT: u64 = 1 << 26;
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 const TARGETS: [&str; 4] = ["gfx90a", "gfx1100", "gfx942:sramecc+", "gfx9-4-generic"];
 
-/// Returns the IDs of a bundle with this many code objects and the host.
+/// Returns the IDs of a bundle with the host's entry and this many code objects.
 fn ids(code_objects: usize) -> Vec<String> {
     let devices = TARGETS[..code_objects].iter().map(|it| format!("{HIP_ENTRY_PREFIX}{it}"));
     [HOST.to_owned()].into_iter().chain(devices).collect()

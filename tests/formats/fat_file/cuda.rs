@@ -15,7 +15,7 @@ fn cuda_programs() {
     let fatbins = fatbins.map(|path| format!(".p2align 3\n.incbin \"{}\"\n", path.display()));
     let text = fatbins.collect::<Vec<_>>().join(".p2align 6\n");
     for section in [".nv_fatbin", "__nv_relfatbin"] {
-        // As after linking, zeros are before, between and after the fatbins.
+        // Put zeros before, between and after the fatbins, as a linker may.
         let text = format!(".section {section},\"a\"\n.zero 16\n{text}.zero 24\n");
         scratch::write(folder.join("fatbins.s"), text);
         run(llvm("clang"), &folder, "-c fatbins.s");

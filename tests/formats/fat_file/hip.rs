@@ -56,8 +56,7 @@ fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
         assert_bundles_are_listed(&link(&folder, how, &["c.o", "d.o"]), 4);
-        // After the first bundle, LLVM's tools find only bundles of the same kind: compressed or
-        // uncompressed.
+        // LLVM's tools find either compressed or uncompressed bundles, whichever kind comes first.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
         let (ours, theirs) = (uris(&mixed), readobj_lists(&mixed));
         assert_eq!((ours.len(), theirs.len()), (8, 4), "{how}");
@@ -65,7 +64,8 @@ fn hip_programs_with_compressed_bundles() {
     }
 }
 
-/// Tests a bundle after zeros, which a linker leaves if it puts something small before the bundle.
+/// Tests a bundle after zeros. A linker adds such padding if it puts something small before the
+/// bundle.
 #[test(LLVM)]
 fn a_bundle_behind_zeros() {
     let folder = scratch::folder("fat-file-zeros");
@@ -102,7 +102,8 @@ fn hip_objects_with_relocatable_device_code() {
 
     hip_object(&folder, "fresh", "-fgpu-rdc --offload-new-driver");
     assert_images_are_listed(&folder.join("fresh.o"), 2);
-    // The old driver writes a wrapper into each object; the new driver leaves this to linking.
+    // The old driver writes a wrapper into each object. With the new driver, wrappers are made at
+    // link time.
     for (name, expected) in [("old.o", 1), ("fresh.o", 0)] {
         let mut count = 0;
         wrappers(&read(folder.join(name)), |_| count += 1);

@@ -1,5 +1,5 @@
-//! Tables that are slow to read, or that refer to places outside the file: the work must be
-//! bounded, and errors must be at the right place.
+//! Tables that are slow to read, or that refer to bytes outside the file. The work must be bounded,
+//! and errors must name the right offsets.
 
 use super::inputs::offload_binaries;
 use super::made_by_hand::{
@@ -43,7 +43,8 @@ fn archives_in_archives_end() {
         }
         file = archive([&file[..]]);
     }
-    // A member's error is reported for this member, and the search continues with the next.
+    // An error in a member is reported for that member, and the search continues with the next
+    // member.
     let broken = read(&corpus("fat_file")[0]);
     let (binaries, broken) = (offload_binaries(), &broken[..broken.len() / 2]);
     let file = archive([&binaries[..], broken, b"!<arch>\nno header", &binaries]);
@@ -130,7 +131,7 @@ fn names_that_share_their_text() {
 
 const SEGMENT: &[u8] = b"\0.hipFatBinSegment\0";
 
-/// Returns the size of each wrapper's image; `None` if it has none.
+/// Returns the size of each wrapper's image; `None` for wrappers without an image.
 fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
     let mut images = Vec::new();
     wrappers(file, |wrapper| images.push(wrapper.image.map(<[u8]>::len)));
@@ -141,7 +142,7 @@ fn wrapped(file: &[u8]) -> Vec<Option<usize>> {
 fn wrappers_that_share_their_bytes() {
     const SECTIONS: usize = 1000;
     let section = Header { address: 0x1000, ..Header::new(1, BODY, 240_000) };
-    // No section contains the wrappers' address, so the search checks every section.
+    // No section contains the address in the wrappers, so the search checks every section.
     let file = elf_file(EXECUTABLE, &hip_wrappers(10_000, 1 << 40), SEGMENT, &[section; SECTIONS]);
     let found = wrapped(&file);
     assert!(found.iter().all(Option::is_none));

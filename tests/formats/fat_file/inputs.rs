@@ -39,8 +39,8 @@ F(cudaSetupArgument) F(cudaLaunch)
 F(main)
 ";
 
-/// A folder with `k.hip`, `runtime.o`, and HIP objects that have the same kernel name and bundles
-/// for two GPUs: `a.o`, `b.o`, and compressed `c.o`, `d.o`.
+/// A folder with `k.hip`, `runtime.o`, and four HIP objects with bundles for two GPUs. The bundles
+/// in `a.o` and `b.o` are uncompressed, those in `c.o` and `d.o` are compressed.
 pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("fat-file-inputs");
     scratch::write(folder.join("k.hip"), HIP);
@@ -55,7 +55,7 @@ pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 pub(super) fn hip_object(folder: &Path, kernel: &str, options: &str) {
-    // `-cuid` sets the compilation's ID in symbol names, which by default depends on the path.
+    // `-cuid` sets the compilation ID in symbol names. By default, this ID depends on the path.
     let options = format!(
         "-x hip -nogpuinc -nogpulib --hip-path=/nonexistent -O1 -fPIC --offload-arch=gfx906 \
          --offload-arch=gfx1100 -DKERNEL={kernel} -cuid={kernel} {options} -c k.hip -o {kernel}.o"
@@ -95,14 +95,14 @@ pub(super) fn copied(from: &Path, folder: &Path, names: &[&str]) {
     }
 }
 
-/// Returns the corpus's object files whose names contain a word.
+/// Returns the files of the corpus whose names contain a word.
 pub(super) fn of_corpus(word: &str) -> Vec<PathBuf> {
     let mut files = corpus("fat_file");
     files.retain(|path| path.file_name().is_some_and(|it| it.to_string_lossy().contains(word)));
     files
 }
 
-/// Writes `<name>.bin` with `llvm-offload-binary`, and `<name>.o`, which contains it in `section`.
+/// Writes `<name>.bin` with `llvm-offload-binary`, and `<name>.o` with these bytes in `section`.
 pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
     let path = |end: &str| folder.join(format!("{name}{end}"));
     scratch::write(path(".img"), format!("image of {name}"));
@@ -129,7 +129,7 @@ pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &
     }
 }
 
-/// Returns a bundle made by clang, as contained in objects.
+/// Returns the bundle that clang wrote into `a.o`.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
     let (_, Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section)) =

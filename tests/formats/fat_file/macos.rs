@@ -6,7 +6,7 @@ use super::{assert_is_there, bundle_entries, containers, images};
 use offload_format::fat_file::{Content, FileKind};
 use offload_tests::prelude::*;
 
-/// Writes `<name>.user.o`, our objects, and `<name>.dylib` of all three.
+/// Writes `<name>.user.o` and our two objects, and links all three to `<name>.dylib`.
 fn dylib(folder: &Path, arch: &'static str, name: &str, version: &str, options: &str) {
     our_objects(folder, &format!("{name}."), arch, "macos");
     scratch::write(folder.join("user.c"), USER);

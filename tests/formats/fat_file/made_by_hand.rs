@@ -4,7 +4,7 @@ fn bytes_of(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
     numbers.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Returns a universal file: a table of slices, each (offset, size), and then bytes.
+/// Returns a universal file: a table of slices, each with (offset, size), followed by `rest`.
 pub(crate) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
     let table = slices.iter().flat_map(|&(offset, size)| [0x0100_0007, 3, offset, size, 0]);
     let header = [0xcafe_babe, slices.len() as u32].into_iter().chain(table);
@@ -77,11 +77,11 @@ pub(crate) const DYNSYM: u32 = 11;
 pub(crate) const RELOCATABLE: u16 = 1;
 pub(crate) const EXECUTABLE: u16 = 2;
 
-/// The offset of the bytes of [`elf_file`].
+/// The offset of `body` in an [`elf_file`].
 pub(crate) const BODY: u64 = 64;
 
-/// Returns an ELF file for x86-64: bytes, then names, then the section table. The names' section is
-/// last in the table.
+/// Returns an ELF file for x86-64: `body`, then `names`, then the section table, whose last entry
+/// is the section with the names.
 pub(crate) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
     let names_at = BODY + body.len() as u64;
     let table_at = (names_at + names.len() as u64).next_multiple_of(8);
@@ -105,7 +105,7 @@ pub(crate) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]
     file
 }
 
-/// Returns `count` wrappers of HIP, each with this address of a bundle.
+/// Returns `count` wrappers for HIP, each with `address` as its bundle's address.
 pub(crate) fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
     let wrapper = [&bytes_of([0x4849_5046, 1])[..], &address.to_le_bytes(), &[0; 8]].concat();
     wrapper.repeat(count)

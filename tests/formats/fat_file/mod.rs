@@ -1,6 +1,6 @@
 //! Device code in files: searches the outputs of clang, linkers, `llvm-ar` and `llvm-lipo`.
-//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` check the results and their places.
-//! Also searches files that no tool makes.
+//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` check the containers found and
+//! their offsets. Also searches files that no tool makes.
 
 mod archives;
 mod cuda;
@@ -55,7 +55,7 @@ fn text(bytes: Option<&[u8]>) -> &str {
     str::from_utf8(bytes.unwrap_or(b"-")).expect("a name is text")
 }
 
-/// An entry of a bundle: the bundle entry ID, its offset in the file, its bytes. In compressed
+/// A bundle entry: the ID, the code object's offset in the file, and its bytes. In compressed
 /// bundles, the offset counts from the start of the decompressed bundle, as in LLVM.
 type BundleEntry = (String, u64, Vec<u8>);
 
@@ -89,12 +89,13 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     all
 }
 
-/// Returns the ID and bytes of each entry, because offsets depend on the file around the bundle.
+/// Returns the ID and bytes of each entry. Offsets are omitted, because they depend on the file
+/// around the bundle.
 fn without_offsets(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     bundle_entries(file).into_iter().map(|(id, _, bytes)| (id, bytes)).collect()
 }
 
-/// Asserts that `bytes`, a part of `file`, start at the offset that a place records.
+/// Asserts that `bytes`, a part of `file`, start at the place's offset.
 #[track_caller]
 fn assert_is_there(file: &[u8], place: &Place<'_>, bytes: &[u8]) {
     assert_eq!(place.offset, offset_in(file, bytes), "{place:?}");
@@ -151,9 +152,9 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(ours.len(), count, "{}", path.display());
 }
 
-/// Asserts that `llvm-objdump` extracts the code objects that we find in uncompressed bundles. For
-/// compressed bundles, it extracts wrong bytes: those of the file at the code objects' offsets in
-/// the decompressed bundle.
+/// Asserts that `llvm-objdump` extracts the code objects that we find in uncompressed bundles. From
+/// compressed bundles, it extracts wrong bytes: it uses offsets in the decompressed bundle as
+/// offsets in the file.
 #[track_caller]
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);

@@ -44,7 +44,7 @@ fn the_type_without_the_name_and_the_reverse() {
         let path = folder.join(format!("{name}.o"));
         assert_eq!((images(&read(&path)).len(), objdump_lists(&path).len()), (2, 0), "{name}");
     }
-    // No section has a name, because the field that locates the names is zero.
+    // Zero the ELF header's index of the section with the names, so that no section has a name.
     let mut nameless = read(folder.join("typed.o"));
     nameless[62..64].fill(0);
     scratch::write(folder.join("nameless.o"), nameless);

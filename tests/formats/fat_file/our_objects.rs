@@ -1,5 +1,5 @@
-//! Compares programs with this library's objects, on Linux and Windows, with `roc-obj-ls`, and with
-//! LLVM 22's `llvm-objdump` and `llvm-readobj`.
+//! Searches Linux and Windows programs that contain this library's objects. The results must match
+//! those of `roc-obj-ls`, and of LLVM 22's `llvm-objdump` and `llvm-readobj`.
 
 use super::inputs::{LINKS, USER, link, our_objects};
 use super::*;

@@ -1,5 +1,5 @@
-//! Wrappers in programs, for HIP and CUDA, on every system: each must point to a container that the
-//! search also finds.
+//! Wrappers for HIP and CUDA in programs for every system. Each wrapper must point to a container
+//! that the search also finds.
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, link, of_corpus};
 use super::{LIMIT, containers, offset_in};
@@ -61,8 +61,8 @@ fn wrappers_of_programs() {
         assert_wrappers(&folder.join("r.o"), WrapperKind::Hip, 3, linker);
     }
 
-    // With relocatable device code, the driver writes the bundle into a different object at link
-    // time, so the wrapper in this object has no image.
+    // With relocatable device code, the bundle is added at link time, in a different object, so the
+    // wrapper in this object has no image.
     copied(&INPUTS, &folder, &["k.hip"]);
     hip_object(&folder, "rdc", "-fgpu-rdc --no-offload-new-driver");
     let mut wrapper_without_image = 0;

@@ -1,5 +1,5 @@
-//! Objects in all formats: tests what the crate `object` reads, with unusual sizes and names, and
-//! objects that cannot be written.
+//! Tests that the crate `object` reads our objects in all formats, also with unusual sizes and
+//! names. Also tests objects that cannot be written.
 
 use super::{device, named_object, target};
 use object::{
@@ -44,7 +44,7 @@ fn check(host: Host, written: DeviceSection, pack: &[u8], name: &str, file: &[u8
         (ObjectKind::Relocatable, host.2, host.3)
     );
     assert!(object.is_little_endian());
-    // A COFF object does not record whether it is 64-bit.
+    // A COFF object does not state whether it is 64-bit.
     assert!(object.is_64() || host.2 == BinaryFormat::Coff);
 
     let sections = object.sections().filter(|section| device(host.2, section).is_some());

@@ -1,11 +1,11 @@
-//! Programs and libraries that lld and GNU ld link from our objects and libraries. They are not
-//! run: `fat_file/our_objects.rs` links ELF objects with more options, and `embedding/link_matrix`
-//! runs programs.
+//! Programs and libraries that lld and GNU ld link from our objects and libraries. These tests run
+//! none of the programs; `embedding/link_matrix` runs programs. `fat_file/our_objects.rs` links ELF
+//! objects with more options.
 
 use super::*;
 use offload_format::fat_file::find;
 
-/// How to link for a host. The start of the triple names the architecture.
+/// How to link for a host. The triple begins with the architecture.
 #[derive(Clone, Copy)]
 struct Link {
     triple: &'static str,
@@ -13,7 +13,7 @@ struct Link {
     linker: fn() -> Command,
     machine: &'static str,
     options: &'static str,
-    /// The sections' names after linking: for bundles, and for offload binaries.
+    /// The names after linking of the section for bundles and of the section for offload binaries.
     names: [&'static str; 2],
 }
 
@@ -86,7 +86,7 @@ fn coff_images_of_gnu_ld() {
     long.check(&[("--gc-sections --enable-long-section-names", false)]);
 }
 
-/// No linked program may be for an older system version than the objects.
+/// No object may be for a newer system version than the linked program.
 #[test(LLVM.slow())]
 fn macho_images_of_lld() {
     let machine = "-arch arm64 -platform_version macos 11.0 11.0";
@@ -95,8 +95,8 @@ fn macho_images_of_lld() {
     }
 }
 
-/// Returns packs for one link: their sections, symbols and bytes. The first two sizes are not
-/// multiples of an alignment.
+/// Returns packs for one link: their sections, symbols and bytes. The sizes of the first two packs
+/// are not multiples of an alignment.
 fn packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     [
         (DeviceSection::HipFatbin, "offload_pack_hip", corpus_file("bundle/basic.bc")),
@@ -115,7 +115,7 @@ const INPUTS: [&str; 2] = [
 ];
 
 impl Link {
-    /// Links in these modes. Each mode also states whether the linker keeps what is not used.
+    /// Links in these modes. Each mode also states whether the linker keeps unused sections.
     fn check(&self, modes: &[(&str, bool)]) {
         let machine = self.machine.replace([' ', '/', ':'], "-");
         let folder = scratch::folder(&format!("host-object-{}-{machine}", self.triple));
@@ -138,7 +138,7 @@ impl Link {
 
     /// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`packs`], and the
     /// objects of two programs with the entry `entry`. In `user.o`, the entry refers to the packs;
-    /// in `no_user.o`, only a function that nothing calls does.
+    /// in `no_user.o`, only an unused function refers to them.
     fn write_inputs(&self, folder: &Path) {
         let (arch, _) = self.triple.split_once('-').expect("a triple");
         let host = target(arch, self.os);

@@ -48,7 +48,7 @@ pub(crate) fn object(target: &Target, section: DeviceSection, payload: &[u8]) ->
     named_object(target, section, symbol(section), payload)
 }
 
-/// Returns the kind of device code that a section is for.
+/// Returns the kind of device code that a section holds, if any.
 fn device(format: BinaryFormat, section: &object::Section<'_, '_>) -> Option<DeviceSection> {
     let format = match format {
         BinaryFormat::Elf => ObjectFormat::Elf,

@@ -25,8 +25,8 @@ fn objects_have_these_fields() {
     assert_as_checked_in(&path, &found);
 }
 
-/// Compares every byte except the mode of the symbol table in GNU's archives, a number without
-/// meaning. GNU's `ar` reads objects only for the machines that it was built for.
+/// Compares our libraries with `llvm-ar`'s and, for this machine, with GNU `ar`'s. GNU's `ar` reads
+/// objects only for the machines that it was built for.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc]))]
 fn libraries_are_those_of_archivers() {
     let folder = scratch::folder("host-object-archivers");
@@ -34,7 +34,7 @@ fn libraries_are_those_of_archivers() {
         let kind = if format == BinaryFormat::MachO { "darwin" } else { "gnu" };
         let options = format!("--format={kind} rcsD llvm.a offload.o");
         let is_native = (arch, os) == (env::consts::ARCH, "linux");
-        // A padding byte follows a member of odd size.
+        // The archive pads a member of odd size.
         for (section, size) in DeviceSection::ALL.into_iter().flat_map(|it| [(it, 100), (it, 101)])
         {
             let (host, symbol, pack) = (target(arch, os), symbol(section), some_bytes(1, size));

@@ -51,7 +51,8 @@ fn noted(file: &Path) -> Vec<Noted> {
     kernels
 }
 
-/// Compares every field of a code object with readelf's output; returns the names of the kernels.
+/// Compares all fields of a code object's kernels with readelf's output; returns the kernels'
+/// names.
 #[track_caller]
 pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     let data = read(file);
@@ -152,8 +153,8 @@ fn code_objects_that_are_not_linked() {
     run(llvm("clang"), &folder, &format!("{target} -x ir -c image.bc -o image.o"));
     compare_code_object(&folder.join("image.o"));
 
-    // A file without its section table can still be loaded; only the sizes of functions are
-    // missing.
+    // Without its section table, a file can be loaded as before. Only the sizes of functions are
+    // unknown.
     run(llvm("ld.lld"), &folder, "-shared image.o -o linked.hsaco");
     let before = read(folder.join("linked.hsaco"));
     run(llvm("llvm-strip"), &folder, "--strip-sections linked.hsaco");

@@ -1,5 +1,5 @@
-//! Kernels of cubins, compared with the output of `cuobjdump` and `llvm-readelf`. Also kernels of
-//! PTX, compared with the cubins that `ptxas` makes from it.
+//! Compares the kernels of cubins with the output of `cuobjdump` and `llvm-readelf`, and the
+//! kernels of PTX with those of the cubins that `ptxas` makes from it.
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, kernels, number, places};
 use offload_format::image::Kernel;
@@ -61,14 +61,14 @@ fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
     kernels
 }
 
-/// Compares every field of a cubin with the output of cuobjdump and readelf; returns the names of
-/// the kernels.
+/// Compares all fields of a cubin's kernels with the output of cuobjdump and readelf; returns the
+/// kernels' names.
 #[track_caller]
 pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);
     let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
     let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
-    // Kernels have constants, and device functions have none.
+    // Only kernels have constants; device functions have none.
     let kernels = theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]"));
     let kernels: BTreeSet<_> = kernels.map(|(name, _)| name).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>(), kernels, "{}", file.display());
@@ -92,7 +92,7 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     names
 }
 
-/// Compares the kernels of PTX with those of the cubin that ptxas made of it.
+/// Compares the kernels of PTX with those of the cubin that ptxas made from it.
 #[track_caller]
 pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
     let (text, cubin) = (read(text), read(cubin));
@@ -110,7 +110,7 @@ pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
     }
 }
 
-/// Compiles PTX of a folder to a cubin there.
+/// Compiles PTX in a folder to a cubin in the same folder.
 pub(super) fn ptxas(folder: &Path, arch: &str, options: &str) {
     run(cuda("ptxas"), folder, &format!("-arch={arch} {options}"));
 }
@@ -171,7 +171,8 @@ fn cubins_of_cuda_12() {
         let cubin = corpus(&format!("cuda12.{arch}.cubin"));
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
         compare_ptx(&corpus("kinds.ptx"), &cubin);
-        // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all architectures.
+        // For sm_100 and newer, CUDA 12.9 already writes the form that CUDA 13 writes for all
+        // architectures.
         assert_eq!(read(&cubin)[7], if arch == "sm_120" { 65 } else { 51 });
     }
 }
@@ -195,8 +196,8 @@ fn kernels_of_published_cubins() {
     }
 }
 
-/// If the attribute with the number of registers is missing, the number stored with the code is
-/// used.
+/// Tests that the reader takes the number of registers from the code's section if the attribute
+/// with this number is missing.
 #[test]
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));

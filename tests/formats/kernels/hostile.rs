@@ -5,7 +5,7 @@ use crate::fat_file::made_by_hand::{BODY, Header, RELOCATABLE, elf_file};
 use offload_format::ErrorKind;
 use offload_format::image::Kernels;
 
-/// Returns a cubin with the code of each kernel, the shared memory of each kernel, and this table
+/// Returns a cubin with a code section and a shared-memory section for each kernel, and this table
 /// of attributes. `of` maps the number of a shared-memory section to the number of its kernel.
 fn cubin(kernels: u32, info: &[u8], of: fn(u32, u32) -> u32) -> Vec<u8> {
     let symbol = [&[0; 28][..], &[0x12, 0x10], &[0; 18]].concat();
@@ -21,8 +21,8 @@ fn cubin(kernels: u32, info: &[u8], of: fn(u32, u32) -> u32) -> Vec<u8> {
     let mut file = elf_file(RELOCATABLE, &[&symbol[..], info].concat(), names, &sections);
     file[7..9].copy_from_slice(&[65, 8]);
     file[18] = 190;
-    // The number of sections is in the first section's size, as if the header's field were too
-    // small.
+    // Store the number of sections as the first section's size, as if the number were too large for
+    // the header's field.
     file[60..62].fill(0);
     let count = sections.len() + 2;
     let first = file.len() - 64 * count;
@@ -30,8 +30,8 @@ fn cubin(kernels: u32, info: &[u8], of: fn(u32, u32) -> u32) -> Vec<u8> {
     file
 }
 
-/// Tests a cubin whose sections have an order that no tool writes, so that the search for a
-/// kernel's sections covers all sections. Also tests a table without any match.
+/// Tests a cubin whose sections are in an order that no tool writes. The search for a kernel's
+/// sections must then look at all sections. Also tests a table without any match.
 #[test]
 fn tables_made_to_be_searched_for_long() {
     let from_both_ends = |n, kernels| if n % 2 == 0 { n / 2 } else { kernels - 1 - n / 2 };
@@ -43,7 +43,7 @@ fn tables_made_to_be_searched_for_long() {
     let error = Kernels::parse(&many).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
 
-    // The table has registers of the functions and no stack, as in a cubin that is not linked yet.
+    // The table contains the functions' registers but no stack sizes, as in a cubin before linking.
     let registers = b"\x04\x2f\x08\0\x01\0\0\0\x07\0\0\0".repeat(20_000);
     let found = cubin(20_000, &registers, |n, _| n);
     let found = kernels(&found);

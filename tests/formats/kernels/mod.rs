@@ -1,4 +1,4 @@
-//! Records of images about their kernels, compared with the output of LLVM's readelf and NVIDIA's
+//! Compares what images state about their kernels with the output of LLVM's readelf and NVIDIA's
 //! cuobjdump for the same files.
 
 mod code_objects;
@@ -16,8 +16,8 @@ const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
 const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);
 const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda]);
 
-/// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if
-/// registers are few.
+/// Kernels with arguments of all sizes, memory of all kinds, and so many live values that a
+/// compiler with few registers must spill some.
 const SOURCE: &str = r#"
 struct Odd { char a; short b; double d; };
 struct Inner { int x[10]; char c; };

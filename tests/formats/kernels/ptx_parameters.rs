@@ -39,21 +39,22 @@ fn parameters_of_all_kinds() {
         ][random.below(6)];
         let list = if list.is_empty() && number % 2 == 0 { list } else { format!("({list})") };
         let entry = format!(".visible .entry k{number}{list} {directive}");
-        // After another directive, and after most other tokens, a directive needs no space before
-        // it.
+        // A directive needs no space before it if it follows another directive, or most other
+        // tokens.
         let tokens = ["visible", "param", "u64", "ptr", ")"].into_iter();
         let entry = tokens
             .filter(|_| number % 5 == 0)
             .fold(entry, |entry, token| entry.replace(&format!("{token} ."), &format!("{token}.")));
         writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
-    // The parameters are too large for the cubin's first kind of attribute. Other entries are
-    // declared before their definition, or are not visible.
+    // The parameters of `large` are too large for the cubin's first kind of attribute. `later` is
+    // declared before its definition, and `hidden` is not visible.
     text += ".visible .entry large(.param .u8 x, .param .align 8 .b8 s[20000], .param .u16 y) { ret; }\n";
     text += ".entry hidden() { ret; }\n.weak .entry weak() { ret; }\n";
     text += ".visible .entry later(.param .u32 x);\n.visible .entry later(.param .u32 x) { { ret; } }\n";
-    // References are bound, not passed, but they affect the alignment of later parameters. These
-    // kernels have a separate text: in one text with them, ptxas records the size of `large` as 0.
+    // Texture, sampler and surface references are bound, not passed, but they affect the alignment
+    // of later parameters. This kernel has a separate text: next to it, ptxas would store size 0
+    // for `large`.
     let refers = ".visible .entry refers(.param .b8 a, .param .texref t, .param .samplerref s, .param .f16 h, .param .surfref u,\n\
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {
@@ -67,7 +68,7 @@ fn parameters_of_all_kinds() {
             ptxas(&folder, arch, "all.ptx -o all.cubin");
             compare_ptx(&ptx, &cubin);
             assert_eq!(compare_cubin(&cubin).len(), count);
-            // Like a driver, the reader ignores bytes after the PTX's NUL.
+            // Like a driver, the reader ignores everything after the NUL that ends the PTX.
             assert_eq!(kernels(format!("{text}\0.entry no() {{ ret; }}").as_bytes()).len(), count);
         }
     }

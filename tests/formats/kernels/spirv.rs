@@ -1,4 +1,4 @@
-//! Kernels of SPIR-V modules, as Khronos' tools read them.
+//! Compares the kernels that we find in SPIR-V modules with those that Khronos' tools print.
 
 use super::kernels;
 use offload_format::image::Kernel;
@@ -27,7 +27,7 @@ kernel __attribute__((reqd_work_group_size(8, 4, 2))) void block(global float *x
 kernel void nothing(void) {}
 ";
 
-/// The sizes of the arguments of each kernel: sizeof in C.
+/// Each kernel's name and the sizes of its arguments, as given by `sizeof` in C.
 const EXPECTED: [(&str, &[u64]); 5] = [
     ("numbers", &[1, 2, 4, 8, 4, 8, 2, 1]),
     ("records", &[24, 5, 16, 8, 8]),
@@ -44,17 +44,17 @@ fn module(name: &str) -> PathBuf {
     folder.join("k.spv")
 }
 
-/// Returns a module in the form for drivers, which is another than its own.
+/// Returns a module in the form for drivers, which must differ from the module itself.
 fn for_driver(module: &SpirvModule<'_>, dynamic_shared_memory: u64) -> Vec<u8> {
     let changed = module.for_driver(dynamic_shared_memory).expect("the bytes have a length");
     changed.expect("the module has an array, or a block of several dimensions")
 }
 
-/// Assembles a module of this version.
+/// Assembles a module for this version of SPIR-V.
 fn assembled(path: &Path, version: &str, text: &str) -> Vec<u8> {
     let source = path.with_extension("spvasm");
     scratch::write(&source, text);
-    // Numbers of IDs are kept.
+    // Keep the numbers of IDs: a test needs an ID just below the bound.
     let environment = format!("spv{version}");
     let options = ["--preserve-numeric-ids", "--target-env", &environment, "-o"];
     succeed(Command::new("spirv-as").args(options).args([path, &source]));
@@ -72,12 +72,13 @@ fn kernels_are_those_of_spirv_dis() {
         |kernel: &Kernel<'_>| kernel.arguments.clone().map(|it| it.size).collect::<Vec<_>>();
     let ours: Vec<(&str, Vec<u64>)> = found.iter().map(|it| (it.name, sizes(it))).collect();
     assert_eq!(ours, EXPECTED.map(|(name, sizes)| (name, sizes.to_vec())));
-    // The same names, and as many parameters.
+    // Both must list the same names, and the same number of parameters for each kernel.
     let entries = listed
         .lines()
         .filter_map(|line| line.split_once("OpEntryPoint Kernel ")?.1.split('"').nth(1));
     assert!(entries.eq(found.iter().map(|kernel| kernel.name)), "{listed}");
-    // clang 22 has the body of each kernel in a function of its own, with the same parameters.
+    // clang 22 puts the body of each kernel into a separate function, which has the same
+    // parameters.
     for (name, sizes) in EXPECTED {
         let start = format!("%{name} = OpFunction ");
         let function =
@@ -88,7 +89,7 @@ fn kernels_are_those_of_spirv_dis() {
     }
     let block = found.iter().find(|kernel| kernel.name == "block").expect("it was compared");
     assert_eq!(block.required_block, Some([8, 4, 2]));
-    // Nothing tells which of several kernels uses a variable.
+    // A module does not state which of its kernels uses a variable.
     assert_eq!(block.shared_memory, None);
     assert_eq!(SpirvModule::parse(&bytes).map(|it| it.shared_memory()), Ok(256));
 }
@@ -96,7 +97,7 @@ fn kernels_are_those_of_spirv_dis() {
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn dynamic_shared_memory_has_the_size_of_a_launch() {
     let folder = scratch::folder("kernels-spirv-dynamic");
-    // Its array for `extern __shared__` has the length of another constant.
+    // The array for `extern __shared__` and a comparison in the kernel share one constant.
     let bytes = corpus_file("image/shared.spv");
     let module = SpirvModule::parse(&bytes).expect("clang wrote it");
     assert!(module.has_dynamic_shared_memory());
@@ -107,7 +108,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
         succeed(Command::new("spirv-val").arg(&path));
         let listed = stdout(&succeed(Command::new("spirv-dis").arg(&path)));
         let find = |what: &str| listed.lines().find(|line| line.contains(what)).expect(what);
-        // The comparison has its own constant still.
+        // The constant in the comparison must not change.
         assert!(find("OpSLessThan").ends_with("_1048576"), "{listed}");
         let array = find("= OpTypeArray %element ");
         let length = array.rsplit(' ').next().expect("it has words");
@@ -117,7 +118,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
     }
 }
 
-/// Asserts that the driver's form of a module differs from the module in the required block alone.
+/// Asserts that the form for drivers differs from the module only in the required block size.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn required_blocks_get_one_dimension() {
     let module = module("kernels-spirv-blocks");
@@ -135,7 +136,7 @@ fn required_blocks_get_one_dimension() {
     assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), Ok(None));
 }
 
-/// Asserts that the module differs in its stores alone, of which each was changed.
+/// Asserts that every store was changed, and nothing else.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn stores_become_volatile() {
     let module = module("kernels-spirv-volatile");
@@ -160,7 +161,7 @@ fn stores_become_volatile() {
     assert_eq!((expected.matches("Volatile").count(), count > 2), (count, true), "{plain}");
 }
 
-/// The instructions of a module before its types.
+/// The start of each module: all instructions up to the basic types.
 const START: &str = "OpCapability Addresses
 OpCapability Kernel
 OpCapability Int64
@@ -174,7 +175,7 @@ OpName %shared \"offload_dynamic_shared\"
 %ushort = OpTypeInt 16 0
 ";
 
-/// Writes stores and copies with all forms of memory operands, as the assembler writes them.
+/// Tests stores and copies with all forms of memory operands, as Khronos' assembler writes them.
 #[test(needs(&[Tool::SpirvTools]))]
 fn stores_and_copies_of_every_form_become_volatile() {
     let folder = scratch::folder("kernels-spirv-copies");
@@ -206,7 +207,7 @@ OpReturn
 OpFunctionEnd
 "
         )
-        // No instruction uses the name of the array.
+        // Drop the array's name, because this module has no such array.
         .replace("OpName %shared \"offload_dynamic_shared\"\n", "")
     };
     let module = assembled(&folder.join("plain.spv"), "1.4", &text(false));
@@ -215,7 +216,7 @@ OpFunctionEnd
     assert_ne!(module, expected);
     assert_eq!(with_volatile_stores(&module), expected);
     assert_eq!(with_volatile_stores(&expected), expected);
-    // A damaged instruction, and what follows it, stays as it is.
+    // A damaged instruction and everything after it must stay unchanged.
     for end in 0..module.len() {
         let cut = with_volatile_stores(&module[..end]);
         assert!(cut.len() >= end && cut.len() <= expected.len(), "{end}");
@@ -223,8 +224,8 @@ OpFunctionEnd
     }
 }
 
-/// Returns a module whose array for `extern __shared__` has a length of this type. `%more` is
-/// another name of an ID.
+/// Returns a module whose array for `extern __shared__` has a length of type `of`. `more` is the ID
+/// of the label.
 fn with_length(path: &Path, of: &str, more: &str) -> Vec<u8> {
     let text = format!(
         "{START}%length = OpConstant %{of} 4
@@ -272,12 +273,12 @@ fn lengths_are_constants_of_their_type() {
     }
 }
 
-/// Reads modules whose bound is the greatest of all, and one whose IDs are greater than its bound.
+/// Tests modules with the greatest bound that is allowed, and a module with an ID above its bound.
 #[test(needs(&[Tool::SpirvTools]))]
 fn ids_are_within_the_bound() {
     let folder = scratch::folder("kernels-spirv-bounds");
     let path = folder.join("k.spv");
-    // The bound is one more than the greatest ID.
+    // A module's bound is its greatest ID plus one.
     let almost = with_length(&path, "uint", "%4194301");
     spirv_listing(&path);
     let changed = for_driver(&SpirvModule::parse(&almost).expect("it is valid"), 64);
@@ -298,8 +299,9 @@ fn ids_are_within_the_bound() {
     assert!(error.contains("not less than the bound"), "{error}");
 }
 
-/// Reads arguments as Khronos' translator from LLVM IR writes them: decorations of groups, and a
-/// struct with a pointer to itself, which has 16 bytes, and 12 if it is packed.
+/// Reads arguments as Khronos' translator from LLVM IR writes them: with decoration groups, and
+/// with a struct that contains a pointer to its own type. The struct has 16 bytes, or 12 if it is
+/// packed.
 #[test(needs(&[Tool::SpirvTools]))]
 fn arguments_of_other_compilers_have_their_sizes() {
     let path = scratch::folder("kernels-spirv-groups").join("k.spv");
@@ -342,8 +344,8 @@ OpFunctionEnd
     }
 }
 
-/// Reads modules with the greatest bound: one without any instruction, and ones with an instruction
-/// for each of many IDs.
+/// Reads modules with a large bound: one without any instruction, and some with one instruction for
+/// each of 10,000 IDs.
 #[test]
 fn memory_depends_on_the_instructions_alone() {
     let header = |bound: u32| [0x0723_0203, 0x0001_0400, 0, bound, 0].map(u32::to_le_bytes);
@@ -354,7 +356,7 @@ fn memory_depends_on_the_instructions_alone() {
     for stride in [1, 0x1_0001, 0x2a_aaab] {
         let mut bytes = header(0x3f_ffff).concat();
         for at in 1..=10_000_u32 {
-            // A type of no operands but its ID.
+            // An instruction for a type; its only operand is the ID.
             let id = at.wrapping_mul(stride) % 0x3f_fffe + 1;
             bytes.extend([2 << 16 | 20, id].map(u32::to_le_bytes).concat());
         }
@@ -364,7 +366,8 @@ fn memory_depends_on_the_instructions_alone() {
     }
 }
 
-/// Asserts that the bytes suffice for variables in any order, each aligned to 128 bytes or more.
+/// Asserts that the padded size suffices for variables in any order, each aligned to 128 bytes or
+/// more.
 #[test]
 fn padding_between_variables_has_its_bytes() {
     let bytes = corpus_file("image/shared.spv");
@@ -407,7 +410,7 @@ fn variables_are_those_that_change() {
     }
 }
 
-/// Asserts that the features which a module needs are the capabilities that it declares.
+/// Asserts that we report exactly the features whose capabilities a module declares.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn needed_features_are_capabilities() {
     let folder = scratch::folder("kernels-spirv-features");
@@ -445,7 +448,7 @@ fn needed_features_are_capabilities() {
 fn damaged_modules_are_errors() {
     let bytes = read(module("kernels-spirv-damaged"));
     for end in 0..bytes.len() {
-        // A cut between two instructions leaves a module.
+        // A module that is cut between two instructions may be valid.
         assert!(SpirvModule::parse(&bytes[..end]).is_err() || end.is_multiple_of(4), "{end}");
     }
     assert!(SpirvModule::parse(&bytes[..bytes.len() - 2]).is_err());

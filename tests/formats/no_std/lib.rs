@@ -1,5 +1,5 @@
-//! A library without std, as in firmware or a kernel. It may link only core, alloc, offload-gpu and
-//! offload-format. It has its own panic handler and allocator.
+//! A library without std, as in firmware or an operating system's kernel. It may link only core,
+//! alloc, offload-gpu and offload-format, and has its own panic handler and allocator.
 #![no_std]
 
 extern crate alloc;
@@ -50,7 +50,7 @@ pub struct Found {
     /// The size of the code object that a gfx906 device gets from a bundle; -1 if there is none, -2
     /// if the file is not a bundle.
     code_object: i64,
-    /// The number of consecutive bundles and offload binaries from the file's start.
+    /// The number of consecutive bundles and offload binaries, counted from the file's start.
     containers: usize,
     /// The number of places with device code; 0 without the feature `object`.
     places: usize,
@@ -80,8 +80,8 @@ fn code_object_size(data: &[u8]) -> i64 {
 
 static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "saxpy.ptx");
 
-/// Returns the size in bytes of the image that a GPU with compute capability 9.0 gets from this
-/// library's pack; 0 if there is none.
+/// Returns the size in bytes of the image selected from this library's pack for a GPU with compute
+/// capability 9.0; 0 if no image fits.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
     let h100 = offload_gpu::DeviceInfo::cuda(

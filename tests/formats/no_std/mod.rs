@@ -1,5 +1,5 @@
-//! offload-gpu and offload-format without std: a static library in a C program, with its own panic
-//! handler and allocator.
+//! Tests offload-gpu and offload-format without std: in a static library that has its own panic
+//! handler and allocator, and is linked into a C program.
 
 use offload_tests::prelude::*;
 
@@ -51,7 +51,7 @@ fn a_library_without_std() {
         let of_std = lines.find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
 
-        // Without arguments, the program prints the size of the image selected from the library's
+        // Without arguments, the program prints two sizes: of the image selected from the library's
         // pack, and of a kernel's arguments.
         let sizes = stdout(&succeed(&mut Command::new(&program)));
         assert_eq!(sizes.trim(), format!("{} 24", ptx.len()));

@@ -51,8 +51,8 @@ fn groups_with_damaged_tables() {
             visit::nv_fatbin(&patched(&theirs, at, &[value]));
         }
     }
-    // Make one of a group's images as large as the whole payload, so that images share bytes. The
-    // group's table contains the number of images, then a header for each.
+    // Make one of a group's images as large as the whole payload; images then share bytes. The
+    // group's table contains the number of images, then a header for each image.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
     assert_eq!(theirs[16..18], [0, 1], "a group");
@@ -82,8 +82,8 @@ fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
 
 #[test]
 fn no_more_than_the_limit_is_decompressed() {
-    // A literal, and a match that every further byte makes 255 bytes longer: a million bytes claim
-    // 255 million.
+    // An LZ4 literal, and a match that each further byte makes 255 bytes longer: a million bytes
+    // expand to 255 million.
     let bomb = [&b"\x1fa\x01\0"[..], &vec![0xff; 1_000_000], b"\0\0"].concat();
     let out = 1 + 4 + 15 + 255 * 1_000_000;
     let frame =

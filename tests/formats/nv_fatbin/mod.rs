@@ -1,6 +1,6 @@
 //! NVIDIA's fatbins: we read the output of `fatbinary` and nvFatbin, and `cuobjdump` and nvJitLink
-//! read ours. nvJitLink compiles and links for a GPU that need not exist, and selects an image as
-//! the driver does.
+//! read ours. nvJitLink selects an image as the driver does, then compiles and links it, and needs
+//! no GPU for this.
 
 mod hostile;
 mod written_by_fatbinary;
@@ -19,7 +19,7 @@ const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
 
 const LIMIT: u64 = 1 << 24;
 
-/// The architecture's names for `fatbinary` and for clang, and clang's option for the PTX version.
+/// Each architecture's names for `fatbinary` and for clang, and clang's option for the PTX version.
 const ARCHES: [(&str, &str, &str); 7] = [
     ("80", "sm_80", "+ptx70"),
     ("90", "sm_90", "+ptx80"),
@@ -115,8 +115,8 @@ fn name_of(image: &Image) -> String {
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
 
-/// Compares images with the inputs: cubins are followed by zeros, and PTX is in `fatbinary`'s form
-/// (without comments).
+/// Compares a fatbin's images with the inputs. Zeros may follow a cubin. PTX must equal `ptx`,
+/// because `fatbinary` removes comments.
 fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &str) {
     let unpacked = unpacked(fatbin);
     assert_eq!(unpacked.len(), images.len(), "{what}: {:?}", unpacked.keys());
@@ -137,7 +137,7 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &st
 }
 
 /// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin, with the keys of
-/// [`unpacked`]. cuobjdump names the files like `x.1.sm_90a.ptx`.
+/// [`unpacked`]. cuobjdump's file names look like `x.1.sm_90a.ptx`.
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     let folder = folder.join("ptx");
     let _ = fs::remove_dir_all(&folder);

@@ -7,7 +7,7 @@ use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
-/// Returns borrowed images, as [`ours`] needs them.
+/// Borrows images, as [`ours`] needs them.
 fn borrowed<'a>(images: &'a [(&'a str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
     images.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect()
 }
@@ -35,7 +35,7 @@ fn ours_is_what_fatbinary_writes() {
         let theirs = fatbinary(&folder, &options, &[format!("elf:{arch}:{file}")]);
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
-    // Test PTX of every length, with the bytes after it.
+    // Test PTX of every length modulo the alignment, with the padding after it.
     for comma in 0..9 {
         let name = "b".repeat(comma);
         let text =
@@ -49,7 +49,7 @@ fn ours_is_what_fatbinary_writes() {
 #[test(JIT_LINK)]
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
-    // nvJitLink uses no code from cubins made by ptxas without `-c`, so use `-c`.
+    // nvJitLink ignores the code in cubins that ptxas made without `-c`, so use `-c`.
     let cubins = ["80", "90a", "100f"].map(|arch| (arch, input(&format!("{arch}.o.cubin"))));
     let cubins = borrowed(&cubins);
     let without_ptx = ours(&cubins);

@@ -1,5 +1,5 @@
-//! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses data
-//! that this library keeps.
+//! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or whose data it loses,
+//! unlike this library.
 
 use super::*;
 use offload_format::ErrorKind;
@@ -9,8 +9,9 @@ use offload_tests::bundler::{self, bundler};
 
 const FUNCTION: (&str, &str) = ("a.c", "int f(void) { return 1; }");
 
-/// g++ gives groups of constructors and destructors a local symbol as signature. llvm-objcopy 22
-/// then removes the flag that makes linkers keep only one such group.
+/// g++ uses a local symbol as the signature of groups with constructors and destructors. For such
+/// groups, llvm-objcopy 22 removes the COMDAT flag, which makes linkers keep only one of several
+/// equal groups.
 #[test(CLANG)]
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
@@ -50,7 +51,7 @@ fn groups(folder: &Path, object: &str) -> Vec<String> {
     listing.lines().filter(|line| line.contains("group section")).map(str::to_owned).collect()
 }
 
-/// llvm-objcopy 22 empties string tables whose purpose it does not know.
+/// llvm-objcopy 22 empties string tables that it does not recognize.
 #[test(LLVM)]
 fn string_tables_of_others_are_kept() {
     let folder = scratch::folder("object-bundle-stabstr");
@@ -70,7 +71,7 @@ fn string_tables_of_others_are_kept() {
     assert_eq!(dump("ours"), dump("host.o"));
 }
 
-/// llvm-objcopy 22 removes the line numbers and their offset in the header.
+/// llvm-objcopy 22 removes a section's line numbers, and their offset in the section's header.
 #[test(LLVM)]
 fn line_numbers_of_coff_are_kept() {
     let folder = scratch::folder("object-bundle-lines");
@@ -91,7 +92,7 @@ fn line_numbers_of_coff_are_kept() {
     assert_ne!(lines_of(&their_bundle(&folder, &host, 0)), Some(lines.to_vec()));
 }
 
-/// LLVM 22 treats a section with a single zero byte as the host's, regardless of its ID.
+/// LLVM 22 treats a section with a single zero byte as the host's entry, whatever its ID.
 #[test(LLVM)]
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
@@ -105,8 +106,8 @@ fn one_zero_byte_of_device_code() {
     assert!(theirs == [object_bundle::strip(&fat).unwrap()]);
 }
 
-/// LLVM 22 crashes if all entries have HIP's kinds and the first file is an object. It reads the
-/// bundles that we write.
+/// LLVM 22's bundler crashes if all entries have HIP's kinds and the first file is an object. It
+/// can read such a bundle from our library.
 #[test(LLVM)]
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");

@@ -13,8 +13,8 @@ fn refused(object: &[u8]) -> Option<offload_format::Error> {
     object_bundle::bundle(object, &BundleBuilder::new()).err()
 }
 
-/// Each truncated file must be an error, because readers need the file's end: in an ELF file the
-/// section table, in a COFF file the string table with the sections' names.
+/// Tests that each truncated file is an error. Readers need the file's end: an ELF file ends with
+/// the section table, a COFF file with the string table for the sections' names.
 #[test]
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
@@ -27,8 +27,8 @@ fn every_truncation() {
     }
 }
 
-/// Returns an ELF file with `count` sections, all at offset 64, with this size and the same name.
-/// The name consists of the `x`s from `name` to the NUL, which is the last of the `size` bytes.
+/// Returns an ELF file with `count` sections that have the same offset (64), size and name. Their
+/// bytes are `x`s and a final NUL. The name starts at the index `name` in these bytes.
 fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     let mut file = corpus("host.o")[..64].to_vec();
     file.extend(std::iter::repeat_n(b'x', size - 1));
@@ -41,7 +41,7 @@ fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     file.extend_from_slice(&[0; 64]);
     for _ in 1..count {
         let mut header = [0; 64];
-        // The type is a string table.
+        // The section's type is 3, a string table.
         set(&mut header, 0, 3 << 32 | name as u64);
         set(&mut header, 24, 64);
         set(&mut header, 32, size as u64);

@@ -1,5 +1,5 @@
-//! Bundles in host objects from many compilers: compared with clang-offload-bundler 22 and
-//! llvm-objcopy 22, and linked with the linkers that must accept them.
+//! Bundles in host objects from many compilers. Tests compare them with those of
+//! clang-offload-bundler 22 and llvm-objcopy 22, and link them with several linkers.
 //!
 //! "Object bundles" in docs/formats.md explains the facts that the cases test. tests/corpus has
 //! small files written by LLVM.
@@ -24,7 +24,7 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// Returns [`DEVICES`] with the host's entry, with this payload, at this index.
+/// Returns [`DEVICES`] with the host's entry inserted at this index, with this payload.
 fn entries(host: &[u8], host_at: usize) -> Vec<(&str, &[u8])> {
     let mut all = DEVICES.to_vec();
     all.insert(host_at, (HOST, host));
@@ -59,8 +59,8 @@ fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     host
 }
 
-/// Asserts that bundling and stripping give LLVM's bytes, with the host's entry at each index, and
-/// that LLVM reads our bundles.
+/// Asserts that bundling and stripping produce LLVM's bytes, with the host's entry first or last,
+/// and that LLVM reads our bundles.
 fn same_as_llvm(folder: &Path, host: &Path) {
     let bytes = read(host);
     for host_at in [0, DEVICES.len()] {
@@ -89,7 +89,7 @@ fn contents(folder: &Path, object: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Removes an object's bundle with llvm-objcopy, and returns what is left.
+/// Removes an object's bundle with llvm-objcopy, and returns the remaining object.
 fn objcopy_strips(folder: &Path, object: &str) -> Option<Vec<u8>> {
     let options =
         format!("--regex --remove-section=__CLANG_OFFLOAD_BUNDLE__.* -- {object} theirs.o");

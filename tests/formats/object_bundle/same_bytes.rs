@@ -30,8 +30,8 @@ fn objects_of_gcc() {
             same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), options, *source));
         }
     }
-    // With optimization, this source creates no group with a local signature;
-    // `groups_with_a_local_signature_stay_comdat` covers these.
+    // Optimize, so that no group has a local signature; `groups_with_a_local_signature_stay_comdat`
+    // covers such groups.
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), "-O2 -g", ("c.cpp", CXX)));
 }
 
@@ -64,8 +64,7 @@ fn coff_objects() {
             }
         }
     }
-    // The names are so long that their offsets have more decimal digits than fit into a section's
-    // name.
+    // These long names need offsets with more decimal digits than a section's name field can hold.
     let long = "x".repeat(1 << 20);
     let sections: String = (0..10)
         .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))
@@ -73,7 +72,7 @@ fn coff_objects() {
     same_as_llvm(&folder, &clang(&folder, "x86_64-pc-windows-msvc", ("long.s", &sections)));
 }
 
-/// For more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
+/// If 16 bits cannot count the sections, ELF stores section numbers in a separate table, and COFF
 /// has a different file header and larger symbols.
 #[test(LLVM.slow())]
 fn more_sections_than_16_bits_count() {
@@ -145,8 +144,8 @@ fn odd_sections_and_symbols() {
         ifunc: ret
     "#;
     same_as_llvm(&folder, &clang(&folder, "x86_64-unknown-linux-gnu", ("odd.s", source)));
-    // Files with one table for all names: no symbols; no sections; odd alignments, an unknown type,
-    // no type, an address.
+    // Files with one string table for all names. The first has no symbols, the second no sections.
+    // The third has odd alignments, an unknown type, the type SHT_NULL, and an address.
     for yaml in [
         "Sections: [{Name: .text, Type: SHT_PROGBITS, Flags: [SHF_ALLOC], Content: c3}]",
         "Symbols: []",

@@ -1,5 +1,5 @@
-//! Compares removing bundles from objects with LLVM 22's `llvm-objcopy --remove-section`; also
-//! tests objects at any address.
+//! Compares our removal of bundles from objects with LLVM 22's `llvm-objcopy --remove-section`.
+//! Also tests objects at any address.
 
 use super::{C, DEVICES, THREAD_LOCAL, clang, contents, corpus, objcopy_strips, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
@@ -30,7 +30,7 @@ fn bundles_from_a_relocatable_link() {
     }
 }
 
-/// The sections after the bundles are renumbered.
+/// Tests that references to the sections after the bundles are renumbered.
 #[test(LLVM)]
 fn bundles_between_other_sections() {
     let folder = scratch::folder("object-bundle-between");
@@ -76,7 +76,7 @@ fn bundles_between_other_sections() {
         let theirs = objcopy_strips(&folder, "host.o").expect("llvm-objcopy strips it");
         assert_same_bytes(&ours, &theirs, target);
     }
-    // The section cannot be removed, because code refers to the bundle.
+    // This section cannot be removed, because code refers to the bundle.
     for (target, flags) in [("x86_64-unknown-linux-gnu", "a"), ("x86_64-pc-windows-msvc", "dr")] {
         let source = format!(
             ".section __CLANG_OFFLOAD_BUNDLE__x,\"{flags}\"\nhere: .byte 1\n.globl here\n.text\n.long here - .\n"
@@ -88,7 +88,8 @@ fn bundles_between_other_sections() {
     }
 }
 
-/// Tests objects at even addresses, as in archives, and at any address, as in other files.
+/// Tests objects at any address in memory: in an archive, for example, a member's offset is only
+/// even.
 #[test]
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {

@@ -1,5 +1,5 @@
 //! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we
-//! decompress its.
+//! decompress LLVM's.
 
 use super::*;
 use offload_format::ErrorKind;

@@ -1,8 +1,8 @@
 //! Offload binaries of versions 2 and 3, and cases of version 1 that versus_llvm/ lacks.
 //!
-//! LLVM 22 supports only version 1. Tests build files of the other versions by hand, field by
-//! field, from docs/formats.md, and read our files in the same way. LLVM 22 compresses and
-//! decompresses their streams in ELF sections.
+//! LLVM 22 supports only version 1. For the other versions, tests build files by hand, field by
+//! field, from docs/formats.md, and read our files in the same way. LLVM 22 can compress and
+//! decompress the streams of these versions, inside ELF sections.
 
 mod compression;
 pub(crate) mod hostile;
@@ -47,14 +47,14 @@ fn samples() -> Vec<Made> {
     ]
 }
 
-/// Returns a file in a layout that no tool writes: images first, each string stored separately with
-/// gaps, entries last. Version 1 must have one image.
+/// Returns a file in a layout that no tool writes: first the images, then each string separately,
+/// with gaps, and the entries last. Version 1 must have one image.
 fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }
 
-/// Returns an offload binary with these bytes after the header. If they have exactly the size of
-/// the entries, the entries replace them.
+/// Returns an offload binary with the bytes `first` after the header. If these bytes are exactly as
+/// long as the entries, the entries replace them.
 fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     let header = if version == 3 { 40 } else { 32 };
     let mut body = first.to_vec();
@@ -97,7 +97,7 @@ fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     file
 }
 
-/// Returns a version 3 offload binary with this stream in place of everything after the header.
+/// Returns a version 3 offload binary that consists of the header of `whole` and this stream.
 fn compressed_by_hand(whole: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut file = [&whole[..40], stream].concat();
     let size = file.len() as u64;

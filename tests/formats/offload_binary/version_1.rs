@@ -1,4 +1,4 @@
-//! Compares version 1 with LLVM 22's `llvm-offload-binary` and `llvm-objdump`: cases that
+//! Compares version 1 with LLVM 22's `llvm-offload-binary` and `llvm-objdump`, in cases that
 //! versus_llvm/ lacks.
 
 use super::{by_hand, made, objdump, pad};
@@ -21,14 +21,14 @@ fn the_last_of_equal_keys_counts() {
     assert!(listing.contains("arch            b\n"), "{listing}");
 }
 
-/// Tests `file` and `kind` anywhere among the keys, and images without `kind`: we must write the
-/// same bytes as the tool.
+/// Tests `file` and `kind` at any position among the keys, and images without `kind`. We must write
+/// the same bytes as the tool.
 #[test(LLVM.slow())]
 fn arguments_in_any_order() {
     let folder = scratch::folder("offload-binary-arguments");
     scratch::write(folder.join("image.o"), "image");
     // Some of these keys share a bucket of LLVM's hash table with `file` or `kind`, or with a key
-    // that these displaced. There are so many keys that the table grows.
+    // that `file` or `kind` displaced. There are enough keys to make the table grow.
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}")).collect();
     let keys = subsequence(keys, 0..=60).prop_shuffle();
     check(100, (keys, any::<Index>(), any::<Option<Index>>()), |(keys, file_at, kind_at)| {

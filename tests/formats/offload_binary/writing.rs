@@ -1,4 +1,4 @@
-//! Reads our files field by field.
+//! Tests our files by reading them field by field.
 
 use super::{Made, builder, read_all, sorted};
 use crate::properties::{check, images};
@@ -6,9 +6,9 @@ use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
 use proptest::prelude::Strategy;
 
-/// Reads the images field by field from a file with LLVM's layout of version 2 or 3: header,
-/// entries, string pairs, strings, zeros to a multiple of 8, images without padding, zeros to a
-/// multiple of 8.
+/// Reads the images field by field from a file in LLVM's layout of version 2 or 3: header, entries,
+/// string pairs, strings, zeros to a multiple of 8, images without padding, zeros to a multiple of
+/// 8.
 fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
     let header: u64 = if version == 3 { 40 } else { 32 };
     assert_eq!(file[..8], [[0x10, 0xff, 0x10, 0xad], version.to_le_bytes()].concat());

@@ -1,4 +1,4 @@
-//! Random archives: the reader must return the members and symbols that were written.
+//! Random archives: the reader must return the same members and symbols that were written.
 
 use super::{bytes, check};
 use offload_format::archive::{Archive, ArchiveBuilder};

@@ -1,5 +1,5 @@
-//! Random bundles, uncompressed, compressed, and several consecutive ones: the reader must return
-//! the inputs, and the writer must reproduce the bytes.
+//! Random bundles: uncompressed, compressed, and several in a row. The reader must return the
+//! inputs, and the writer must reproduce the bytes.
 
 use super::*;
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};

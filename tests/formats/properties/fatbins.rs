@@ -1,4 +1,4 @@
-//! Random fatbins, and several consecutive ones: the reader must return the inputs.
+//! Random fatbins, also several in a row: the reader must return the inputs.
 
 use super::{LIMIT, check};
 use offload_format::image::PtxHeader;

@@ -1,4 +1,4 @@
-//! Random packs in objects and libraries for every machine must be found.
+//! Random packs in objects and libraries for every machine: the search must find them.
 
 use super::{bytes, check, entries, images, write_bundle, write_images};
 use crate::host_object::any::HOSTS;

@@ -1,5 +1,5 @@
-//! Random offload binaries of every version, compressed, and several consecutive ones: the reader
-//! must return the inputs, and the writer must reproduce the bytes.
+//! Random offload binaries of every version, also compressed, and several in a row. The reader must
+//! return the inputs, and the writer must reproduce the bytes.
 
 use super::{LIMIT, Made, check, image_builder, images, methods, write_images};
 use crate::offload_binary::{read, sorted};
@@ -48,8 +48,8 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
     });
 }
 
-/// Asserts that each image read separately from a compressed offload binary equals the same image
-/// read from the whole.
+/// Asserts that reading a single image from a compressed offload binary returns the same bytes as
+/// decompressing the whole binary.
 fn images_one_by_one(file: &[u8]) {
     for (_, binary) in OffloadBinary::in_a_row(file).flatten() {
         let Some(compressed) = binary.compressed else { continue };
@@ -70,7 +70,7 @@ fn images_one_by_one(file: &[u8]) {
             }
             assert_eq!(out.len() as u64, size + 6);
         }
-        // The header records more bytes than the stream has.
+        // Claim more bytes in the header than the stream contains.
         let mut longer = file.to_vec();
         let promised = whole.len() as u64 + 100;
         longer[32..40].copy_from_slice(&promised.to_le_bytes());

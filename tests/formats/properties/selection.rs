@@ -1,5 +1,5 @@
-//! Random lists of images: the selected one must fit, be the same in any order of the images, and
-//! have no better one.
+//! Random lists of images: the selected image must fit, no other image may be better, and the
+//! images' order must not matter.
 
 use super::check;
 use offload_format::select::{self, Candidate, DeviceInfo};
@@ -9,8 +9,7 @@ use proptest::prelude::{Just, Strategy};
 use proptest::sample;
 use std::fmt::Debug;
 
-/// An image without bytes: only its target's name, a label, and the version of its code object or
-/// PTX.
+/// An image without bytes: only a target, a label, and the version of the code object or PTX.
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     target: &'static str,
@@ -55,8 +54,8 @@ fn one_of(names: &'static str) -> impl Strategy<Value = &'static str> {
     sample::select(names.split_whitespace().collect::<Vec<_>>())
 }
 
-/// The order of the images must not change the choice. The selected image must fit, and no other
-/// may precede it.
+/// Tests that the order of the images does not change the choice, that the selected image fits, and
+/// that no other image precedes it.
 #[test]
 fn the_selected_image_does_not_depend_on_the_order() {
     let label = sample::select(&["a", "b", ""][..]);
@@ -71,8 +70,8 @@ fn the_selected_image_does_not_depend_on_the_order() {
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {
             (Ok(choice), Ok(again)) => {
-                // Returns the properties of an image that the rules use; a cubin's version is not
-                // among them.
+                // Returns the properties of an image that the rules use. They do not use a cubin's
+                // version.
                 let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
                 assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));
                 assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));

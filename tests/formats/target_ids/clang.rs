@@ -5,8 +5,8 @@ use offload_format::bundle::EntryId;
 use offload_format::target::TargetId;
 use offload_tests::prelude::*;
 
-/// Returns clang's result for a list of targets: the target IDs that it passes to the bundler, or
-/// its message.
+/// Runs clang with a list of targets. Returns the target IDs that clang passes to the bundler, or
+/// its error message.
 fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     let mut clang = llvm("clang");
     let options = "-### -x hip --target=x86_64-unknown-linux-gnu -nogpulib -nogpuinc \
@@ -22,7 +22,7 @@ fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     Ok(list.split(',').skip(1).map(|id| EntryId::parse(id).unwrap().target().to_owned()).collect())
 }
 
-/// Tests every combination of features for each processor, with each of its names, in either order.
+/// Tests every combination of features, in either order, for each processor and each of its names.
 #[test(LLVM)]
 fn target_ids_that_clang_takes() {
     let form = |features: &[&str], number: usize| -> String {

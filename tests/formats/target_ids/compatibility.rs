@@ -26,7 +26,8 @@ fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> C
     provided.provides_for(&requested, hip_openmp_compatible)
 }
 
-/// Tests triples with one field replaced by a different one that may mean the same.
+/// Tests triples in which one or two fields are replaced by similar values, some of which mean the
+/// same.
 #[test(LLVM.slow())]
 fn triples_that_go_together() {
     const ALIKE: [&[&str]; 4] = [
@@ -70,8 +71,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // Skip two known differences. LLVM drops part of the triple next to `windows`, which this
-        // library keeps. LLVM treats two vendors as equal, but only in one direction.
+        // Skip two known differences. LLVM drops a part of the triple next to `windows`; this
+        // library keeps it. LLVM treats two vendors as equal, but only in one direction.
         let is_windows = |it: &String| it.contains("win32") || it.contains("windows");
         let is_other = ["elf", "foo"].iter().any(|it| groups[3].contains(it));
         if [&provided, &requested].into_iter().any(is_windows)
@@ -116,7 +117,7 @@ fn code_objects_that_serve_a_target() {
         let mut some_id = || {
             let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
             let target = some_target(&mut random, processors);
-            // Features without a processor are not a target ID: LLVM drops them, and we refuse to
+            // Features without a processor are no target ID. LLVM drops such features; we refuse to
             // write them.
             let target = if target.starts_with(':') { "" } else { &target };
             format!("{kind}-{}-{target}", random.pick(triples))

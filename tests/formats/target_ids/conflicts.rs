@@ -5,7 +5,7 @@ use offload_format::bundle::{BundleBuilder, Composition, EntryId};
 use offload_tests::bundler::{bundler, targets};
 use offload_tests::prelude::*;
 
-/// Whether LLVM overlooks this conflict: it compares only with the first ID, and only in one
+/// Whether LLVM overlooks this conflict. LLVM compares only with the first ID, and only in one
 /// direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
     let [first, second] =

@@ -1,7 +1,7 @@
-//! Compares target triples, bundle entry IDs and target IDs with LLVM 22: their spelling,
-//! compatibility, which may be in one bundle, and the processors' numbers in ELF headers.
+//! Compares target triples, bundle entry IDs and target IDs with LLVM 22: their spelling, their
+//! compatibility, conflicts in one bundle, and the processors' numbers in ELF headers.
 //!
-//! All cases are generated, and the same in every run. Where this library differs on purpose
+//! All cases are generated, and are the same in every run. Where this library differs on purpose
 //! (docs/llvm-differences.md), a test shows the difference.
 
 mod clang;

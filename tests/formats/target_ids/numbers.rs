@@ -15,8 +15,8 @@ fn code_object(flags: u32) -> [u8; 64] {
     data
 }
 
-/// Every number that LLVM names must be in the table with the same name, and LLVM must name every
-/// number in the table for the processors that it supports.
+/// For the processors that LLVM 22 supports, LLVM and our table must contain the same numbers with
+/// the same names.
 #[test(LLVM)]
 fn llvm_has_the_same_numbers() {
     let folder = scratch::folder("processor-numbers");
@@ -42,7 +42,7 @@ fn llvm_has_the_same_numbers() {
     assert_eq!(named, known);
 }
 
-/// Feature bits that a processor does not have are ignored.
+/// Tests that the reader ignores bits of features that a processor does not have.
 #[test]
 fn no_command_prints_a_target_id_that_has_no_such_feature() {
     for row in PROCESSORS {

@@ -1,5 +1,5 @@
-//! Compares how triples, entry IDs and GPU names are written, and which are refused, with LLVM 22's
-//! `clang-offload-bundler`.
+//! Compares the spelling of triples, entry IDs and GPU names, and which of them are refused, with
+//! LLVM 22's `clang-offload-bundler`.
 
 use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
@@ -35,11 +35,11 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
     msvc19.33 mtia musl muslabi64 muslabin32 musleabi musleabihf muslf32 muslsf muslwali muslx32 ohos opencl pauthtest \
     pixel raygeneration rootsignature simulator vertex gnuelf";
 
-/// Words that may be in an environment's place but are not environments.
+/// Words that may be in the field of an environment but are not environments.
 const NO_ENVIRONMENTS: &str =
     "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
-/// Writes one bundle with all these entries with the bundler; returns the IDs that it wrote.
+/// Runs the bundler to write one bundle with all these entries; returns the IDs in the bundle.
 fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     scratch::write(folder.join("targets"), targets(ids));
     let mut tool = bundler(folder, "-type=bc -output=bundle @targets");
@@ -75,8 +75,8 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     assert!(differences.is_empty(), "{count} of {}:\n{text}", ids.len());
 }
 
-/// Whether docs/llvm-differences.md lists this difference: `amdhsa` in the place of another field,
-/// and names next to `windows`, which LLVM drops.
+/// Whether docs/llvm-differences.md lists this difference: `amdhsa` in the wrong field, or a name
+/// next to `windows`, which LLVM drops.
 fn is_meant_to_differ(id: &str, entry: &EntryId, theirs: &str) -> bool {
     let ours = entry.triple();
     let (our_text, third) = (entry.to_canonical(), id.split('-').nth(3).unwrap());
@@ -110,7 +110,7 @@ fn every_known_name_in_its_place() {
     compare_spellings("names", ids);
 }
 
-/// Returns a triple whose fields have suitable values, values of other fields, or nothing.
+/// Returns a triple whose fields contain suitable values, values of other fields, or nothing.
 fn some_triple(random: &mut Random) -> String {
     let fields =
         [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];
@@ -135,8 +135,8 @@ const NVIDIA: &str = "sm_20 sm_21 sm_30 sm_32 sm_35 sm_37 sm_50 sm_52 sm_53 sm_6
     sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_101 sm_101a sm_103 sm_103a sm_110 sm_110a sm_120 sm_120a sm_121 \
     sm_121a";
 
-/// Tests the names that LLVM keeps as the start of a target ID: this library must write them the
-/// same way.
+/// Tests the GPU names that LLVM keeps as the start of a target ID. This library must write them in
+/// the same way.
 #[test(LLVM)]
 fn names_of_gpus() {
     let amd = processors_of_llvm_22().map(|row| format!("hip-amdgcn-amd-amdhsa--{}", row.name));

@@ -21,8 +21,8 @@ fn ours(align: u64, entries: &BundleEntries) -> Vec<u8> {
     builder.layout().to_vec(&entries.iter().map(|(_, code)| code.as_slice()).collect::<Vec<_>>())
 }
 
-/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that they
-/// are equal, and that both sides find the same IDs in them.
+/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that both
+/// bundles are equal, and that LLVM's reader and ours find the same IDs.
 fn compare_bundles(folder: &Path, align: u64, entries: &BundleEntries) {
     let ours = ours(align, entries);
     let theirs =
@@ -40,7 +40,8 @@ pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
 }
 
-/// LLVM divides by the alignment; this library treats 0 as no alignment (`bundle::write::tests`).
+/// LLVM divides by the alignment, so it crashes; this library treats 0 as no alignment
+/// (`bundle::write::tests`).
 #[test(LLVM)]
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
@@ -69,7 +70,8 @@ fn random_bundles() {
             }
         }
         random.shuffle(&mut all);
-        // Some bundles have one or two entries, some have no host, and some payloads are empty.
+        // Some bundles have only one or two entries, some have no host, and some payloads are
+        // empty.
         all.truncate(random.pick(&[1, 2, usize::MAX]));
         if let Some((_, first)) = all.first_mut().filter(|_| random.below(3) == 0) {
             first.clear();

@@ -8,8 +8,8 @@ use offload_format::offload_binary::OffloadBinary;
 use offload_format::{Error, ErrorKind};
 use offload_tests::prelude::*;
 
-/// `golden`'s dumps contain our IDs or errors. LLVM does not get the bundles that we refuse: it
-/// stops without a message, reads past the end, or crashes (docs/llvm-differences.md).
+/// `golden`'s dumps contain our IDs or errors. Bundles that we refuse are not passed to LLVM: it
+/// would stop without a message, read past the end, or crash (docs/llvm-differences.md).
 #[test(LLVM)]
 fn malformed_bundles() {
     let mut read_by_both = 0;
@@ -65,7 +65,8 @@ fn every_truncation_of_an_offload_binary() {
             let found: Vec<_> = OffloadBinary::in_a_row(&bytes[..length]).collect();
             let whole = found.iter().filter(|found| found.is_ok()).count();
             assert_eq!(whole, starts[1..].iter().filter(|end| **end <= length).count(), "{what}");
-            // If the file is cut inside an offload binary, there is one error, at the end.
+            // If the cut is inside an offload binary, the last result is an error, and the only
+            // one.
             let errors = usize::from(!starts.contains(&length));
             assert_eq!(found.len(), whole + errors, "{what}");
             if let Some(Err(error)) = found.last() {

@@ -1,5 +1,5 @@
-//! Our offload binaries must equal those of LLVM 22's `llvm-offload-binary`, and we must read in
-//! them what `llvm-objdump` lists.
+//! Our offload binaries must equal those of LLVM 22's `llvm-offload-binary`, and our reader must
+//! find the images that `llvm-objdump` lists.
 
 use crate::fat_file;
 use offload_format::offload_binary::{
@@ -17,7 +17,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Extensions of image files; the tool does not know the last.
+/// Extensions of image files; the tool does not recognize the last one.
 const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
 
 const KINDS: [(&str, OffloadKind); 5] = [
@@ -53,9 +53,9 @@ impl Image {
     }
 }
 
-/// Writes the offload binaries of these images consecutively, with `llvm-offload-binary` and with
-/// [`OffloadBinaryBuilder`]. Asserts that they are equal, and that `llvm-objdump` lists the images
-/// that we read.
+/// Writes one offload binary per image, with `llvm-offload-binary` and with
+/// [`OffloadBinaryBuilder`]. Asserts that the bytes are equal, and that `llvm-objdump` lists the
+/// images that we read.
 fn compare_binaries(folder: &Path, images: &[Image]) {
     for batch in images.chunks(24) {
         let mut tool = in_folder(llvm("llvm-offload-binary"), folder, "-o theirs");
@@ -76,7 +76,7 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
         }
         assert!(rest.is_empty(), "the tool wrote more");
 
-        // Each of our files equals the tool's, so both read the same file.
+        // Our offload binaries equal the tool's, so it suffices to read the tool's file.
         assert_eq!(objdump_lists(&folder.join("theirs")), fat_file::images(&theirs));
     }
 }
@@ -87,15 +87,15 @@ fn random_offload_binaries() {
     let mut random = Random::new(2);
     let mut images = Vec::new();
     for number in 0..2000 {
-        // In most cases, the hash table does not grow. In the others, the number of keys is around
-        // its first growth, or up to its third.
+        // In most cases, LLVM's hash table does not grow. In the other cases, the number of keys is
+        // close to the table's first growth, or may reach its third growth.
         let count = match number % 8 {
             0..=4 => random.below(44),
             5 | 6 => 42 + random.below(16),
             _ => random.below(200),
         };
-        // Short keys, long keys, or any: LLVM's hash uses a different formula for each range of
-        // lengths.
+        // Limit the keys to several lengths, because LLVM's hash uses a different formula for each
+        // range of lengths.
         let longest = [3, 8, 16, 32, 64, 300][random.below(6)];
         let mut strings: Vec<(String, String)> = Vec::new();
         for at in 0..count {
@@ -134,8 +134,8 @@ fn random_offload_binaries() {
     compare_binaries(&folder, &images);
 }
 
-/// Tests a size field without the zeros after the image, as older writers leave it, and bytes after
-/// zeros that are not an offload binary.
+/// Tests a size that excludes the zeros after the image, as old writers store it. Also tests zeros
+/// followed by bytes that are not an offload binary.
 #[test]
 fn ends_of_offload_binaries() {
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];

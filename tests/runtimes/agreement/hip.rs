@@ -1,6 +1,6 @@
-//! Tests with AMD's HIP runtime 5.2, on every GPU that it knows and our rules distinguish: gfx906
-//! and gfx90a in all their modes, and gfx1030. This runtime accepts only version 4 code objects and
-//! knows no generic targets.
+//! Tests with AMD's HIP runtime 5.2, on GPUs that it supports and our rules distinguish: gfx906 and
+//! gfx90a in all their modes, and gfx1030. This runtime accepts only version 4 code objects and
+//! does not support generic targets.
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
@@ -51,7 +51,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     }
     let compiled = targets.into_iter().enumerate().map(|(number, target)| {
         let file = folder.join(format!("{number}.hsaco"));
-        // The stand-in identifies images by their bytes, so no two may be equal.
+        // The stand-in identifies images by their bytes, so no two images may be equal.
         let options = format!(
             "--target=amdgcn-amd-amdhsa -O2 -ffreestanding -nogpulib -nostdlib -mcpu={target} \
              -mcode-object-version={CODE_OBJECT_VERSION} -DTARGET={number} -o"
@@ -62,8 +62,8 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// Returns the target of the image that the runtime loads from `file`, which contains `images`.
-/// `name` is the name of the log file, which no other test may use.
+/// Returns the target of the image that the runtime loads from `file`, which contains `images`. The
+/// log file is called `name`; no other test may use the same name.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -81,7 +81,7 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     image.map(|image| image.target.as_str())
 }
 
-/// Returns a bundle as in the section `.hip_fatbin`; `None` if the images may not be in one bundle.
+/// Returns a bundle for the section `.hip_fatbin`; `None` if the images may not be in one bundle.
 fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     let mut builder = BundleBuilder::hip();
     for image in images {

@@ -1,8 +1,8 @@
 //! Tests that vendors' programs choose the same images as our rules, for every device that the
-//! program knows. Tests with one image show whether it fits a device; tests with several show which
-//! is preferred.
+//! program supports. Tests with one image show whether it fits a device; tests with several images
+//! show which one is preferred.
 //!
-//! docs/formats.md, "Selection", lists where vendors' programs choose differently.
+//! docs/formats.md, "Selection", lists the cases in which vendors' programs choose differently.
 
 mod cpu;
 mod hip;
@@ -12,7 +12,7 @@ use offload_format::image::PtxHeader;
 use offload_format::select::{Candidate, DeviceInfo, select};
 use offload_format::target::{ImageCode, NvidiaArch, NvidiaCode, TargetId};
 
-/// An image that our rules and a vendor's program can choose.
+/// An image that our rules and a vendor's program may choose.
 #[derive(Debug, Clone, PartialEq)]
 struct Image {
     /// The target: `gfx90a:xnack-`, `sm_90a`, `compute_80`, or a target triple.
@@ -49,8 +49,8 @@ fn ours<'i>(
     select(images, device).ok().map(|choice| choice.into_image())
 }
 
-/// Asserts that our rules and the vendor's program choose the same image. `how` describes the
-/// images and the device for the message.
+/// Asserts that our rules and the vendor's program choose the same image. The message contains
+/// `how`, a description of the images and the device.
 #[track_caller]
 fn assert_same_choice(ours: Option<&Image>, theirs: Option<&str>, how: &str) {
     assert_eq!(ours.map(|image| image.target.as_str()), theirs, "{how}: ours is on the left");

@@ -1,8 +1,8 @@
-//! Tests with nvJitLink of CUDA 13.5, for every GPU that it knows, and with NVIDIA's driver, if
+//! Tests with CUDA 13.5's nvJitLink, for every GPU that it supports, and with NVIDIA's driver, if
 //! this machine has a GPU.
 //!
-//! For a GPU with compute capability 9.0, nvJitLink gets the name `sm_90a`: for `sm_90`, it uses no
-//! image that is only for 9.0.
+//! For a GPU with compute capability 9.0, the tests pass the name `sm_90a` to nvJitLink. With
+//! `sm_90`, it would not use images that are only for 9.0.
 
 use super::{Image, assert_same_choice, ours};
 use libloading::{Library, Symbol};
@@ -26,7 +26,7 @@ const DEVICES: [&str; 12] = [
     "sm_110a", "sm_120a", "sm_121a",
 ];
 
-/// The version of CUDA 13.5's driver, which compiles the same PTX versions as nvJitLink.
+/// The version of CUDA 13.5's driver, which accepts the same PTX versions as CUDA 13.5's nvJitLink.
 const DRIVER: u32 = 13050;
 
 /// Returns a cubin and PTX for each architecture, each with one kernel named after the
@@ -48,7 +48,7 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     let [source, cubin] = ["ptx", "cubin"]
                         .map(|extension| folder.join(format!("{name}.{extension}")));
                     scratch::write(&source, text);
-                    // ptxas 13.5 knows compute capability 10.1 only by its new number, 11.0.
+                    // ptxas 13.5 accepts compute capability 10.1 only under its new number, 11.0.
                     let real = name.replace("101", "110");
                     let mut ptxas = cuda("ptxas");
                     ptxas.args(options).args(["-arch", &real, "-o"]).arg(&cubin);
@@ -105,15 +105,15 @@ fn linked<'i>(
 ) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
-        // In the string table, a NUL precedes and follows the kernel's name. With both, the search
-        // cannot match a part of a longer name.
+        // In the string table, a NUL precedes and follows the kernel's name. Including both NULs,
+        // the search cannot match a part of a longer name.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
     Some(&images.iter().find(has).expect("what was linked has an image's kernel").target)
 }
 
-// nvJitLink uses no code from cubins made by ptxas without `-c`.
+// nvJitLink ignores the code in cubins that ptxas made without `-c`.
 const RELOCATABLE: &[&str] = &["-c"];
 
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
@@ -140,7 +140,7 @@ fn alone() {
     assert_eq!(crossed, 4, "sm_80 and sm_86 on 8.7, sm_87 on 8.8 and 8.9");
 }
 
-/// Whether an image is machine code for a lower 8.x than the device, and either of them is 8.7,
+/// Whether an image is machine code for a lower 8.x than the device, and one of the two is 8.7:
 /// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
 /// to NVIDIA's guide, such code does not run.
 fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
@@ -157,8 +157,8 @@ fn pairs() {
     let (mut same, mut other) = (0, 0);
     for (number, a) in images.iter().enumerate() {
         for b in &images[..number] {
-            // Of two images for 10.1, nvJitLink chooses the one without a letter; for all other
-            // numbers, it prefers those with a letter.
+            // Of two images for 10.1, nvJitLink chooses the one without a letter. For all other
+            // compute capabilities, it prefers images with a letter.
             if [a, b].iter().all(|image| image.target.contains("_101")) && of_one_code(a, b) {
                 continue;
             }
@@ -166,8 +166,7 @@ fn pairs() {
                 let fatbin = fatbin(&pair);
                 for gpu in DEVICES {
                     let device = device(capability(gpu), DRIVER);
-                    // If fewer than two images fit the device, the test `alone` has already tested
-                    // the choice.
+                    // If fewer than two images fit the device, the test `alone` covers the case.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
@@ -192,8 +191,8 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
 }
 
 /// Returns the PTX image if the other image is machine code for a lower compute capability.
-/// nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits comes before any
-/// PTX.
+/// nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits is preferred to
+/// any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {
@@ -204,7 +203,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     (ptx.0.number() > cubin.0.number()).then_some(ptx.1)
 }
 
-/// Loads every image separately, and all of them in one fatbin, on this machine's GPU.
+/// Loads every image separately, then all images in one fatbin, on this machine's GPU.
 #[test(needs(&[Tool::Cuda, Tool::NvidiaGpu]))]
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
@@ -264,7 +263,8 @@ impl Driver {
         }
     }
 
-    /// Returns the image that the driver loads from the given bytes; `None` if it refuses them.
+    /// Returns the target of the image that the driver loads from these bytes; `None` if the driver
+    /// refuses the bytes.
     fn loads<'i>(&self, given: &[u8], images: &[&'i Image]) -> Option<&'i str> {
         // The bytes start at a multiple of 8, and end with the NUL that PTX needs.
         let mut aligned = vec![0_u64; given.len() / 8 + 1];

@@ -18,7 +18,7 @@ fn the_variable_chooses_the_image() {
     scenario.build().passes();
     let plain = image();
     assert_eq!(CheckedImage::all(&plain), []);
-    // Without a kernel that uses the C++ library, the image must not need it.
+    // No kernel uses the C++ library, so the image must not need it.
     assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
         "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, or \
@@ -34,9 +34,9 @@ fn the_variable_chooses_the_image() {
     assert!(image() == plain, "without the variable the image is what it was");
 }
 
-/// Asserts that a build with a check fails if the compiler lacks the sanitizer's library. A
-/// compiler that does not find a file prints its name without a folder, which this test's script
-/// imitates.
+/// Asserts that a build with a check fails if the compiler lacks the sanitizer's library. If a
+/// compiler does not find a file, it prints the file's name without a folder; this test's script
+/// does the same.
 #[test(GCC.slow())]
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");

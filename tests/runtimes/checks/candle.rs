@@ -1,6 +1,6 @@
 //! Builds the kernels of the published crate `candle-kernels` without checks and with every check,
 //! with g++ and with clang. The program compares sums, softmax, a bitonic sort and a convolution
-//! with plain Rust. The checks must report no errors in these kernels.
+//! with plain Rust. The checks must not report errors in these kernels.
 
 use super::{Compiler, Program};
 use offload_tests::prelude::*;

@@ -163,7 +163,8 @@ fn each_end_has_its_status() {
     let expected = "1 test passed, checked for memory errors\n\n\
                     0 findings in 1 kernel launched on the CPU\n";
     assert_eq!(printed, expected);
-    // Two commands in one target folder would remove each other's logs, so the second waits.
+    // Two commands in one target folder would remove each other's logs, so the second command waits
+    // for the first.
     let lock = scenario.target.join("offload-check/log/memory.lock");
     let lock = fs::File::open(lock).expect("a pass leaves its lock");
     lock.lock().expect("no command runs");
@@ -173,7 +174,7 @@ fn each_end_has_its_status() {
     let stderr = BufReader::new(second.stderr.take().expect("it is piped"));
     let mut lines = stderr.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
-    // Ctrl-C ends a command that waits.
+    // Ctrl-C must end a command that waits.
     let mut third = run("--check memory --lib -- --exact right").command();
     third.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut third = third.spawn().expect("Cargo starts");
@@ -191,7 +192,8 @@ fn each_end_has_its_status() {
     assert_eq!(second.wait().expect("it ends").code(), Some(0));
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
     ends("--check memory --lib -- --exact children_have_no_sanitizer large_stacks", 0);
-    // The loader splits the variable that preloads libraries at spaces.
+    // The target folder may have a space in its path, although the loader splits `LD_PRELOAD` at
+    // spaces.
     let spaced = scenario.folder.join("a target");
     std::os::unix::fs::symlink(&scenario.target, &spaced).expect("the folder can be written");
     let printed = run("--check memory --lib -- --exact children_have_no_sanitizer")
@@ -215,7 +217,7 @@ fn each_end_has_its_status() {
         .expect("a report is named");
     let report = fs::read_to_string(report).expect("it can be read");
     assert!(report.contains("ERROR: AddressSanitizer"), "{report}");
-    // The readable sentence precedes the record, which the command reads.
+    // A sentence for readers precedes the line that the command parses.
     let (_, said) =
         report.split_once("\noffload: the finding above is of the kernel ").expect(&report);
     let (kernel, rest) = said.split_once(", ").expect(&report);
@@ -236,7 +238,7 @@ fn each_end_has_its_status() {
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 
-    // A program that a kernel ends with status 0 has not passed.
+    // If a kernel ends the program, the test must fail even with exit status 0.
     let printed = ends("--check memory --lib -- --exact leaves", 1);
     let expected = "\n1. a kernel that ends the process, in the kernel leave\n   kernels/scale.cu:13  1 calls exit  \
                     block (0, 0, 0), thread (0, 0, 0)\n";
@@ -258,8 +260,8 @@ fn each_end_has_its_status() {
             "log/memory/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
-        // Remove an earlier run's log: the test would take it as proof that this run launched a
-        // kernel.
+        // Remove the log of an earlier run; otherwise, the test would conclude from it that this
+        // run launched a kernel.
         let _ = fs::remove_file(&log);
         let started = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(100));
@@ -288,7 +290,8 @@ fn interrupt(child: &Child) {
     assert!(sent.success());
 }
 
-/// Follows the workflow in examples/kernel-tests, which clones this repository beside the package.
+/// Runs the steps of the workflow in examples/kernel-tests, which clones this repository beside the
+/// package.
 #[test(COMPILERS.slow())]
 fn the_workflow_of_the_example() {
     let scenario = Scenario::example("kernel-tests", "check-workflow");
@@ -306,7 +309,7 @@ fn the_workflow_of_the_example() {
             ["git", "clone", "--depth", "1", "${{", "vars.OFFLOAD", "}}", "../offload"] => {
                 std::os::unix::fs::symlink(scratch::workspace(), &clone).expect("it is free");
             }
-            // `own` builds the same package, so do not install it again.
+            // `own` has already built this package, so do not install it.
             ["cargo", "install", "--locked", "--path", path] => {
                 let path = path.strip_prefix("../offload").expect("it is in the clone");
                 let manifest = fs::read_to_string(format!("{}{path}/Cargo.toml", clone.display()));

@@ -1,6 +1,6 @@
 //! Tests that reports name the right line in every wrong kernel, and that no right kernel is
-//! reported, with warps of 32 and of 64 lanes. Kernels that are wrong only with 64 are right with
-//! 32.
+//! reported, with warps of 32 and of 64 lanes. Some kernels are wrong only with 64 lanes; with 32
+//! lanes, they must not be reported.
 
 use super::{Compiler, KERNELS, Program, names};
 use offload_tests::prelude::*;
@@ -97,7 +97,7 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
         "{compiler:?} {check}: {}\n{text}",
         output.status
     );
-    // Only programs started by `cargo offload test` write records.
+    // Only programs started by `cargo offload test` print lines for this command.
     assert!(!text.contains("offload-finding"), "{compiler:?} {check}: a record in\n{text}");
     let sections: BTreeMap<&str, &str> =
         text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
@@ -127,8 +127,8 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
             "{compiler:?}: {text}"
         );
     } else {
-        // No sanitizer detects the error in `unwritten_sum_wrong`: only the values that the kernel
-        // writes show it.
+        // No sanitizer detects the error in `unwritten_sum_wrong`. Only the kernel's results reveal
+        // it.
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(
             text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
@@ -137,7 +137,7 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
     }
 }
 
-/// Asserts that a program whose kernel ends the process first prints a report with the kernel's
+/// Asserts that, if a kernel ends the process, the program first prints a report with the kernel's
 /// name and the line.
 fn ends(
     compiler: Compiler,
@@ -172,7 +172,7 @@ fn ends(
 }
 
 /// Asserts that a launch that takes too long ends the program, and that the message names the line
-/// where the kernel was.
+/// that the kernel had reached.
 fn endless(program: &Program) {
     let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
     let text = stderr(&output);

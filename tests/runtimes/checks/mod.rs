@@ -1,6 +1,6 @@
-//! Tests images for the CPU that were built with a check, by g++ and by clang. A corpus contains
-//! pairs of kernels, one right and one wrong. Correct programs that launch kernels in many ways
-//! must cause no report.
+//! Tests images for the CPU that g++ and clang built with a check. A corpus contains pairs of
+//! kernels, one right and one wrong. Correct programs that launch kernels in many ways must not
+//! cause reports.
 
 mod builds;
 mod candle;
@@ -48,8 +48,8 @@ impl Compiler {
 struct Program {
     path: PathBuf,
     check: String,
-    /// Keeps the scenario while the program is used: dropping it removes Cargo's build of the
-    /// program.
+    /// Keeps the scenario while the program is used, because dropping the scenario removes Cargo's
+    /// build of the program.
     _scenario: Scenario,
 }
 
@@ -85,7 +85,8 @@ impl Program {
         }
     }
 
-    /// Runs the program. If its image names a sanitizer's library, sets `LD_PRELOAD` to it.
+    /// Runs the program. If its image names a sanitizer's library, sets `LD_PRELOAD` to this
+    /// library.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);

@@ -1,12 +1,11 @@
-//! Tests `cargo offload test` on all pairs of the corpus in one program, whose tests run in
-//! parallel and one after another. The findings must be those that each kernel has alone.
+//! Tests `cargo offload test` on all pairs of the corpus in one program. Its tests run in parallel,
+//! then one after another. The findings must be the same as for each kernel alone.
 
 use super::corpus::expected;
 use super::{KERNELS, names};
 use offload_tests::prelude::*;
 
-/// The tests of a program, each of which launches one kernel. `TESTS` becomes a test for each
-/// kernel.
+/// The tests of the program. Each launches one kernel. `TESTS` is replaced by the kernels' names.
 const TESTS: &str = r#"
 #[cfg(test)]
 mod tests {
@@ -78,8 +77,8 @@ fn findings_are_those_of_each_kernel_alone() {
             let of_kernel = expected.get(kernel);
             kinds.iter().filter_map(|kind| of_kernel?.get(kind)).flatten().copied().collect()
         };
-        // ThreadSanitizer does not find accesses beyond a buffer, but finds races of such accesses
-        // with other tests' memory.
+        // ThreadSanitizer does not detect accesses beyond a buffer, but it may report that they
+        // race with other tests' accesses to that memory.
         let is_beyond =
             |name: &&str| expected.get(name).is_some_and(|it| it.contains_key("memory"));
         let tests: Vec<&str> =
@@ -95,7 +94,7 @@ fn findings_are_those_of_each_kernel_alone() {
             assert_eq!(printed.status.code(), Some(1), "{check} {threads}\n{printed}");
             findings(&printed.stdout)
         });
-        // ThreadSanitizer keeps four accesses per address and forgets others at random. Of two
+        // ThreadSanitizer remembers four accesses per address and forgets others at random. Of two
         // races at one address, it may report only one.
         let alike = found.clone().map(|all| {
             let lines = |it: Finding| if check == "races" { Vec::new() } else { it.lines };
@@ -120,18 +119,18 @@ fn findings_are_those_of_each_kernel_alone() {
         "{printed}"
     );
 
-    // The test ends the program.
+    // One of these tests ends the program.
     let line = "--check memory -- --test-threads=1 --include-ignored --exact";
     let printed = run(line, &["barrier_right", "mask_wrong", "shift_right"], &[]);
     assert_eq!(printed.status.code(), Some(1), "{printed}");
     let expected = "error: a test program ended early: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
-    // Without a finding for this test, other tests may have some.
+    // The program ends without a finding, but findings may be missing.
     let printed = run("--check memory -- --ignored --exact", &["ends_the_program"], &[]);
     assert_eq!(printed.status.code(), Some(3), "{printed}");
 
-    // The names of parameters are also known in a build only for the CPU.
+    // The report must contain parameters' names, even if the build is only for the CPU.
     let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
     let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at offset 0\n";
     assert!(printed.stdout.contains(expected), "{printed}");
@@ -143,7 +142,8 @@ fn findings_are_those_of_each_kernel_alone() {
     let printed = run("--check races -- --exact", &["cas_loop"], &[]);
     assert_eq!(printed.status.code(), Some(0), "{printed}");
 
-    // The program counts a finding whose report is elsewhere.
+    // The program counts findings, so the command notices if a report was written to a different
+    // file.
     let elsewhere = format!("log_path={}", scenario.folder.join("elsewhere").display());
     let variables = [("ASAN_OPTIONS", &*elsewhere)];
     let printed = run("--check memory -- --exact", &["global_read_wrong"], &variables);
@@ -157,7 +157,7 @@ fn findings_are_those_of_each_kernel_alone() {
     );
 }
 
-/// A finding as the command prints it, without the parts that differ from run to run.
+/// A finding as the command prints it, without details that differ from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     kernel: String,

@@ -54,7 +54,7 @@ fn hip_vector_add() {
     }
 }
 
-/// Runs the example with AMD's runtime of version 5 on a fake GPU. The example needs HIP 6;
+/// Runs the example with version 5 of AMD's runtime on a fake GPU. The example needs HIP 6;
 /// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
 /// kernel runs.
 #[test(needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow())]

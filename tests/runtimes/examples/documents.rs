@@ -29,7 +29,7 @@ fn readmes_say_first_what_the_examples_need() {
     }
 }
 
-/// Each example can be copied separately, so each has its own copy of shared files.
+/// A user may copy a single example, so each example has its own copy of shared files.
 #[test]
 fn what_examples_share_is_the_same() {
     let kernel = |example: &str| text_of(&format!("{example}/kernels/vector_add.cu"));

@@ -1,5 +1,5 @@
-//! Tests of the example with launches in its source (`<<<...>>>`), which nvcc compiles to a static
-//! library.
+//! Tests of the example that launches kernels with `<<<...>>>`. nvcc compiles its source to a
+//! static library.
 
 use super::documents::text_of;
 use super::{ALL, Example, HIDDEN, LAUNCHERS};
@@ -11,8 +11,8 @@ use offload_tests::prelude::*;
 fn cuda_launchers() {
     let example = Example::new(LAUNCHERS);
     if Path::new("/dev/nvidiactl").exists() {
-        // If this machine has a driver, hide the GPUs from it. The driver reports that it finds
-        // none, or that it is too old for the program's CUDA runtime.
+        // If this machine has a driver, hide the GPUs from the program. The error is then that
+        // there is no GPU, or that the driver is too old for the program's CUDA runtime.
         let printed = example.fails("cargo run", &HIDDEN);
         let errors = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "];
         assert!(errors.iter().any(|error| printed.text().starts_with(error)), "{printed}");
@@ -31,8 +31,8 @@ fn cuda_launchers_on_a_real_gpu() {
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
 }
 
-/// Asserts that a build without nvcc fails with the reason. With `OFFLOAD_SKIP`, `cargo check`
-/// needs no nvcc. The other examples do not need it either.
+/// Asserts that a build without nvcc fails and prints the reason, that `cargo check` works with
+/// `OFFLOAD_SKIP`, and that a default build of the workspace excludes this example.
 #[test(NOTHING.slow())]
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");

@@ -1,6 +1,6 @@
-//! Tests the examples as a new user sees them: copied out of the repository, built and run with the
-//! commands in their READMEs. Stand-ins simulate GPUs; without one, an example finds no GPU, except
-//! in tests that need a real one.
+//! Tests the examples as a new user sees them: copied out of the repository, and built and run with
+//! the commands in their READMEs. Stand-ins simulate GPUs. Without a stand-in, an example finds no
+//! GPU, except in tests that need a real one.
 
 mod amd;
 mod documents;
@@ -28,7 +28,8 @@ const ALL: [&str; 10] = [
 /// The example without prebuilt images, which needs nvcc.
 const LAUNCHERS: &str = "cuda-launchers";
 
-/// A copy of an example. Its images are prebuilt; only static libraries need a GPU compiler.
+/// A copy of an example. Its images are prebuilt; only an example with a static library needs a GPU
+/// compiler.
 struct Example {
     name: &'static str,
     scenario: Scenario,
@@ -74,7 +75,7 @@ impl Example {
         }
     }
 
-    /// Runs a command line. Leaves out the build's output about prebuilt images.
+    /// Runs a command line. Removes warnings about prebuilt images from the build's output.
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let words: Vec<&str> = line.split(' ').collect();
         let run = match words[..] {
@@ -86,12 +87,12 @@ impl Example {
         };
         let prebuilt = if self.name == LAUNCHERS { "never" } else { "only" };
         let mut printed = run
-            // Settings of this machine that select GPUs or a ROCm must not affect the example.
+            // This machine's settings for GPUs and ROCm must not affect the example.
             .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES"])
             .without(&["ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
             .path(HIP_OF_THE_BINDING.clone())
-            // No prebuilt set contains a static library, so always compile the example with
-            // launches.
+            // A prebuilt set cannot contain a static library, so always compile the example that
+            // has one.
             .env("OFFLOAD_PREBUILT", prebuilt)
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())
@@ -144,9 +145,9 @@ fn steps(rest: &str) -> Vec<Step> {
     steps
 }
 
-/// A folder with a script `hipconfig`, which prints a version that cubecl-hip-sys has bindings for;
-/// `None` if this machine has no `hipconfig`. The crate's build fails if `hipconfig` prints an
-/// unknown version.
+/// A folder with a script `hipconfig`, which prints a version that cubecl-hip-sys has bindings for.
+/// The crate's build fails if `hipconfig` prints an unknown version. `None` if this machine has no
+/// `hipconfig`.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -167,7 +168,7 @@ fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> 
     vec![
         ("LD_LIBRARY_PATH", utf8(&DRIVER)),
         ("FAKE_GPU", capabilities),
-        // Slow loading reveals threads that do not wait for the one that loads.
+        // Slow loading reveals threads that do not wait for the thread that loads the image.
         ("FAKE_SLOW", "50"),
         ("FAKE_LOG", utf8(log)),
     ]
@@ -189,8 +190,8 @@ fn read_log(log: &Path) -> Vec<String> {
 /// The variables that hide all GPUs.
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
-/// Replacements in the output on a machine with a driver but no GPU: READMEs show the more frequent
-/// message, that there is no driver.
+/// Replacements in the output on a machine with a driver but no GPU. The READMEs show the more
+/// common message: there is no driver.
 const NO_GPU: [(&str, &str); 5] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",

@@ -1,5 +1,5 @@
-//! Tests of examples for NVIDIA GPUs, with a stand-in for the driver: which images are loaded onto
-//! each GPU, how often, and the printed errors.
+//! Tests of examples for NVIDIA GPUs, with a stand-in for the driver. They check which images are
+//! loaded onto each GPU, how often, and the printed errors.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::prelude::*;
@@ -32,7 +32,7 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // In each run, one of the driver's functions fails. The loading function fails while four
+    // In each run, one of the driver's functions fails. `cuLibraryLoadData` fails while four
     // threads request the image.
     for (failure, error) in [
         (
@@ -83,7 +83,7 @@ fn several_gpus() {
         ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
     ];
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
-    // Each GPU must receive its own image, once.
+    // Each GPU must get the right image, once.
     let lines = read_log(&log);
     let mut loads = starting(&lines, "cuLibraryLoadData");
     loads.sort_unstable();
@@ -97,7 +97,7 @@ fn several_gpus() {
     example.follow(1, &HIDDEN, &[]);
     example.follow(2, &HIDDEN, &NO_GPU);
 
-    // A GPU for which no image fits must not stop the others.
+    // A GPU without a fitting image must not stop the other GPUs.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
     let right = "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n";
     assert_eq!(printed.stdout, right);

@@ -1,11 +1,11 @@
-//! Tests of the example with kernels in Rust: the program, and its kernels' images.
+//! Tests of the example with kernels in Rust: its program, and its images.
 
 use super::{DRIVER, Example, HIDDEN, on_gpus, read_log};
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
 use offload_tests::scenario::rust_compiler;
 
-/// Makes the kernels of a copy use this checkout's crate.
+/// Makes the kernels of a copied example use this checkout's `offload-kernel`.
 fn use_checkout(scenario: &Scenario) {
     let manifest = scenario.text("kernels/Cargo.toml");
     let checkout = scratch::workspace().join("offload-kernel");
@@ -14,7 +14,7 @@ fn use_checkout(scenario: &Scenario) {
     scenario.write("kernels/Cargo.toml", found);
 }
 
-/// A fake GPU gets the prebuilt image, and the CPU computes.
+/// Follows the README on a fake GPU with the prebuilt image, then on the CPU.
 #[test(GCC)]
 fn rust_kernels() {
     let example = Example::new("rust-kernels");
@@ -29,7 +29,8 @@ fn rust_kernels() {
 
 const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
 
-/// The build must reproduce the checked-in images, if the compiler is the one that made them.
+/// Compiles the kernels. With the compiler version that made the checked-in images, the build must
+/// reproduce them.
 #[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]))]
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
@@ -48,7 +49,8 @@ fn rust_kernels_from_source() {
         }
     }
 
-    // Signatures must have the source's names and comments, although a macro defines the kernels.
+    // Signatures must contain the source's names and comments, although a macro defines the
+    // kernels.
     let signatures = scenario.output_text("release", "kernels/gfx90a.signatures");
     for line in [
         "comment Adds `n` numbers to `total`. Grid and block have one dimension. A block has whole warps, and",
@@ -74,7 +76,7 @@ fn rust_kernels_from_source() {
         }
         counts
     };
-    // In the image's order: evaluate, multiply, saxpy, sum.
+    // The order in the image is: evaluate, multiply, saxpy, sum.
     assert_eq!(kernels(&ptx, ".visible .entry", "bar.sync"), [0, 2, 0, 1]);
     assert_eq!(kernels(&ptx, ".visible .entry", "%dynamic_smem_size"), [0, 1, 0, 1]);
     assert_eq!(kernels(&ptx, ".visible .entry", "shfl.sync.idx"), [0, 0, 0, 10]);

@@ -21,8 +21,8 @@ fn kernel_tests() {
 }
 
 /// Follows the README on the CPU, and runs the kernels on fake GPUs of both vendors. The stand-in
-/// for NVIDIA's driver computes kernels that are not template instances. All other launches are
-/// logged with their arguments.
+/// for NVIDIA's driver computes only kernels that are not template instances; all other launches
+/// are only logged with their arguments.
 #[test(GCC.slow())]
 fn kernels_by_name() {
     follow_all("kernels-by-name");

@@ -1,6 +1,6 @@
-//! Tests the program of `cargo xtask gpu` without a GPU: its checks must pass on the CPU, on the
-//! stand-in for NVIDIA's driver and on AMD's HIP runtime, and each injected fault must cause a
-//! separate finding.
+//! Tests the program of `cargo xtask gpu` without a GPU. Its checks must pass on the CPU, on the
+//! stand-in for NVIDIA's driver and on AMD's HIP runtime. Each injected fault must cause the right
+//! finding.
 
 use offload_tests::intel;
 use offload_tests::prelude::*;
@@ -69,8 +69,8 @@ impl Program {
         names.map(str::to_owned).collect()
     }
 
-    /// Runs one check on a fake GPU with a fault, which must be the only finding. Returns the
-    /// finding's text.
+    /// Runs one check on a fake GPU with an injected fault. The check must have a finding; returns
+    /// its text.
     #[track_caller]
     fn finds(&self, name: &str, fault: &str, check: &str) -> String {
         let staged = self.on_nvidia().with("FAKE_FAULT", fault);
@@ -84,8 +84,8 @@ impl Program {
     }
 }
 
-/// Asserts that no check has a finding, and that none of the GPU's checks was skipped except
-/// `skipped`.
+/// Asserts that no check of a device has a finding, and that exactly the checks in `skipped` were
+/// skipped.
 #[track_caller]
 fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
     let of_device = rows.iter().filter(|row| row["device"] == device);
@@ -103,7 +103,7 @@ fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
 fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
     let (outcome, rows) = PROGRAM.all("nvidia", &PROGRAM.on_nvidia(), &[]);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
-    // The examples are not in this program's folder.
+    // The check `examples` is skipped, because the examples are not in this program's folder.
     assert_right(&rows, "cuda:0", &["examples"]);
     assert_right(&rows, "cpu", &["examples"]);
     for name in PROGRAM.checks() {
@@ -115,7 +115,7 @@ fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
 fn all_checks_pass_on_amds_runtime() {
     let libraries = hsa::libraries("gpu_checks_runtime");
     let staged = PROGRAM.on(&libraries, "gfx90a:sramecc+:xnack-");
-    // Each wrong kernel would start the runtime again.
+    // Leave out the check `pairs`, which would start the runtime again for each wrong kernel.
     let chosen = PROGRAM.checks().into_iter().filter(|check| check != "pairs");
     let chosen: Vec<String> = chosen.flat_map(|check| ["--only".to_owned(), check]).collect();
     let mut options = vec!["--device", "hip:0"];
@@ -123,14 +123,14 @@ fn all_checks_pass_on_amds_runtime() {
     let (outcome, rows) = PROGRAM.all("amd", &staged, &options);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
     assert_right(&rows, "hip:0", &["examples"]);
-    // Wrong results there must also be found.
+    // A wrong result from this runtime must also be a finding.
     let staged = staged.with("FAKE_FAULT", "wrong:saxpy");
     let (outcome, _) =
         PROGRAM.all("amd_wrong", &staged, &["--device", "hip:0", "--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
 }
 
-/// Runs the checks one by one: OpenCL lists a CPU only if it is requested by name.
+/// Runs the checks one by one, because a CPU with OpenCL is used only if it is requested by name.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow())]
 fn all_checks_pass_on_intels_runtime() {
     let staged = Staged::new(&PROGRAM.path, &PROGRAM.folder);
@@ -200,13 +200,13 @@ fn a_driver_that_dies_is_a_finding() {
     let text = PROGRAM.finds("dies", "die:cuMemcpyDtoH_v2", "readme");
     assert_eq!(text, "the check died by signal 6 (SIGABRT) and printed nothing");
 
-    // What the check has already found must stay.
+    // The result that the check has already printed must not be lost.
     let text = PROGRAM.finds("dies_late", "die:cuDevicePrimaryCtxRelease_v2", "readme");
     let start = "the check died by signal 6 (SIGABRT), after its result: the sm_90 cubin computed";
     assert!(text.starts_with(start), "{text}");
 
-    // If a driver ends the process that lists devices, its devices are missing, but everything else
-    // continues.
+    // If a driver ends the process that lists devices, this driver's devices are missing, but the
+    // other checks must run.
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
     let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
@@ -234,7 +234,7 @@ fn an_error_of_an_earlier_launch_is_a_finding() {
 fn what_no_time_is_left_for_is_not_run() {
     let more = ["--device", "cuda:0", "--only", "readme", "--seconds", "0"];
     let (outcome, rows) = PROGRAM.all("no_time", &PROGRAM.on_nvidia(), &more);
-    // No GPU ran anything.
+    // Status 3 means that no check ran on a GPU.
     assert_eq!(outcome.status, Some(3), "{outcome:#?}");
     assert_eq!(rows[0]["result"], "not run", "{rows:#?}");
 }
@@ -249,7 +249,8 @@ fn checks_end_with_the_program_that_has_started_them() {
     command.env("FAKE_RUNS", &PROGRAM.runs).env("FAKE_FAULT", "hang:saxpy").env("FAKE_LOG", &log);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut all = command.spawn().expect("the program starts");
-    // Count the processes with its variables that wait in the kernel that hangs.
+    // Count the program's child processes that run a check; their environment contains the log's
+    // path.
     let count = || {
         let is_one = |folder: &PathBuf| {
             let read = |name| fs::read(folder.join(name)).unwrap_or_default();
@@ -266,7 +267,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     }
     all.kill().expect("it is a child");
     all.wait().expect("it is a child");
-    // A check that is not ended would hang forever.
+    // The check's kernel hangs, so the check ends only if it notices the end of its parent.
     for _ in 0..1000 {
         if count() == 0 {
             return;
@@ -278,7 +279,8 @@ fn checks_end_with_the_program_that_has_started_them() {
 
 #[test(COMPILERS.slow())]
 fn wrong_kernels_run_under_compute_sanitizer() {
-    // Report in one kernel what memcheck finds, and in another what racecheck finds.
+    // This fake tool reports an error of memcheck in one kernel, and an error of racecheck in
+    // another.
     let tools = scratch::folder("gpu_checks_sanitizer");
     let script = "tool=$2 && shift 2 && \"$@\" || exit 1\nfor name; do :; done\n\
                   case $tool:$name in\n\

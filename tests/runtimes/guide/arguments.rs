@@ -23,10 +23,10 @@ mod kernels {
 fn main() {}
 "#;
 
-/// A row: its parameters in C++, and the Rust types that may and may not be passed.
+/// A row of the table: the parameters in C++, and the Rust types that may and may not be passed.
 type Row<'a> = [Vec<&'a str>; 3];
 
-/// Returns the rows of the table, with the texts in backticks.
+/// Returns the rows of the table, reduced to the texts in backticks.
 fn rows<'a>(page: &'a str) -> Vec<Row<'a>> {
     let cell = |cell| str::split(cell, '`').skip(1).step_by(2).collect();
     let row = |line: &'a str| {

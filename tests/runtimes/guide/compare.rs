@@ -2,7 +2,7 @@
 
 use super::{KIT, NAME};
 
-/// Shortens output for a page: compilers' commands are longer than a page's lines.
+/// Shortens output for a page, because compilers' commands are too long for a page's lines.
 pub fn shortened(printed: &str) -> String {
     let lines = printed.lines().map(|line| match line.char_indices().nth(110) {
         Some((at, _)) if line.starts_with("    /") => {
@@ -20,8 +20,8 @@ pub fn shortened(printed: &str) -> String {
     })
 }
 
-/// Whether the printed text matches the shown text, which may omit lines and parts of lines, and
-/// may have different sizes and places in the kit's code.
+/// Whether the printed text matches the shown text. The page may omit lines and parts of lines, and
+/// may show different sizes and different line numbers in the kit's code.
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
@@ -54,9 +54,9 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Replaces sizes, percentages and places in the kit's code with `N`, removes bars, and makes gaps
-/// between columns one space wide: sizes depend on the compilers' versions, and readers do not need
-/// the line of the kit at which rustc stopped.
+/// Replaces sizes, percentages and line numbers in the kit's code with `N`, removes bars, and makes
+/// gaps between columns one space wide. Sizes depend on the compilers' versions, and the kit's line
+/// numbers change often.
 fn without_numbers(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));
@@ -70,7 +70,7 @@ fn without_numbers(line: &str) -> String {
     };
     let numberless = words.iter().enumerate().map(|(index, word)| {
         let next = words.get(index + 1);
-        // rustc writes a line's number before a bar.
+        // In rustc's messages, a line number precedes a bar.
         let is_hidden = |next: &&str| is_unit(next) || index == 0 && *next == "|";
         if is_share(word) || is_number(word) && next.is_some_and(is_hidden) {
             return "N".to_owned();

@@ -1,12 +1,12 @@
 //! Follows the Dockerfile in the page about shipping, without Docker. The package is built on this
-//! machine, and the program runs in a root folder that contains only what the final image has.
+//! machine. The program runs in a root folder that contains only the files of the final image.
 
 use super::page::{Step, steps, text_of};
 use super::reader::Reader;
 use super::{COMPILERS_AND_MOUNTS, NAME, Page};
 use offload_tests::prelude::*;
 
-/// The libraries that a program may need: those of the packages libc6, libgcc-s1 and libstdc++6,
+/// The libraries that a program may need. They are in the packages libc6, libgcc-s1 and libstdc++6,
 /// which every Debian 12 has.
 const LIBRARIES: &str = "ld-linux-x86-64.so.2 libc.so.6 libgcc_s.so.1 libm.so.6 libpthread.so.0 \
                          libstdc++.so.6";
@@ -45,8 +45,8 @@ fn the_dockerfile_is_followed() {
                 "build",
                 ["RUN", "apt-get", "update", "&&", "apt-get", "install", "-y", packages @ ..],
             ) => {
-                // The page about builds has the same packages, and another test installs from that
-                // page.
+                // The page about builds must list the same packages; a different test installs the
+                // packages on that page.
                 let unknown: Vec<_> = packages.iter().filter(|it| !known.contains(**it)).collect();
                 assert!(unknown.is_empty(), "build.md has no {unknown:?} for Debian 12");
             }
@@ -84,7 +84,7 @@ fn put(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
 }
 
-/// Returns the libraries that these files need, all of which must be in [`LIBRARIES`].
+/// Returns the libraries that these files need. All of them must be in [`LIBRARIES`].
 fn libraries(files: &[&Path]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for file in files {

@@ -1,27 +1,27 @@
 //! Follows the guide, docs/guide, and the README's first screen line by line. Writes a page's
 //! files, runs its commands, and compares their output with what the page shows.
 //!
-//! From top to bottom, the tests read these parts of a page:
+//! The tests read a page from top to bottom, and recognize these parts:
 //!
 //! * a line such as `` `build.rs`: `` before a block of code names a file of the reader's package,
-//!   and the block is its text. Lines of a `diff` block that start with `-` do not belong to the
+//!   and the block is the file's text. In a `diff` block, lines that start with `-` do not belong
+//!   to the file;
+//! * if a line starts with a file's name and names a file of `examples`, the reader copies that
 //!   file;
-//! * a line that starts with a file's name and names a file of `examples` is a file that the reader
-//!   copies;
-//! * a line that starts with "Start from" links to another page, with whose files the reader
-//!   starts;
-//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` gives such a GPU to all commands after
-//!   the comment; a stand-in for the driver pretends it;
+//! * a line that starts with "Start from" links to a different page; the reader starts with the
+//!   files of that page;
+//! * after a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->`, all commands find such a GPU,
+//!   simulated by a stand-in for the driver;
 //! * the block of commands after a comment `<!-- without a GPU -->` is skipped on machines with a
 //!   GPU;
 //! * in a `console` block, a line that starts with `$ ` is a command, and the lines after it are
-//!   the command's output. In shown output, a line `...` matches any lines, and `…` matches any
-//!   text in a line. Sizes match any other size, and lines of the kit's code any other line. The
-//!   tests also replace the lines that Cargo prints around the output of a failed build script by
-//!   `...`.
+//!   the command's output. In the output on the page, a line `...` matches any lines, and `…`
+//!   matches any text in a line. Any size matches any other size, and any line number in the kit's
+//!   code matches any other. If a build script fails, the tests replace the lines that Cargo prints
+//!   before the script's output with `...`.
 //!
-//! The Dockerfile of `ship.md` is followed by `dockerfile.rs`, and the table of
-//! `reference/arguments.md` by `arguments.rs`.
+//! `dockerfile.rs` follows the Dockerfile in `ship.md`, and `arguments.rs` follows the table in
+//! `reference/arguments.md`.
 //!
 //! `BLESS=1` writes the printed output into the pages.
 
@@ -61,7 +61,7 @@ impl Page {
         Self { path, needs: needs.slow(), own_tool: None }
     }
 
-    /// Marks a page among README's claims.
+    /// Marks a page that supports one of README's claims.
     const fn claimed(self) -> Self {
         Self { needs: self.needs.claimed(), ..self }
     }
@@ -104,16 +104,15 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/debug.md", COMPILERS),
 ];
 
-/// Pages of text, without files or commands to follow. `run::foreign` compiles the code in
-/// `foreign.md`. The files in `rust.md` are like those of examples/rust-kernels, which `examples`
-/// builds.
+/// Pages that these tests do not follow. `run::foreign` compiles the code in `foreign.md`. The
+/// files in `rust.md` are like those of examples/rust-kernels, which the module `examples` builds.
 const TEXT: &[&str] = &["foreign.md", "rust.md"];
 
 /// The folder of pages with tables, which `tests/tidy/reference.rs` compares with the code.
 const REFERENCE: &str = "reference";
 
 /// The package's name in the pages. In tests, each page's package has a different name, because all
-/// are built in one folder.
+/// packages are built in one folder.
 const NAME: &str = "saxpy";
 
 /// This repository's folder in the pages.
@@ -131,8 +130,8 @@ fn follow(page: &Page) {
         match step {
             Step::File { path, text } => {
                 if !unbuilt.insert(path.clone()) {
-                    // The next step replaces a file that the page has already shown. The files up
-                    // to now must compile first.
+                    // This step replaces a file from an earlier step. The earlier files must
+                    // compile before they are replaced.
                     reader.scenario.check().arg("--quiet").passes();
                     unbuilt = BTreeSet::from([path.clone()]);
                 }

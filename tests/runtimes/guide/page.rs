@@ -8,8 +8,8 @@ pub enum Step {
     File { path: String, text: String },
     /// Copies a file of this repository.
     Copy { path: String, from: PathBuf },
-    /// Marks the end of the files of the page that this page starts from, whose own test compiles
-    /// them.
+    /// Marks the end of the files from the page that this page starts from. These files need not
+    /// compile here, because that page has a test.
     Followed,
     /// Provides a fake GPU to all later commands. `capability` is a compute capability or an AMD
     /// target.

@@ -55,7 +55,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command; returns its output as the pages would show it.
+    /// Runs a command; returns its output in the form that the pages show.
     pub fn run(&self, line: &str) -> String {
         let name = self.scenario.name();
         let line = line
@@ -103,8 +103,8 @@ impl Reader {
         if let Some(cache) = &self.cache {
             run = run.envs(cache.variables());
         }
-        // Hide this machine's GPUs from the commands. `self.gpu` has the variables of the fake GPU,
-        // if the page has one.
+        // Hide this machine's GPUs from the commands. `self.gpu` contains the variables for the
+        // fake GPU, if the page has one.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
         match &self.gpu {
             None => run.env("CUDA_VISIBLE_DEVICES", ""),
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Returns a command's output with the reader's names and folders replaced by those in the
+    /// Returns a command's output after replacing this test's names and folders with those in the
     /// pages.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
         // Cargo's own progress lines start with a word that ends in column 12.

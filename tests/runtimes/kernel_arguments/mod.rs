@@ -1,5 +1,5 @@
-//! Tests that `include_kernels!` passes arguments correctly: each kernel gets the program's
-//! arguments, byte by byte, of all types.
+//! Tests that `include_kernels!` passes arguments of all types correctly: each kernel must get the
+//! same bytes as in the program.
 //!
 //! | image | who reads the arguments |
 //! |---|---|
@@ -13,7 +13,7 @@ use offload_tests::random_kernels::{Masks, RandomKernels};
 use offload_tests::stand_ins::{Staged, compile, hsa};
 use std::fmt::Write;
 
-/// Tests random parameter lists with each of the image's compilers.
+/// Tests random parameter lists with both compilers for the CPU's image.
 #[test(COMPILERS.slow())]
 fn random_parameters_reach_kernels_for_the_cpu() {
     let random = RandomKernels::new(1001..=1250);
@@ -41,7 +41,7 @@ fn kernels_get_the_bytes_that_were_passed() {
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", random.program("output()", REST))
-        // HIP's runtime of version 5 accepts only code objects up to version 4.
+        // Version 5 of HIP's runtime accepts code objects only up to version 4.
         .pack(
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4).opt_level(3)"#,
@@ -70,7 +70,7 @@ fn kernels_get_the_bytes_that_were_passed() {
 /// The crate with the half types that programs use.
 const HALF: &str = "half = { version = \"2\", default-features = false }\n";
 
-/// Runs all kernels on the CPU: they copy their arguments to the output.
+/// Runs all kernels on the CPU, where they copy their arguments to the output.
 fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
     let program = scenario.program("debug", scenario.name());
     let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &scenario.folder.join("log"));
@@ -95,8 +95,8 @@ fn main() {
 }
 "#;
 
-/// Tests each class of records that C++ passes differently: the kernel must get the values. The
-/// names in the sources and the program also occur in the code between them.
+/// Tests each kind of struct and class that C++ passes differently: the kernel must get the right
+/// values. Many names in the sources and the program also occur in the generated code.
 #[test(COMPILERS.slow())]
 fn records_of_every_class_reach_kernels_for_the_cpu() {
     let data = |name: &str| scratch::workspace().join("tests/runtimes/kernel_arguments").join(name);
@@ -112,7 +112,8 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         .write("kernels/words.cu", read(data("words.cu")))
         .write("src/bin/words.rs", read(data("words.rs")))
         .write("build.rs", RECORDS_SCRIPT)
-        // The default of old editions would compile the kit's crates with different features.
+        // Old editions have a different default resolver, which would compile the kit's crates with
+        // different features.
         .manifest("workspace", "resolver = \"2\"\n");
     let records = |variables: &[(&str, &str)]| {
         let run = scenario.run().args(["--bin", "kernel_records"]);
@@ -124,7 +125,7 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         scenario.run().args(["--bin", "words"]).passes();
         records(&[]);
     }
-    // Without a GPU target, the parameters come from a description for the CPU.
+    // Without a GPU target, the build gets the parameters from a description for the CPU.
     let clang = tools::llvm_bin().join("clang++").display().to_string();
     records(&[("OFFLOAD_ARCH", "cpu")]);
     records(&[("OFFLOAD_ARCH", "cpu"), ("CXX", &clang)]);
@@ -148,8 +149,8 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// Returns the hexadecimal text with all bits cleared that are 0 in the mask, because padding has
-/// no defined value.
+/// Clears all bits of a hexadecimal text that are 0 in the mask, because padding has no defined
+/// value.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -185,9 +186,9 @@ fn launch(
     outcome.log
 }
 
-/// Asserts that the stand-in's log shows the right arguments for each kernel. `ways` are its names
-/// for the two ways to pass arguments. Every kernel is launched in the first way; kernels whose
-/// arguments also form a buffer are launched again in the second.
+/// Asserts that the stand-in's log contains the right arguments for each kernel. `ways` are the
+/// log's names for the two ways to pass arguments. The program launches each kernel in the first
+/// way, and again in the second way if the arguments can form a buffer.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -213,8 +214,8 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     );
 }
 
-/// The first argument of each kernel in a fake GPU's log. The program passes the address 0xdeadbeef
-/// instead of an output.
+/// The first argument of each kernel in a fake GPU's log: instead of an output, the program passes
+/// the address 0xdeadbeef.
 const OUTPUT: &str = "efbeadde00000000";
 
 /// The rest of the program. Its first argument selects how to launch the kernels (`cpu`, `cuda` or

@@ -1,4 +1,4 @@
-// Classes that C++ passes by value in each of its ways. `before` and `after` show that all
+// Classes for each way in which C++ passes a class by value. `before` and `after` show that all
 // arguments are where the kernel expects them.
 typedef float vector __attribute__((vector_size(16)));
 struct Empty {};
@@ -6,11 +6,11 @@ struct Other {};
 union Small { int i; float f; };
 struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
-// clang passes the address, and g++ the value: only a member says that it cannot be copied.
+// Not copyable, but only because of a member: clang passes the address, g++ the value.
 struct Uncopies { Uncopied x[2]; float y; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
-// g++ ignores this attribute, with which clang passes the value.
+// Because of this attribute, clang passes the value; g++ ignores it.
 struct __attribute__((trivial_abi)) Trivial { int x, y; __device__ ~Trivial() {} };
 struct Made { Made(int); int x; float y; };
 struct Holder { Destroyed x; float y; };
@@ -88,7 +88,7 @@ extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z
   *out = x + y + z;
 }
 
-// Empty structs that choose an operation. A name may also be that of a kernel and of a parameter.
+// Empty structs that choose an operation. Kernels and parameters may have the same names.
 struct Op {};
 struct Abs { __device__ float operator()(float x) const { return x < 0 ? -x : x; } };
 extern "C" __global__ void Op(const struct Op Op, int x, double *out) { (void)Op, *out = x; }
@@ -98,7 +98,7 @@ template <class T> __global__ void map(const T Abs, float x, double *out) { *out
 template __global__ void map<Other>(const Other, float, double *);
 template __global__ void map<Abs>(const Abs, float, double *);
 
-// Memory of structs with padding, addresses and unions, which a kernel reads and writes.
+// A kernel that reads and writes structs with padding, addresses and unions in memory.
 struct Inner { short s; int i; };
 struct Padded { char flag; double value; Inner inner[2]; Padded *next; union Small either; struct Empty nothing; };
 extern "C" __global__ void advance(Padded *all, const Inner *by, int n) {
@@ -109,7 +109,7 @@ extern "C" __global__ void advance(Padded *all, const Inner *by, int n) {
   }
 }
 
-// No registers are left after `out`. `word` moves the next place on the stack to an odd word.
+// After `out`, no registers are left. `word` makes the next argument start at an odd word.
 extern "C" __global__ void on_stack(double a, double b, double c, double d, double e, double f, double g, double h,
                                     long i, long j, long k, Longs l, double *out, double word, Capped capped,
                                     Doubles pair, float after) {
@@ -117,14 +117,14 @@ extern "C" __global__ void on_stack(double a, double b, double c, double d, doub
   *out += 1e4 * capped.x[0] + 1e6 * capped.x[3] + 1e8 * pair.x + 1e10 * pair.y + 1e12 * after;
 }
 
-// Each thread has a value of its own.
+// Each thread must have a separate copy of the argument.
 extern "C" __global__ void change(Destroyed it, double *out) {
   it.x += threadIdx.x;
   __syncthreads();
   out[threadIdx.x] = it.x;
 }
 
-// Names that the code for a pack had or has itself, and names of generic parameters.
+// Names that generated code uses or used, also for generic parameters.
 struct __Form { int x; };
 struct __arguments { int x; };
 struct __offload { int x; };

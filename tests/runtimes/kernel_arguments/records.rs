@@ -1,5 +1,5 @@
-//! Launches the kernels of `records.cu` on the CPU, in a module where their names mean something
-//! else.
+//! Launches the kernels of `records.cu` on the CPU, from a module where many names have a different
+//! meaning.
 #![allow(nonstandard_style, dead_code, unused_macros)]
 
 extern crate offload_gpu;
@@ -79,8 +79,8 @@ mod declared {
     });
 }
 
-/// Types of the program that replace kernels' structs. Some use different types for a field's
-/// bytes.
+/// Types of the program that replace kernels' structs. Some have fields of different types for the
+/// same bytes.
 mod owned {
     use super::Doubles;
     ::offload_gpu::include_kernels!(
@@ -91,7 +91,7 @@ mod owned {
     );
 }
 
-/// `Mixed`, whose `x` is a `float`.
+/// Replaces `Mixed`, whose `x` is a `float`.
 #[derive(Clone, Copy, ::offload_gpu::Parameter)]
 #[repr(C)]
 pub struct Number {
@@ -99,7 +99,7 @@ pub struct Number {
     y: i64,
 }
 
-/// `Inner`, with its padding.
+/// Replaces `Inner`, with a field for its padding.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Pair {
@@ -111,7 +111,7 @@ struct Pair {
 // SAFETY: all fields are integers.
 unsafe impl offload_gpu::run::BufferItem for Pair {}
 
-/// `Doubles`, as bytes.
+/// Replaces `Doubles`, with bytes as fields.
 #[derive(Clone, Copy, ::offload_gpu::Parameter)]
 #[repr(C, align(8))]
 struct Doubles {
@@ -252,7 +252,7 @@ fn main() {
     let nested = Nested { x: Middle, y: [Other; 2] };
     let got = run(empties(Empty, 1, nested, 20.0, Line, 300.0, Middle, out()), 1).unwrap();
     assert_eq!(got[0], 321.0);
-    // The source has kernels and parameters that are named like empty structs.
+    // Kernels and parameters in the source have the same names as these empty structs.
     assert_eq!(run(Op(Op::default(), 7, out()), 1).unwrap()[0], 7.0);
     assert_eq!(run(map_Other(Other, 8.0, out()), 1).unwrap()[0], 8.0);
     assert_eq!(run(map_Abs(Abs, -9.0, out()), 1).unwrap()[0], 9.0);

@@ -6,8 +6,8 @@ use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
 
 const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
-/// A folder with stubs: an empty library for each driver. Some machines have such stubs instead of
-/// drivers, only for linking programs.
+/// A folder with stubs: an empty library for each driver. Some machines have only such stubs, which
+/// programs can be linked with, and no drivers.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     DRIVERS.iter().for_each(|name| empty_library(&folder, name));
@@ -37,8 +37,8 @@ fn devices(libraries: &Path) -> Outcome {
     outcome
 }
 
-/// Asserts that the program prints why there is no GPU. If the loader finds this machine's real
-/// drivers, the reason is that they find no GPU.
+/// Asserts that the program prints why there is no GPU. If this machine has real drivers, the
+/// reason is that they find no GPU.
 #[test(COMPILERS)]
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
@@ -74,9 +74,8 @@ fn libraries_that_are_no_drivers_are_told() {
     assert_expected("stubs", &text);
 }
 
-/// Asserts that the run time finds AMD's runtime even if the name without a version belongs to a
-/// stub, as installed by development packages. The run time then tries the next name, which is the
-/// runtime's.
+/// Asserts that the run time finds AMD's runtime behind a stub. Development packages install a stub
+/// under the name without a version; the run time must then try the next name.
 #[test(COMPILERS)]
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
@@ -97,8 +96,8 @@ fn in_turn() -> String {
     "[1, 15, 16]\n[2, 1023, 1024]\n".repeat(4) + "[1, 15, 16]\n"
 }
 
-/// Asserts that debuggers find source lines in the file that the loader names, and that no file is
-/// on disk while an image is loaded, so a program that aborts leaves none.
+/// Asserts that debuggers find source lines in the file that the loader names. No file may be on
+/// disk while an image is loaded; otherwise, a program that aborts would leave it.
 #[test(COMPILERS)]
 fn an_image_with_debug_information_leaves_no_file() {
     run(&on_cpu().with("TMPDIR", scratch::folder("run_time_tmp")), &["debug"])
@@ -106,8 +105,8 @@ fn an_image_with_debug_information_leaves_no_file() {
         .prints("[2], line two.cu:1, files: 0\n");
 }
 
-/// Asserts that images can be loaded if `/proc` belongs to an outer process namespace, in which
-/// this process has a different number, and if `/proc` is empty.
+/// Asserts that images can be loaded if `/proc` is empty, or belongs to an outer process namespace,
+/// where this process has a different number.
 #[test(NAMESPACES)]
 fn images_are_loaded_without_the_process_in_proc() {
     let folder = scratch::folder("run_time_namespaces");
@@ -164,7 +163,7 @@ fn a_file_of_unknown_origin_needs_a_word() {
          not compiled by this build; choose a different device or, if you trust the file, write \
          include_offload!(path = \"...\", unsafe(cpu))\n[2]\n"
     );
-    // This process cannot run a GPU's code.
+    // The file needs no permission to run on a GPU, because its code does not run in this process.
     assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 

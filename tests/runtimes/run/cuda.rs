@@ -7,11 +7,11 @@ use super::{
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{cuda_driver, described};
 
-/// The stand-in as a CUDA 11 driver.
+/// The stand-in, compiled to act as a CUDA 11 driver.
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| cuda_driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
-/// Returns an image file's description in the stand-in's log.
+/// Returns the description of an image file that the stand-in writes to its log.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     let image = read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")));
@@ -50,8 +50,8 @@ fn launches_beyond_a_limit_do_not_reach_the_driver() {
     assert_expected("limits", &text);
 }
 
-/// Asserts that the run time raises the limit for shared memory only for launches above 48 KiB that
-/// need more than all launches before.
+/// Asserts that the run time raises the limit for shared memory only if a launch needs more than 48
+/// KiB and more than all earlier launches.
 #[test(COMPILERS)]
 fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
@@ -64,8 +64,8 @@ fn shared_memory_is_asked_for_once() {
     run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
 }
 
-/// Launches with buffers of a second GPU or of the CPU must not reach the driver. Launches on each
-/// GPU without such buffers must.
+/// Launches with buffers of a different GPU or of the CPU must not reach the driver. Launches with
+/// a GPU's own buffers must reach it.
 #[test(COMPILERS)]
 fn buffers_of_a_different_device_are_refused() {
     let mut text = String::new();
@@ -88,7 +88,7 @@ fn a_variable_names_the_device() {
         let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
         text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
     }
-    // The error for `hip:0` depends on whether AMD's runtime is installed, so do not compare its
+    // The error for `hip:0` depends on whether AMD's runtime is installed, so do not compare this
     // line.
     let is_hip = |line: &&str| line.starts_with("error: could not use the device \"hip:0\": ");
     let (hip, text): (Vec<&str>, Vec<&str>) = text.lines().partition(is_hip);
@@ -96,11 +96,11 @@ fn a_variable_names_the_device() {
     assert_expected("offload_device", &(text.join("\n") + "\n"));
 }
 
-/// Asserts that the list has the GPUs that the driver reports: the driver applies
-/// `CUDA_VISIBLE_DEVICES`, and our code does not read it.
+/// Asserts that the list contains all GPUs that the driver reports. The driver, not our code,
+/// applies `CUDA_VISIBLE_DEVICES`.
 #[test(COMPILERS)]
 fn what_the_driver_says_of_its_gpus_is_told() {
-    // The name fills its 256-byte buffer, without a NUL.
+    // The driver's name for the GPU fills the 256-byte buffer, without a NUL.
     run(&on_gpus("9.0").with("FAKE_NAME", "a\n'\\"), &["devices"])
         .succeeds()
         .prints(&format!("cuda:0 ({}): ", "a\\n'\\\\".repeat(64)));
@@ -122,22 +122,22 @@ fn what_the_driver_says_of_its_gpus_is_told() {
     run(&on_gpus("7.5,9.0,8.6"), &["saxpy"])
         .succeeds()
         .prints("cuda:1 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
-    // With a driver that is too old, and with a GPU that no image fits.
+    // With a driver that is too old, and with a GPU that no image fits, the CPU must be used.
     for gpu in [on_driver(&older, "9.0"), on_gpus("7.5")] {
         run(&gpu, &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     }
 }
 
-/// Tests a pack with several modules on a device that has an image in each. Each module is loaded
-/// on request.
+/// Tests a pack with several modules, each with an image for the device. Each module must be loaded
+/// only on request.
 #[test(COMPILERS)]
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n").logs(2, "cuLibraryLoadData");
 }
 
-/// Tests errors with and without a name. An error when releasing something must not make the
-/// program fail; the stand-in's log has the leak.
+/// Tests driver errors with and without a name. An error while releasing something must not make
+/// the program fail; the stand-in then logs a leak.
 #[test(COMPILERS)]
 fn errors_have_the_drivers_words() {
     const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \
@@ -154,8 +154,8 @@ fn errors_have_the_drivers_words() {
             text.extend(outcome.logged("misuse").iter().map(|line| format!("{line}\n")));
         }
     }
-    // The lines about AMD's runtime and OpenCL depend on the machine, and the image's size on the
-    // compilers.
+    // The lines about AMD's runtime and OpenCL depend on the machine. The image's size depends on
+    // the compilers.
     let others = ["no hip device: ", "no opencl device: "];
     let is_compared = |line: &&str| !others.iter().any(|start| line.starts_with(start));
     let lines = text.split_inclusive('\n').filter(is_compared);

@@ -5,9 +5,9 @@ use super::{hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 
-/// Functions that destructors call to release something, or to restore the current GPU. A
-/// destructor cannot return their error, which may come from earlier work, so the program may
-/// succeed if one of them fails.
+/// Functions that destructors call to release something, or to restore the current GPU. If one of
+/// them fails, the program may succeed: a destructor cannot return the error, which may come from
+/// earlier work.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -50,7 +50,8 @@ fn every_call_of_hip_fails_once() {
     );
 }
 
-/// Makes each of the program's calls fail once; the functions in `expected` must be among them.
+/// Runs the program once for each of its driver calls, and makes this call fail. The functions in
+/// `expected` must be among those called.
 fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
     run(&program(), &["all"]).succeeds().prints_last("done\n");
     let mut failed = Vec::new();
@@ -69,8 +70,8 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
     assert!(failed.len() > 50, "{failed:?}");
 }
 
-/// Asserts that the program ends with the failed function's error. If a destructor calls that
-/// function, the program may succeed instead.
+/// Asserts that the program ends with the failed function's error, or succeeds if a destructor may
+/// have called the function.
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {

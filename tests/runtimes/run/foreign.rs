@@ -1,12 +1,12 @@
 //! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts,
-//! memory and streams, in which `offload_gpu::run` loads modules and launches kernels.
+//! memory and streams; `offload_gpu::run` uses them to load modules and launch kernels.
 
 use super::{assert_expected, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver, described, hsa};
 
-/// Programs that use cudarc and cubecl-hip-sys, in the examples' versions.
+/// Programs that use cudarc and cubecl-hip-sys, in the same versions as the examples.
 static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
     let scenario = Scenario::empty("run_time_borrowed");
     scenario
@@ -34,7 +34,8 @@ extern "C" __global__ void halve(int n, const __half *x, __half *y) {}
 extern "C" __global__ void fours(const float4 *x, float4 *y) {}
 "#;
 
-/// Invalid launches. Cargo does not build examples together with a package.
+/// Invalid launches. They are an example of the package, because Cargo does not build examples by
+/// default.
 const WRONG: &str = r#"
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
@@ -80,7 +81,7 @@ cudarc = { version = "0.19", default-features = false, features = ["std", "drive
 offload-build = "0.1"
 "#;
 
-/// Returns the code in the guide's page that starts with this text.
+/// Returns the block of code in the guide's page that starts with this text.
 fn of_the_guide(start: &str) -> String {
     let page = read(workspace().join("docs/guide/src/foreign.md"));
     let page = String::from_utf8(page).expect("pages are text");
@@ -95,7 +96,7 @@ fn on_driver(libraries: &Path, command: &str) -> Outcome {
         .run(&[command], &libraries.join(format!("{command}.log")))
 }
 
-/// Asserts that the program succeeds with this output; returns what it loaded.
+/// Asserts that the program succeeds with this output; returns the images that it loaded.
 #[track_caller]
 fn loads<'o>(outcome: &'o Outcome, printed: &str) -> Vec<&'o str> {
     assert_eq!(outcome.succeeds().stdout, printed, "{outcome:#?}");
@@ -119,8 +120,8 @@ fn cudarc_shares_its_context() {
                 vec![on_gpu(1)],
             ),
             ("own", "1000\n1000\n1\n1\n1000\n", vec![on_gpu(0); 2]),
-            // Everything loaded in a context ends with it, so each of the three contexts loads the
-            // image again.
+            // Destroying a context also unloads its modules, so the image is loaded again for each
+            // of the three contexts.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
             let outcome = on_driver(&libraries, command);
@@ -138,8 +139,8 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // A new context may have a destroyed one's address. The driver's number for each context
-    // distinguishes their devices.
+    // A new context may have the address of a destroyed one. To tell their devices apart, the run
+    // time uses the number that the driver gives each context.
     let libraries = cuda_driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     let loaded = loads(&outcome, "1000\ntrue\n1000\n1000\n");
@@ -150,8 +151,8 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// Passes cudarc's buffers as arguments. Our launch must make streams wait and record events just
-/// as cudarc's own launch does.
+/// Passes cudarc's buffers as arguments. Our launches must make streams wait and record events just
+/// as cudarc's own launches do.
 #[test(COMPILERS.slow())]
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
@@ -215,17 +216,17 @@ fn wrong_buffers_of_cudarc_do_not_compile() {
     }
 }
 
-/// Returns an address's bytes as in the log.
+/// Returns an address's bytes as the log prints them.
 fn little_endian(address: &str) -> String {
     let address = u64::from_str_radix(address, 16).expect("an address");
     address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// A program that uses cust links the driver, so it cannot start without one.
+/// cust links programs with the driver, so this program cannot start without one.
 #[test(COMPILERS.slow())]
 fn cust_shares_its_context() {
     let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
-    // cust searches for the library in this folder, under the name that linkers use.
+    // cust's build script searches this folder for the library, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
     scratch::symlink(libraries.join("libcuda.so.1"), library).expect("the folder can be written");

@@ -1,5 +1,5 @@
 //! Tests on fake AMD GPUs with AMD's HIP runtime 5.2, which does everything except run the kernels.
-//! It does not know gfx1100; tests with that GPU use a stand-in for the runtime.
+//! It does not support gfx1100; tests with that GPU use a stand-in for the runtime.
 
 use super::{PROGRAM, run};
 use offload_tests::prelude::*;
@@ -28,7 +28,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// Returns the description of a target's image in the stand-in's log.
+/// Returns the description of a target's image that the stand-in writes to its log.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }
@@ -58,7 +58,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
         outcome.logs(1, &format!("hipModuleLoadData: {}", image(target)));
     }
     outcome.logs(24, "hipModuleLaunchKernel");
-    // `OFFLOAD_DEVICE` selects one of several GPUs, whichever is current.
+    // `OFFLOAD_DEVICE` must select a GPU no matter which one is current.
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
         .prints("false\nfalse\n1000\n0.5\ndone\n");

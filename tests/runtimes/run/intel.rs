@@ -41,8 +41,8 @@ fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
     assert_expected("intel", &text);
 }
 
-/// Compares 64 sums of 256 sines. Each sine has an error of at most one unit in the last place,
-/// half of which is the C library's, and no intermediate sum exceeds 2.
+/// Compares 64 sums of 256 sines. Each sine may be off by one unit in the last place, half of it
+/// from the C library. No intermediate sum exceeds 2.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn sums_of_sines_are_within_the_documented_error() {
     let sums = |device| -> Vec<f32> {
@@ -59,8 +59,8 @@ fn sums_of_sines_are_within_the_documented_error() {
     }
 }
 
-/// Tests the variables of a module whose launches have several sizes of shared memory, required
-/// block sizes in several dimensions, launch bounds, and kernels that allow fewer threads than the
+/// Tests a module's variables across launches with several sizes of shared memory, required block
+/// sizes in several dimensions, launch bounds, and kernels that allow fewer threads than the
 /// device.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn launches_that_opencl_lacks_run_or_are_refused() {
@@ -80,8 +80,8 @@ fn launches_that_opencl_lacks_run_or_are_refused() {
     assert_expected("launches", &transcript("Intel's runtime", &outcome));
 }
 
-/// Sources from the examples and from other tests, with their kernels' modules. The examples that
-/// add vectors have the same kernel.
+/// Sources from the examples and from other tests. Each becomes a module. All examples that add
+/// vectors have the same kernel.
 const SOURCES: [&str; 11] = [
     "examples/several-gpus/kernels/vector_add.cu",
     "examples/saxpy/kernels/saxpy.cu",
@@ -96,11 +96,10 @@ const SOURCES: [&str; 11] = [
     "tests/runtimes/run/program/matmul.cu",
 ];
 
-/// Compares kernels from the examples and other tests, a kernel for each row of the table of
-/// functions, and all conversions of halves and bytes with the image for the CPU; the kernel
-/// header's tests compare these conversions with NVIDIA's. Other tests cover the remaining kernels:
-/// `gpu_checks` those in `gpu/` and of the kernel header, the first test in this file those of the
-/// run time.
+/// Compares Intel's runtime with the CPU's image: kernels from the examples and other tests, a
+/// kernel for each row of the table of functions, and all conversions of halves and bytes. (The
+/// kernel header's tests compare these conversions with NVIDIA's.) `gpu_checks` covers the kernels
+/// in `gpu/` and of the kernel header; the first test in this file covers those of the run time.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow())]
 fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let scenario = Scenario::without_sources("run_intel_same");
@@ -166,7 +165,7 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     assert!(expected.len() >= 18, "{names:?}");
 }
 
-/// Runs the program on a device, which the output calls DEVICE.
+/// Runs the program on a device. In the output, DEVICE replaces the device's name.
 fn run(device: &str, mode: &str) -> Outcome {
     run_on(device, &PROGRAM.path, &[mode])
 }

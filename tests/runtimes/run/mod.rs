@@ -1,6 +1,6 @@
 //! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and
 //! on fake GPUs of both vendors. The stand-ins report violations of a driver's rules; no run may
-//! cause any.
+//! violate any.
 
 mod compressed;
 mod cpu;
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 
-/// The program that these tests run. A panic in any thread ends the whole program with a signal, so
-/// that the tests notice it.
+/// The program that these tests run. A panic in any thread ends the whole program with a signal;
+/// otherwise, the tests would not notice the panic.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time", ""));
 
 struct Program {
@@ -32,12 +32,13 @@ struct Program {
 }
 
 impl Program {
-    /// Builds the program for the targets in the build script, or with `target` in place of all
-    /// GPUs.
+    /// Builds the program for the targets in the build script. Unless `target` is empty, it
+    /// replaces all GPU targets.
     fn build(name: &str, target: &str) -> Self {
         let scenario = sources(name);
-        // Otherwise Cargo's dev profile would add debug information to all images; only the pack
-        // `traced` requests it. The setting is only for this package, so no other is recompiled.
+        // Switch off debug information, which Cargo's dev profile would add to all images; only the
+        // pack `traced` requests it. The setting is only for this package, so no other package is
+        // recompiled.
         let debug = format!("profile.dev.package.{name}.debug=false");
         scenario.build().env("RUN_TIME_TARGET", target).args(["--config", &debug]).passes();
         let path = scenario.program("debug", scenario.name());
@@ -87,8 +88,8 @@ extern "C" fn launches() {
 /// The output of the program's mode `saxpy` on the CPU.
 const RAN_ON_CPU: &str = "cpu (linux x86_64): the cpu shared object computed 1000";
 
-/// Runs the program on this machine's drivers instead of stand-ins, in the modes whose results do
-/// not depend on a stand-in.
+/// Runs the program on this machine's drivers, in the modes whose results do not depend on a
+/// stand-in.
 #[test(GPU)]
 fn the_drivers_of_this_machine_run_the_program() {
     let modes = "saxpy all bits in-turn modules fork static thread-local late".split(' ');
@@ -109,8 +110,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Returns the rest of a source: a kernel that has the same name in two packs, with a different
-/// size of shared memory. g++ gives a template's variable a symbol that all libraries of a program
+/// Returns the rest of a source: kernels that have the same names in two packs, but different sizes
+/// of shared memory. g++ gives a template's variable a symbol that all libraries of a program
 /// share. The loader never unloads a library with such a symbol, or with a `thread_local` that has
 /// a destructor.
 fn alike(size: usize) -> String {
@@ -148,7 +149,7 @@ const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nval
      _ZN2ns7convertIfdEEvPKT_PT0_i 0:8 8:8 16:4\n_ZN2ns7convertIfiEEvPKT_PT0_i 0:8 8:8 16:4\n";
 
 // Packs for tests on the CPU also have a GPU target, because kernels' signatures come from images
-// for GPUs. HIP's runtime of version 5 accepts only version 4 code objects. Without optimization,
+// for GPUs. Version 5 of HIP's runtime accepts only version 4 code objects. Without optimization,
 // kernels need a buffer for messages to the host, which the stand-in does not provide.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
@@ -194,7 +195,7 @@ const BUILD: &str = r#"
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
-/// The folder of the stand-in for NVIDIA's driver, compiled without flags, so that it has all
+/// The folder of the stand-in for NVIDIA's driver. Compiled without flags, the stand-in has all
 /// functions that the run time needs.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("run_time_driver", &[]));
 

@@ -1,4 +1,4 @@
-//! Kernels that the program finds by name, on each kind of device.
+//! Tests of kernels that the program finds by name, on each kind of device.
 
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;

@@ -1,5 +1,5 @@
-//! Tests of OpenCL's devices. A stand-in for the loader tests which are listed, and why others are
-//! not; Intel's runtime for CPUs tests handles and limits.
+//! Tests of OpenCL's devices. With a stand-in for the loader, they check which devices are listed,
+//! and why others are not. With Intel's runtime for CPUs, they check handles and limits.
 
 use crate::guide::page::{Step, steps};
 use offload_tests::intel;
@@ -56,7 +56,8 @@ fn on(gpus: &str, arguments: &[&str]) -> Outcome {
     let staged = Staged::new(&PROGRAM.0, &LOADER).with("FAKE_OPENCL", gpus);
     let staged = staged.with("CUDA_VISIBLE_DEVICES", "").with("HIP_VISIBLE_DEVICES", "-1");
     let first = gpus.split(',').next().unwrap_or_default();
-    // Tests run in parallel, and an earlier folder with this name is removed.
+    // Creating a scratch folder removes an earlier one with the same name, and tests run in
+    // parallel. So each run needs its own name.
     let name = format!("run_opencl_log_{first}-{}", arguments.join("-"));
     staged.run(arguments, &scratch::folder(&name).join("log"))
 }
@@ -109,7 +110,8 @@ fn an_image_needs_features_of_the_device() {
         .complains("error: could not find a device for the pack \"doubles\": no image fits\n");
 }
 
-/// Asserts that a module is compiled once for each number of elements in dynamic shared memory.
+/// Asserts that a module is compiled only once for each number of elements in dynamic shared
+/// memory.
 #[test(COMPILERS)]
 fn kernels_share_the_forms_of_their_module() {
     on(GPUS, &["sizes"]).succeeds().logs(3, "program").logs(10, "launch of 16 threads");
@@ -155,14 +157,14 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
         .complains(" bytes in one allocation\nDivide the data among several buffers.\n");
 }
 
-/// Tests a kernel that does not use its array at that size, and one that does: 256 threads access 1
-/// KiB.
+/// Launches a kernel without dynamic shared memory: once so that it does not use its array, and
+/// once so that 256 threads use 1 KiB of it.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn a_launch_may_give_no_dynamic_shared_memory() {
     on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
 }
 
-/// Asserts what the documentation of `Loaded::raw_module` promises about OpenCL's handles.
+/// Asserts that OpenCL's handles behave as the documentation of `Loaded::raw_module` promises.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn handles_are_as_documented() {
     let printed =
@@ -176,7 +178,7 @@ fn programs_run_with_another_list_of_targets() {
     let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
     let steps = steps(&root.join("README.md"));
-    // The first text of each file: later ones are for users who migrate from other crates.
+    // Take the first text of each file; later texts are for users who migrate from other crates.
     let block = |name: &str| {
         let mut files = steps.iter().filter_map(|step| match step {
             Step::File { path, text } if path == name => Some(text.clone()),
@@ -232,7 +234,7 @@ fn programs_run_with_another_list_of_targets() {
     }
 }
 
-/// Runs an image from an earlier build, from a build script and from a file embedded by path.
+/// Runs an image from an earlier build, supplied to a build script, and embedded by path.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn supplied_images_run() {
     let mut scenario = Scenario::without_sources("run_opencl_supplied");

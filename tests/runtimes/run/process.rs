@@ -1,4 +1,4 @@
-//! The run time in a process that forks, and in one that ends in an unusual order.
+//! Tests of the run time in a process that forks, and in processes that drop devices late or never.
 
 use super::{assert_expected, on_gpus, run, run_loosely, transcript};
 use offload_tests::registry::COMPILERS;
@@ -16,8 +16,8 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // The stand-in reports as misuse everything that the program does not release. A real driver
-    // releases it when the program ends.
+    // If the program does not release something, the stand-in reports misuse. A real driver would
+    // release it when the program ends.
     let left = ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"];
     assert_eq!(outcome.logged("misuse"), left);
 }

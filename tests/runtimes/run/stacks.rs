@@ -8,8 +8,8 @@ fn on_cpu(threads: &str) -> Staged {
     on_gpus("").with("OFFLOAD_CPU_THREADS", threads)
 }
 
-/// Asserts that 40 simultaneous launches, each as on a machine with 256 cores, do not need more
-/// mappings than Linux allows a process.
+/// Asserts that 40 simultaneous launches, each with as many threads as on a machine with 256 cores,
+/// do not need more mappings than Linux allows a process.
 #[test(COMPILERS)]
 fn large_blocks_run_on_many_cores() {
     run(&on_cpu("256"), &["many", "40"]).succeeds().prints("done\n");
@@ -21,7 +21,7 @@ fn launches_in_kernels_leave_shared_memory_alone() {
     for staged in [on_cpu("2"), on_cpu("2").with("OFFLOAD_CPU_ORDER", "reverse")] {
         run(&staged, &["nested", "1"]).succeeds().prints("done\n");
     }
-    // Launches inside kernels get stacks while other launches wait for some.
+    // Launches inside kernels must get stacks even while other launches wait for stacks.
     run(&on_cpu("256"), &["nested", "6"]).succeeds().prints("done\n");
 }
 
@@ -84,9 +84,9 @@ fn a_crash_is_told_with_its_kernel() {
     }
 }
 
-/// Asserts that signals unrelated to kernels have the same effect as before a launch: in a handler
-/// that receives a second signal, in a handler that needs more than a signal stack, and without a
-/// handler if another process may have sent the signal.
+/// Asserts that signals unrelated to kernels have the same effect as before a launch. Tests a
+/// handler that receives a second signal, a handler that needs more than a signal stack, and no
+/// handler for a signal that another process may have sent.
 #[test(COMPILERS)]
 fn signals_reach_the_handlers_of_the_program() {
     for kind in ["again", "large"] {
@@ -128,7 +128,7 @@ fn a_launch_that_the_system_cannot_run_is_an_error() {
         assert_eq!(lines[1], shared);
         assert!(lines[2].starts_with(&stacks("inner")), "{lines:?}");
     }
-    // There is room for only one block at a time.
+    // This limit leaves addresses for only one block at a time.
     assert_eq!(limited("2", 1_600_000).succeeds().stdout, format!("Ok(())\n{shared}\nOk(())\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Generic functions for kernel templates, on each kind of device.
+//! Tests of generic functions for kernel templates, on each kind of device.
 
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
@@ -17,7 +17,8 @@ fn generic_functions_call_the_instances_on_each_kind_of_device() {
         text += &transcript(title, &outcome);
         let launches = outcome.logged(" by pointers:");
         assert_eq!(launches.len(), if is_gpu { 29 } else { 0 }, "{launches:#?}");
-        // The program first launches each instance twice, with both functions.
+        // The program first launches each instance twice: through the generic function and through
+        // the instance's own function.
         for pair in launches.chunks(2).take(12) {
             assert_eq!(pair[0], pair[1]);
         }

@@ -1,4 +1,4 @@
-//! Variables of kernels, on each kind of device.
+//! Tests of device variables, on each kind of device.
 
 use super::{PROGRAM, assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
@@ -27,7 +27,7 @@ fn wrong_variables_are_told() {
     assert_expected("variable_errors", &text.concat());
 }
 
-/// The modules before and after the one with images have none.
+/// In this pack, only one module has images; modules before and after it have none.
 #[test(COMPILERS)]
 fn modules_without_images_have_no_variables() {
     let text = [("cpu", on_gpus("")), ("cuda:0", on_gpus("8.0"))].map(|(device, staged)| {
@@ -44,8 +44,8 @@ fn copies_on_threads_are_whole() {
     }
 }
 
-/// Asserts that LLVM's and NVIDIA's tools find the variables in the images, under the symbols in
-/// the pack's index.
+/// Asserts that LLVM's and NVIDIA's tools find the variables in the images, under the symbols that
+/// the pack's index lists.
 #[test(COMPILERS)]
 fn images_have_the_listed_variables() {
     let output = |file: &str| PROGRAM.scenario.output("debug", file);

@@ -20,14 +20,15 @@ fn devices_are_taken_by_name() {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
-        // The program must still print the table of devices, but run nothing.
+        // The program must print the table of devices, but run nothing.
         assert_lists_the_cpu_first(&printed);
         assert!(!printed.stdout.contains("Ran "), "{printed}");
     }
 }
 
 /// Devices, each with the image that it gets and the reason. If no image fits, the text is the
-/// reason for one of the images. The tests of `offload_format::select` cover all reasons.
+/// reason why one of the images does not fit. The tests of `offload_format::select` cover all
+/// reasons.
 const EXPLAINED: [(&str, Option<&str>, &str); 5] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
@@ -40,7 +41,7 @@ const EXPLAINED: [(&str, Option<&str>, &str); 5] = [
 fn explain_tells_which_image_and_why_not_the_others() {
     for (device, image, reason) in EXPLAINED {
         let printed = PREBUILT.start(&["--explain", device]).ends();
-        // The name that the program prints for the device.
+        // The device's name as the program prints it.
         let called = match device.split_once("@driver") {
             Some((name, driver)) => format!("{name} (CUDA driver {driver})"),
             None if device == "cpu" => "the CPU".to_owned(),

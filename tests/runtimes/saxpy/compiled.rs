@@ -1,4 +1,4 @@
-//! Tests of builds with all compilers: which images LLVM's tools find in the program.
+//! Tests of builds with all compilers: LLVM's tools must find the right images in the program.
 
 use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
 use offload_tests::prelude::*;

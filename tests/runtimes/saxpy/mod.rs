@@ -1,5 +1,5 @@
-//! Tests of the example, from `cargo build` to the result: with all compilers, without GPU
-//! compilers, and with some of them.
+//! Tests of the example `saxpy`, from `cargo build` to the result: with all GPU compilers, with
+//! some, and with none.
 
 mod command_line;
 mod compiled;
@@ -12,9 +12,9 @@ use std::env::consts::ARCH;
 /// A target of the example's build script.
 struct Target {
     name: &'static str,
-    /// The image's file in `OUT_DIR`; in the prebuilt set, its name has the prefix `saxpy.`.
+    /// The image's file name in `OUT_DIR`. In the prebuilt set, the name has the prefix `saxpy.`.
     file: &'static str,
-    /// The image's kind as the example prints it; `llvm_kind` is LLVM's name for it.
+    /// The image's kind as the example prints it; `llvm_kind` is LLVM's name for the same kind.
     kind: &'static str,
     llvm_kind: &'static str,
     /// LLVM's name for the programming model.
@@ -82,12 +82,12 @@ impl Built {
         self.scenario.program(self.profile, self.scenario.name())
     }
 
-    /// Returns a run of the program in which it finds no GPU, even if there is one.
+    /// Returns a run of the program that finds no GPU, even if this machine has one.
     fn start(&self, args: &[&str]) -> Run<'_> {
         without_gpu(self.scenario.start(self.profile)).args(args)
     }
 
-    /// Returns the image of a target from the folder of its origin: `compiled` or `prebuilt`.
+    /// Returns a target's image from the folder for its origin: `compiled` or `prebuilt`.
     fn image(&self, target: &Target, origin: &str) -> Vec<u8> {
         match origin {
             "prebuilt" => prebuilt(target.file),
@@ -95,8 +95,8 @@ impl Built {
         }
     }
 
-    /// Checks that the images are embedded, byte for byte and in order, that the program prints the
-    /// origin of each, and that it runs.
+    /// Checks that the program contains exactly these images, in order, prints their origins, and
+    /// computes the right result.
     fn check(&self, origin: impl Fn(&Target) -> &'static str) {
         let images: Vec<Vec<u8>> =
             TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
@@ -178,7 +178,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// Part of the line that a build prints if it uses prebuilt images.
+/// A part of the line that a build prints if it uses prebuilt images.
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
 /// A build that finds no GPU compiler, because the variables name programs that do not exist.

@@ -16,7 +16,7 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.build.once(PREBUILT_LINE);
 }
 
-/// Asserts that a build without ptxas takes only the cubins from the prebuilt set, and compiles all
+/// Asserts that a build without ptxas uses the prebuilt set only for the cubins, and compiles all
 /// other images.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow())]
 fn only_cubins_are_prebuilt_without_ptxas() {

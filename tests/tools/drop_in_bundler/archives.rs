@@ -30,7 +30,7 @@ fn archives_for_one_target() {
     }
     for line in [
         "-targets=OPENMPgfx90a -output=x",
-        // gfx90a has no entry: the tools write the outputs before it, then fail.
+        // gfx90a has no entry: the tools write the outputs for earlier targets, then fail.
         "-targets=OPENMPgfx906,OPENMPgfx90a -output=x -output=y",
         "-targets=GFX906 -output=x",
     ] {
@@ -48,7 +48,7 @@ fn archives_that_cannot_be_read() {
     allowed.file("lib.a", "!<arch>\n").assert_same();
     let missing = format!("-type=a -unbundle -targets={OPENMP}gfx906 -input=missing -output=x");
     bundler(&missing).assert_same();
-    // LLVM's message depends on the part that is malformed, so only its start is compared.
+    // LLVM's message names the malformed part, so compare only the start of the message.
     let (theirs, ours) = case.file("lib.a", &corpus_bytes("archive/lib.a")[..100]).both();
     for ran in [&theirs, &ours] {
         let expected = "clang-offload-bundler: error: truncated or malformed archive (";
@@ -111,7 +111,7 @@ fn archives_of_compressed_members() {
 fn archives_are_checked() {
     let case = archive("-check-input-archive -targets=OPENMPgfx906 -output=x");
     case.assert_same().success();
-    // No tool writes a bundle with conflicting IDs, so replace an ID by one of the same length.
+    // No tool writes a bundle with conflicting IDs, so replace an ID with one of the same length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
     let bundle = bundler(&format!(
         "-type=bc -targets={targets} -input=host -input=one -input=two -output=x"

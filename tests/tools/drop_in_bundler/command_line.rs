@@ -25,7 +25,7 @@ fn wrong_options() {
     for line in WRONG.split(" | ") {
         bundler(line).assert_same();
     }
-    // Both tools report an empty argument as unknown.
+    // Both tools treat an empty argument as an unknown one.
     Case::new("clang-offload-bundler", ["-type=bc", ""]).assert_same();
 }
 
@@ -100,7 +100,7 @@ fn standard_input_and_output() {
         };
         let host = b"what the host has";
         let bundle = with(host, "-targets=HOST,GFX906 -input=one -output=-").assert_same().stdout;
-        // If both inputs are standard input, the second has no bytes left to read.
+        // If both inputs are standard input, no bytes are left for the second.
         with(host, "-targets=HOST,GFX906 -input=- -output=-").assert_same();
         let device = with(&bundle, "-unbundle -targets=GFX906 -output=-").assert_same();
         assert_eq!(device.stdout, b"code for one\n");
@@ -109,8 +109,8 @@ fn standard_input_and_output() {
     }
 }
 
-/// The help has LLVM's text, which scripts search for, and `--debug-only`, which LLVM's release
-/// builds lack.
+/// The help must have LLVM's text, because scripts search it. It also lists `--debug-only`, which
+/// LLVM's release builds lack.
 #[test(LLVM)]
 fn help_and_version() {
     let both = |line: &str| {
@@ -122,8 +122,8 @@ fn help_and_version() {
         ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"]
     {
         let (theirs, ours) = both(option);
-        // The two options `--print-…` have no effect in our tool, and its help does not promise
-        // any, so the lines about them differ.
+        // In our tool, the two options `--print-…` have no effect, and the help says so. So the
+        // lines about these options differ.
         let lines = |ran: &Ran| -> Vec<String> {
             let text = ran.printed();
             let lines = text.lines().filter(|line| !line.starts_with("  --print-"));

@@ -11,9 +11,9 @@ fn compress(file_type: &str, rest: &str) -> Case {
     bundler(&format!("{line} {rest}"))
 }
 
-/// Checks that LLVM's tool finds the same content in both tools' bundles, that the headers have the
-/// same version, that our bundle is not larger, and that both tools print the same text except for
-/// the figures that `without_figures` removes.
+/// Checks that LLVM's tool extracts the same files from both tools' bundles, that the headers have
+/// the same version, and that our bundle is not larger. Both tools must print the same text, except
+/// for the figures that `without_figures` removes.
 fn assert_alike(case: &Case, file_type: &str) -> Ran {
     let (theirs, ours) = case.both();
     assert_eq!(without_figures(&ours.stderr), without_figures(&theirs.stderr));
@@ -28,7 +28,7 @@ fn assert_alike(case: &Case, file_type: &str) -> Ran {
     ours
 }
 
-/// Removes figures that depend on the compression library's version or on the machine.
+/// Removes figures that depend on the compression library's version or the machine.
 fn without_figures(text: &str) -> Vec<&str> {
     let varies = ["Total file size", "Binary size after", "rate: ", "ratio: ", "speed: "];
     let mut lines: Vec<&str> = text.lines().collect();
@@ -45,7 +45,7 @@ fn compressed_bundles() {
             assert_alike(&compress(file_type, &format!("-compress {rest}")), file_type);
         }
     }
-    // Level 0 means the default level, and 22 is the highest level.
+    // Level 0 means the default level; 22 is the highest level.
     for level in ["0", "22", "100"] {
         assert_alike(&compress("bc", &format!("-compress -compression-level={level}")), "bc");
     }
@@ -87,7 +87,7 @@ fn environment() {
 #[test(LLVM)]
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
-    // These command lines compress nothing, so only the speed in the messages may differ.
+    // These command lines do not compress anything, so only the speeds in the messages may differ.
     let files = "v2_zstd v3_zstd v3_zstd_l9 synthetic_v1_zlib synthetic_v2_zlib synthetic_v1_zstd";
     for file in files.split(' ') {
         let bytes = corpus_bytes(&format!("compressed/{file}.ccob"));
@@ -106,7 +106,7 @@ fn verbose() {
     }
 }
 
-/// Tests bundles so large that the tool uses threads and large buffers.
+/// Tests bundles that are so large that our tool uses threads and large buffers.
 #[test(LLVM.slow())]
 fn large_bundles() {
     let host = Random::new(1).bytes(5_000_000);
@@ -129,7 +129,8 @@ fn large_bundles() {
             case.assert_same().success();
             continue;
         }
-        // Cut the bundle after the first of two entries, and request both: no output may remain.
+        // Cut the bundle after the first of two entries, and request both entries: no output may
+        // remain.
         let cut = &bundle[..bundle.len() - 1_000_000];
         let cut = with(cut, 8, &(cut.len() as u64).to_le_bytes());
         let line = "-type=bc -unbundle -targets=HOST,GFX906 -output=y -output=z";

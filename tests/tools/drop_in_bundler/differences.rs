@@ -74,8 +74,8 @@ fn a_full_disk() {
     );
 }
 
-/// Tests `-compress` for an object bundle. LLVM's tool prints that it compresses the bundle, but
-/// both tools write the same uncompressed object.
+/// Tests `-compress` for an object bundle. LLVM's tool claims to compress the bundle, but both
+/// tools write the same uncompressed object.
 #[test(LLVM)]
 fn compressing_an_object_bundle() {
     let case = bundler(&format!("-type=o -compress -verbose -input=h.o {BUNDLE}"));
@@ -109,11 +109,11 @@ fn damage_behind_what_is_asked_for() {
     let random = Random::new(1).bytes(1 << 20);
     let line = "-type=bc -compress -targets=HOST,GFX906 -input=host -input=random -output=x";
     let bundle = written(&bundler(line).file("random", random));
-    // The header's total size matches the shorter length, so only the compressed stream is wrong.
+    // Set the header's total size to the shorter length, so only the compressed stream is wrong.
     let cut = &bundle[..bundle.len() / 2];
     let bytes = with(cut, 8, &(cut.len() as u64).to_le_bytes());
-    // To list the entries, our tool decompresses only the entry table, at the start. So the missing
-    // end has no effect.
+    // To list the entries, our tool decompresses only the entry table at the start, so the missing
+    // end must have no effect.
     let (theirs, ours) = reading(bytes.clone(), "-type=bc -list").both();
     assert!(!theirs.succeeded());
     assert_eq!(ours.printed(), format!("{HOST}\n{GFX906}\n"));

@@ -1,4 +1,4 @@
-//! Tests that write and read bundles for every file type.
+//! Tests of writing and reading bundles of every file type.
 
 use super::{GFX906, GFX908, HOST, bundler, reading};
 use crate::corpus_bytes;
@@ -43,7 +43,7 @@ fn order_and_hosts() {
         "-type=bc -bundle-align=65536 -targets=HOST,GFX906 -input=empty -input=one -output=x",
         // Text bundles have no alignment.
         "-type=s -bundle-align=64 -targets=HOST,GFX906 -input=host -input=one -output=x",
-        // An existing output is replaced.
+        // An existing output must be replaced.
         "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=two",
         // An output may also be a device.
         "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=/dev/null",
@@ -60,8 +60,8 @@ fn targets_without_entries() {
             let case = reading(corpus_bytes(file), &format!("-type={file_type} -unbundle {rest}"));
             case.file("old", "what was there").assert_same()
         };
-        // If an entry is missing, the tool writes the other outputs, then prints its message. The
-        // missing entry's output keeps an existing file.
+        // If an entry is missing, the tool writes the other outputs, then prints a message. If a
+        // file exists under the name of the missing entry's output, it stays unchanged.
         let ran = run("-targets=HOST,HIP-gfx90a -output=h -output=old").failure("");
         assert_eq!(ran.file("old"), b"what was there");
         run("-targets=HIP-gfx90a,HIP-gfx90a:xnack+ -output=a -output=b");
@@ -70,7 +70,7 @@ fn targets_without_entries() {
         let allowed = "-allow-missing-bundles -targets=HOST,HIP-gfx90a -output=h -output=old";
         assert_eq!(run(allowed).success().file("old"), b"");
         run("-allow-missing-bundles -targets=HIP-gfx90a -output=a");
-        // These IDs differ from the entry's, but the entry fits both.
+        // Both requested IDs differ from the entry's ID, but the entry fits them.
         run("-targets=hipv4-amdgcn-amd-amdhsa--gfx906:xnack+ -output=a").success();
         let openmp = "-targets=openmp-amdgcn-amd-amdhsa--gfx906 -output=a";
         run(&format!("-hip-openmp-compatible {openmp}")).success();
@@ -115,13 +115,13 @@ fn objects() {
                 reading(ran.file("x"), line).assert_same();
             }
         }
-        // An object without a bundle counts as the host's entry.
+        // The tools treat an object without a bundle as the host's entry.
         let line = format!("{unbundle} -allow-missing-bundles -output=g -output=h");
         assert_eq!(reading(host.clone(), &line).assert_same().file("h"), host);
         reading(host, "-type=o -list").assert_same();
     }
-    // The tools do not treat a truncated object or an archive as an object: both are bundled in
-    // binary form.
+    // The tools recognize neither a truncated object nor an archive as an object, so they bundle
+    // them in binary form.
     let host = corpus_bytes("object_bundle/host.o");
     for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
         let line = "-type=o -targets=HOST,GFX906 -input=h -input=one -output=x";
@@ -130,8 +130,8 @@ fn objects() {
     }
 }
 
-/// `-###` prints the commands that LLVM's tool would run, with a temporary file whose name differs
-/// from run to run.
+/// `-###` prints the commands that LLVM's tool would run. The name of a temporary file in them
+/// differs from run to run.
 #[test(LLVM)]
 fn commands_for_objects() {
     // Six digits follow the constant part of the name.
@@ -157,7 +157,7 @@ fn commands_for_objects() {
     bundler(line).assert_same();
 }
 
-/// Tests with files that LLVM's tools wrote.
+/// Tests reading files that LLVM's tools wrote.
 #[test(LLVM.slow())]
 fn golden_bundles() {
     // The tools differ for files with several bundles, and for IDs with three fields

@@ -1,6 +1,6 @@
-//! Compares our `clang-offload-bundler` with LLVM 22's: the same command lines, on the same files.
-//! Compares output, exit status and every remaining file. Tests of intentional differences check
-//! both tools' results.
+//! Runs our `clang-offload-bundler` and LLVM 22's with the same command lines and files. Compares
+//! output, exit status and every remaining file. Tests of intentional differences check both tools'
+//! results.
 
 mod archives;
 mod command_line;
@@ -17,7 +17,7 @@ const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 const GFX908: &str = "hip-amdgcn-amd-amdhsa--gfx908";
 
 /// Returns a command line of the bundler, split at spaces, with the files that most tests use.
-/// `HOST`, `GFX906` and `GFX908` stand for these entry IDs.
+/// `HOST`, `GFX906` and `GFX908` stand for the entry IDs in the constants.
 fn bundler(line: &str) -> Case {
     let line = line.replace("HOST", HOST).replace("GFX906", GFX906).replace("GFX908", GFX908);
     let case = Case::new("clang-offload-bundler", line.split_whitespace());

@@ -1,19 +1,19 @@
 //! Tests of features of `clang-offload-bundler` that LLVM 22 lacks: `amdgpu` triples, and
-//! `-check-input-archive` across offload kinds. LLVM's main branch has them, with tests (2026,
-//! commit 0867e555). LLVM 22 refuses these command lines, so only our tool runs.
+//! `-check-input-archive` across offload kinds. LLVM's main branch has these features and tests of
+//! them (2026, commit 0867e555). LLVM 22 refuses these command lines, so only our tool runs.
 //!
 //! The requirements are those of
 //! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`, with two
-//! intentional exceptions. Our tool accepts a target without an environment
-//! (`archives_for_one_target`), for which LLVM's test expects no match. If conflicting entries have
-//! the same kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
+//! intentional exceptions. LLVM's test expects no match for a target without an environment; our
+//! tool accepts such targets (`archives_for_one_target`). If conflicting entries have the same
+//! kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
 
 use super::{GFX906, HOST};
 use crate::{assert_session, containers, corpus_bytes};
 use offload_tests::prelude::*;
 
-/// Runs command lines in a folder with two files. `BUNDLER` stands for the tool, and the names of
-/// some entries for their IDs.
+/// Runs command lines in a folder with two files. `BUNDLER` stands for the tool, and some short
+/// names stand for entry IDs.
 fn session(folder: &Path, name: &str, lines: &str) {
     scratch::write(folder.join("one"), "code for one\n");
     scratch::write(folder.join("two"), "CODE FOR TWO\n");
@@ -74,7 +74,7 @@ fn families_cover_their_members() {
         ("hip-amdgpu", "hip-amdgpu9"),
         ("hip-amdgpu9.00", "hip-amdgpu9.06"),
         ("hip-amdgpu9.0a", "hip-amdgpu9"),
-        // HIP's two kinds are compatible, too.
+        // HIP's two kinds are also compatible.
         ("hip-amdgpu9.06", "hipv4-amdgpu9.06"),
         ("hipv4-amdgpu9.06", "hip-amdgpu9.06"),
     ] {
@@ -94,9 +94,9 @@ fn archive(folder: &Path, name: &str, members: &[&str]) {
     scratch::write(folder.join(format!("{name}.a")), containers::archive(&members));
 }
 
-/// Tests the library from LLVM's test, in which two of three members are for OpenMP, and archives
-/// with entries for one processor with different kinds or triples. Such entries can be bundled:
-/// bundling compares only entries with the same kind and triple.
+/// Tests the library from LLVM's test; two of its three members are for OpenMP. Also tests archives
+/// whose entries for one processor have different kinds or triples. Such entries can be bundled,
+/// because the tool compares only entries with the same kind and triple.
 #[test]
 fn archives_for_one_target() {
     let folder = scratch::folder("next-bundler-archives");
@@ -114,7 +114,7 @@ fn archives_for_one_target() {
     archive(&folder, "lib", &["simple.bundle", "other.bundle", "hip.bundle"]);
     archive(&folder, "kinds", &["kinds.bundle"]);
     archive(&folder, "triples", &["triples.bundle"]);
-    // `MEMBERS` prints the names of the members of the written archive.
+    // `MEMBERS` stands for a command that prints the names of the members in the written archive.
     let explain =
         "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
     let lines = "

@@ -21,8 +21,8 @@ fn wrong_targets() {
     }
 }
 
-/// Only LLVM builds with assertions have `-debug-only`, and no distribution ships them, so the
-/// expected texts come from LLVM's tests.
+/// Only LLVM builds with assertions have `-debug-only`, and no distribution ships such builds. So
+/// the expected texts come from LLVM's tests.
 #[test(LLVM)]
 fn compatibility_is_explained() {
     let fat = "hip-amdgcn-amd-amdhsa--gfx90a:xnack+";

@@ -1,5 +1,5 @@
-//! Tests that run clang with our tools in place of LLVM's: the objects and libraries must be
-//! identical.
+//! Tests that run clang with LLVM's tools and with ours. The resulting objects and libraries must
+//! be identical.
 
 mod new_driver;
 mod old_driver;
@@ -7,7 +7,7 @@ mod old_driver;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-/// Definitions that a HIP source needs without ROCm.
+/// Definitions that a HIP source needs if it is compiled without ROCm.
 const HIP: &str = "#define __global__ __attribute__((global))\n\
     typedef unsigned long size_t;\n\
     struct dim3 { unsigned x, y, z; };\n\
@@ -27,8 +27,8 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     }
 }
 
-/// Returns a `PATH` with the folders of ptxas and LLVM's tools before those of the environment.
-/// LLVM's bundler runs `llvm-objcopy` from this `PATH`.
+/// Returns a `PATH` that starts with the folders of ptxas and LLVM's tools, because LLVM's bundler
+/// runs `llvm-objcopy` from the `PATH`.
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -37,8 +37,8 @@ fn path() -> OsString {
 }
 
 /// Returns a clang command in a folder, with the arguments in `line`, separated by spaces. The
-/// arguments are the same for LLVM's tools and ours, because clang puts a hash of its options into
-/// some symbols.
+/// arguments must be the same for LLVM's tools and ours, because clang puts a hash of its options
+/// into some symbols.
 fn clang(folder: &Path, line: &str) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);

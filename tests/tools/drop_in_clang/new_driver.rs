@@ -1,4 +1,4 @@
-//! Tests of objects from clang's new driver, which runs `llvm-offload-binary`.
+//! Tests of objects that clang's new driver makes by running `llvm-offload-binary`.
 
 use super::{HIP, assert_runs, assert_same_files, clang, put_tools};
 use offload_format::offload_binary::MAGIC;
@@ -16,8 +16,8 @@ const OPENMP: &str = "int sum(int *values, int count) {\n\
     for (int i = 0; i < count; i++) sum += values[i];\n\
     return sum;\n}\n";
 
-/// Compiles with clang's own tools and with ours, and checks that the objects are identical.
-/// Returns the folder with the objects `theirs` and `ours`.
+/// Compiles with LLVM's tools and with ours, and checks that the objects are identical. Returns the
+/// folder with the objects `theirs` and `ours`.
 fn compile(name: &str, line: &str) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -67,7 +67,8 @@ fn openmp() {
     ] {
         assert_has_binary(name, &format!("-fopenmp -nogpulib -c a.c {archs}"));
     }
-    // With link-time optimization, the offload binary is in the constants of bitcode.
+    // With link-time optimization, the object is bitcode, and the offload binary is one of its
+    // constants.
     compile("openmp_lto", "-fopenmp -nogpulib -c a.c --offload-arch=gfx90a -flto");
 }
 

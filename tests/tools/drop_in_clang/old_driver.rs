@@ -18,8 +18,8 @@ const CALLS: &str = "extern \"C\" __attribute__((device)) int twice(int);\n\
 const CALLED: &str =
     "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
 
-/// Runs `build` with LLVM's tools and with ours. Returns both results: the contents of the files
-/// that it names.
+/// Runs `build` with LLVM's tools and with ours; `build` returns the names of files. Returns the
+/// contents of these files for both.
 fn build(name: &str, build: impl Fn(&Path) -> Vec<&'static str>) -> [Vec<Vec<u8>>; 2] {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -51,8 +51,8 @@ fn hip_with_the_old_driver() {
         for line in [
             "-c -fPIC -o a.o",
             "-c -fPIC --offload-device-only -o a.hipfb",
-            // The output file has all results for a source: text for the host, and bitcode for the
-            // devices.
+            // The output file contains everything that is compiled from the source: text for the
+            // host, and bitcode for the devices.
             "-c -fPIC -fgpu-rdc -emit-llvm -o a.bc",
             "-E -o a.hipi",
         ] {
@@ -71,8 +71,8 @@ fn hip_compressed() {
     let [theirs, ours] = build("hip_compressed", |folder| {
         compile(folder, "--no-offload-new-driver --offload-compress a.hip -o a.o");
         run(llvm("llvm-objcopy"), folder, "--dump-section=.hip_fatbin=fatbin a.o");
-        // Updating with an empty file fills the section with zeros in both objects, so only its
-        // size is compared.
+        // Fill the section with zeros in both objects, by updating it with an empty file. So only
+        // the section's size is compared.
         scratch::write(folder.join("nothing"), []);
         run(llvm("llvm-objcopy"), folder, "--update-section=.hip_fatbin=nothing a.o rest.o");
         for arch in ["gfx90a:xnack+", "gfx1100"] {
@@ -89,8 +89,8 @@ fn hip_compressed() {
     }
 }
 
-/// Builds objects with device code in their sections, an archive of them, and a program; linking it
-/// unbundles them all.
+/// Builds two objects with device code in their sections, an archive, and a program; linking the
+/// program unbundles all device code.
 #[test(LLVM.slow())]
 fn relocatable_device_code() {
     let results = assert_same("relocatable", |folder| {
@@ -112,7 +112,8 @@ fn relocatable_device_code() {
     assert!(bundle.is_some_and(|at| at % 4096 == 0));
 }
 
-/// `clang-linker-wrapper` searches for the bundler in its own folder, so a copy of it finds ours.
+/// `clang-linker-wrapper` searches for the bundler in its own folder, so use a copy of the wrapper
+/// beside our bundler.
 #[test(LLVM.slow())]
 fn the_linker_wrapper() {
     assert_same("linker_wrapper", |folder| {

@@ -88,7 +88,7 @@ fn thin_archives() {
     let case = case("lib.a --image=");
     let missing = "llvm-offload-binary: error: 'images.bin': No such file or directory\n";
     case.clone().file("lib.a", library).assert_same_error(missing);
-    // This thin archive names itself as a member, which is an error.
+    // This thin archive lists itself as a member, which must be an error.
     let own = b"!<thin>\nlib.a/          0           0     0     644     8         `\n";
     let itself = "llvm-offload-binary: error: 'lib.a': thin archives that name each other\n";
     assert_eq!(case.file("lib.a", own).run(Whose::Ours).stderr, itself);

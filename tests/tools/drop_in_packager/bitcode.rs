@@ -57,7 +57,7 @@ fn bitcode_for_hosts() {
         assert_eq!(names(&ran).len() == 1, name == "plain.bc", "{name}: {:?}", names(&ran));
         case("--archive --image=file=x.a").assert_same().success();
     }
-    // The file contains several modules; LLVM's tool reads only files with one.
+    // The file contains several modules; LLVM's tool reads only files with one module.
     let (theirs, ours) = case_in(read(folder.join("cat.bc")), "--image=").both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);

@@ -42,7 +42,7 @@ fn messages_about_the_command_line() {
     }
 }
 
-/// Tests groups of one-letter options (only `-o` and `-h` exist), and suggestions for misspelled
+/// Tests grouped one-letter options (only `-o` and `-h` exist), and suggestions for misspelled
 /// options.
 #[test(LLVM.slow())]
 fn misspelled_options() {
@@ -83,8 +83,8 @@ fn response_files() {
     }
     case("-o out @arguments").file("arguments", image).assert_same();
     case("@none").assert_same();
-    // If a response file names another, the tool searches for it in the working folder, not beside
-    // the first.
+    // If a response file names a second one, the tool searches for the second in the working
+    // folder, not beside the first.
     case("@d/r").file("d/r", "-o out @s").file("d/s", image).assert_same().failure("");
     case_of(TOOL, ["-o", "@arguments", image]).file("arguments", "out").assert_same();
     case("-o out --image @arguments").file("arguments", "file=one.o").assert_same();
@@ -98,8 +98,8 @@ fn response_files() {
         let units: Vec<u8> = format!("\u{feff}{line},x=ä").encode_utf16().flat_map(bytes).collect();
         case("@arguments").file("arguments", units).assert_same().success();
     }
-    // If a response file is a folder or includes itself, a signal ends LLVM's tool, and ours
-    // reports an error.
+    // If a response file is a folder or includes itself, LLVM's tool ends by a signal; our tool
+    // must report an error.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(argument).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
@@ -109,7 +109,7 @@ fn response_files() {
     }
 }
 
-/// Runs the tool under both names. Checks that both implementations print the same on standard
+/// Runs the tool under both names. Checks that both implementations print the same text on standard
 /// error, and exit with the same status.
 fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
     [TOOL, "clang-offload-packager"].map(|tool| {
@@ -131,9 +131,9 @@ fn structure(help: &str) -> Vec<String> {
             Some((option, _)) => option,
             None if line.starts_with("OVERVIEW") => "OVERVIEW",
             None if line.starts_with("USAGE") => line.split(" [options]").next().unwrap(),
-            // A continuation line has no option name.
+            // Skip continuation lines, which have no option name.
             None if line.starts_with("   ") => continue,
-            // The headings contain the tool's current name, even if it was called by its old name.
+            // The headings contain the tool's new name, even if it was called by its old name.
             None if line.ends_with(" options:") => "its own options",
             None if line.ends_with(':') => line,
             None => continue,
@@ -143,7 +143,7 @@ fn structure(help: &str) -> Vec<String> {
     lines
 }
 
-/// The help has LLVM's text, which scripts search for, and LLVM's layout and options.
+/// The help must have LLVM's text, layout and options, because scripts search it.
 #[test(LLVM.slow())]
 fn help_and_version() {
     const HELP: &str = "--help | -help | -h | --h | -h=1 | --help-hidden | --help-list | --help-list-hidden | -o= | \
@@ -180,7 +180,7 @@ fn the_old_name() {
     assert_eq!(packager("-o out --image=triple=x"), format!("{warning}{error}"));
     assert!(!packager("--bogus").contains(warning));
 
-    // The calling name decides which tool this is, and messages begin with it.
+    // The name of the called program decides which tool it is, and messages begin with this name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
     let names = "clang-offload-packager x86_64-linux-gnu-clang-offload-packager \
         clang-offload-packager.exe clang-offload-packager-22 clang-offload-packager.a.b \
@@ -213,7 +213,7 @@ fn options_of_libraries() {
 #[test(LLVM)]
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
-    // The argument is not UTF-8, so compare the outputs as decoded in the same way.
+    // The argument is not UTF-8, so decode both outputs in the same way before comparing them.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,", bytes].concat();

@@ -1,4 +1,4 @@
-//! Tests that extract images from offload binaries, and from files that contain them.
+//! Tests that extract images from offload binaries, and from files that contain offload binaries.
 
 use super::{case, case_in, names, several};
 use crate::containers::binary;
@@ -24,7 +24,7 @@ fn images_are_extracted() {
         let ran = case(&format!("{name} --image=kind=cuda")).file(name, several()).assert_same();
         assert_eq!(names(&ran).len(), 3, "{name}");
     }
-    // An existing file is replaced.
+    // An existing file must be replaced.
     let name = "in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc";
     let ran = case_in(several(), "--image=kind=openmp").file(name, [0; 100]).assert_same();
     assert_eq!(ran.file(name), some_bytes(4, 8));
@@ -58,7 +58,7 @@ fn one_file_for_several_images() {
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
     let ran = case("--image=file=out,kind=cuda").assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
-    // The values of a repeated key are joined with commas, so the output's name is `a,b`.
+    // The tools join the values of a repeated key with commas, so the output's name is `a,b`.
     let ran = case("--image=file=a,file=b,arch=sm_80").assert_same();
     assert_eq!(names(&ran), ["a,b", "folder/x", "in"]);
     case("--image=file=folder/out,arch=sm_80").assert_same().success();

@@ -39,7 +39,7 @@ fn malformed_offload_binaries() {
     ] {
         values.iter().for_each(|value| fails(&number(at, *value), END));
     }
-    // No image is requested, but the tool still reads the file.
+    // Even if no image is requested, the tool reads the file.
     case_in(&good[..100], "").assert_same_error(END);
 
     // LLVM's tool does not check these fields: it crashes, or copies the memory after the file. So

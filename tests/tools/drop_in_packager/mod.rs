@@ -1,8 +1,8 @@
 //! Compares our `llvm-offload-binary` and `clang-offload-packager` with LLVM 22's: output, exit
 //! status, and every remaining file.
 //!
-//! LLVM's tool replaces any existing file with an archive, even a device, so no case names a device
-//! for an archive.
+//! When it writes an archive, LLVM's tool replaces any existing file, even a device. So no case
+//! writes an archive to a device.
 
 mod archives;
 mod bitcode;

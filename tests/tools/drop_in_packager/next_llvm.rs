@@ -1,11 +1,12 @@
 //! Tests of features of `llvm-offload-binary` that LLVM 22 lacks: compression, extraction of all
 //! images, archive members by name, and images that are offload binaries. LLVM's main branch has
-//! them, with tests (2026, commits 033952c2, 02bdb943 and ce65873a), so only our tool runs.
+//! these features and tests of them (2026, commits 033952c2, 02bdb943 and ce65873a). Only our tool
+//! runs here.
 //!
 //! The requirements are those of `llvm/test/tools/llvm-offload-binary`. LLVM's tests print the
 //! results with `llvm-objdump`; our own reader reads them here. There are two intentional
-//! exceptions. Without `--compress`, version 1 is written, which LLVM 22 reads. Images requested
-//! with `--image` get the names that LLVM 22 gives them.
+//! exceptions. Without `--compress`, our tool writes version 1, which LLVM 22 reads. Images
+//! requested with `--image` get the same names as with LLVM 22.
 
 use crate::assert_session;
 use crate::containers::{archive, binary, with};
@@ -40,8 +41,8 @@ fn compressed_and_back() {
         lines += &format!("OB -o {number} --compress {options} X=text,arch=abc\n");
         lines += &format!("OB {number} X=back,arch=abc && cmp back text\n");
     }
-    // Without `--compress`, nothing is compressed, and the bytes are LLVM 22's. With it, all images
-    // of a command line are in one binary.
+    // Without `--compress`, nothing is compressed, and the bytes are those of LLVM 22. With
+    // `--compress`, all images of a command line are in one binary.
     lines += "OB -o plain X=text,arch=abc
         OB -o level --compression-level=9 X=text,arch=abc && cmp plain level
         OB -o both --compress --image=file=text,arch=a,kind=hip --image=file=empty,arch=b,kind=cuda
@@ -83,8 +84,9 @@ fn all_images_are_extracted() {
 fn nested_images() {
     let folder = folder("nested");
     scratch::write(folder.join("bad"), b"\x10\xff\x10\xad\n");
-    // First, a compressed binary contains images nested two levels deep. Then an image that is not
-    // nested follows nested ones. An image requested by its strings is extracted unchanged.
+    // `deeper` is a compressed binary with images nested two levels deep. In `mixed`, an image
+    // without nested images follows nested ones. An image requested by its strings must be
+    // extracted unchanged.
     let lines = "
         OB -o two X=empty,arch=abc X=empty,arch=def
         OB -o nested X=two,arch=nested && OB nested
@@ -115,7 +117,7 @@ fn images_by_the_name_of_their_member() {
     session(&folder, "members", lines);
 }
 
-/// Tests deeply nested offload binaries, also with levels that refer several times to the level
+/// Tests deeply nested offload binaries. In some, each level refers several times to the level
 /// below.
 #[test]
 fn images_that_are_named_without_end() {

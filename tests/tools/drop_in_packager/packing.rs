@@ -54,14 +54,14 @@ fn what_image_takes() {
         let message = format!("llvm-offload-binary: error: {message}\n");
         case(&format!("-o out {images}")).assert_same_error(&message);
     };
-    // According to the help, an image needs the key `triple`, but both tools require only `file`.
+    // The help claims that an image needs the key `triple`, but both tools require only `file`.
     for image in ["", "triple=x", "files=one.o", "FILE=one.o", "=one.o"] {
         fails(&format!("--image={image}"), "'file' is a required image arguments");
     }
     for image in ["file=", "file=,triple=x", "file=one.o,file=", "file=none", "file=one.o,file"] {
         fails(&format!("--image={image}"), "No such file or directory");
     }
-    // A readable image does not prevent the error for a missing one.
+    // A missing image must be an error even if the other image is readable.
     fails("--image=file=one.o --image=file=none", "No such file or directory");
 }
 

@@ -1,5 +1,5 @@
 //! Tests of archives that are truncated, changed or extended. Each command must exit with status 1
-//! if the archive is damaged, and otherwise with 0.
+//! if the archive is damaged, otherwise with status 0.
 
 use super::made::{deb, python};
 use crate::containers::with;
@@ -8,7 +8,7 @@ use flate2::{Compression, write::GzEncoder};
 use offload_tests::prelude::*;
 use std::io::Write;
 
-/// The commands, with options for which the undamaged archive gives status 0.
+/// The commands, with options for which they exit with status 0 on the undamaged archive.
 const COMMANDS: [&str; 13] = [
     "ls",
     "ls --kernels",
@@ -26,7 +26,7 @@ const COMMANDS: [&str; 13] = [
 ];
 
 /// A script that reads archives completely with Python's modules, and prints `good` or `bad` for
-/// each. `zipfile` compares only the names in the members' headers with the directory.
+/// each archive. From the members' own headers, `zipfile` checks only the names.
 const JUDGE: &str = "
 import gzip, io, lzma, sys, tarfile, zipfile
 def xz(data):
@@ -74,8 +74,8 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     with(bytes, at, &[bytes[at] ^ 1])
 }
 
-/// Returns copies of an archive that is compressed as a whole, with checksums at its end. `trailer`
-/// has offsets, from the end, of bytes of checksums and lengths.
+/// Returns copies of an archive that is compressed as a whole and ends with checksums. `trailer`
+/// contains offsets, counted from the end, of bytes in the checksums and lengths.
 fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
     let length = whole.len();
     let mut copies = vec![
@@ -83,7 +83,7 @@ fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
         ("cut-in-the-middle", false, whole[..length / 2].to_vec()),
         ("cut-before-the-trailer", false, whole[..length - trailer[0]].to_vec()),
         ("cut-by-a-byte", false, whole[..length - 1].to_vec()),
-        // Change a whole byte: decoders may ignore single bits.
+        // Change all bits of a byte, because decoders may ignore single bits.
         ("changed-in-the-middle", false, with(whole, length / 2, &[!whole[length / 2]])),
         ("other-bytes-after", false, [whole, b"other bytes"].concat()),
     ];
@@ -93,7 +93,7 @@ fn copies_of_stream(whole: &[u8], trailer: &[usize]) -> Vec<Copy> {
     copies
 }
 
-/// Returns copies of all kinds of archives, with the ends of their names.
+/// Returns copies of all kinds of archives, each with the extension for its name.
 fn copies(folder: &Path) -> Vec<(&'static str, Copy)> {
     let made = |name: &str| {
         python(folder, name, &["a/saxpy.hsaco", "README", "b/saxpy.hsaco"]);
@@ -186,7 +186,7 @@ fn copies(folder: &Path) -> Vec<(&'static str, Copy)> {
     all
 }
 
-/// The damage that Python's zipfile ignores: in the number of files, in a file's size, and in a
+/// The damage that Python's zipfile ignores: to the number of files, to a file's size, and to a
 /// member's own header except for the name.
 const UNSEEN_BY_PYTHON: [&str; 3] =
     ["other-size-in-the-list", "other-checksum-in-the-header", "other-number-of-files"];
@@ -227,7 +227,7 @@ fn each_command_reports_damage() {
     }
 }
 
-/// Unreadable files do not serve a GPU of `--require`.
+/// Tests that `--require` fails for files that cannot be read.
 #[test]
 fn what_cannot_be_read_is_no_answer() {
     let folder = scratch::folder("inside-no-answer");

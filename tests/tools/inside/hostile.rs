@@ -23,7 +23,7 @@ fn assert_refused(folder: &Path, name: &str, archive: &[u8], options: &str, expe
     assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
 }
 
-/// Returns a tar archive in the format's layout. Each member has a name, a type and its content.
+/// Returns a tar archive, put together field by field. Each member has a name, a type and contents.
 fn tar(members: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, kind, content) in members {
@@ -85,7 +85,7 @@ fn names_stay_in_the_folder() {
         let complaint = "its name leads out of the folder that the archive is unpacked into";
         assert_fails(&ran, &[&format!("../../evil.cubin: {complaint}")]);
         assert!(ran.stderr.matches(complaint).count() >= 6, "{}", ran.stderr);
-        // The images are still extracted, because no name is used as a path.
+        // The images must be extracted, because no name is used as a path.
         assert!(everything_in(&out).len() >= 6, "{ran:?}");
     }
 }
@@ -100,7 +100,7 @@ fn what_is_wrong_with_a_zip() {
         change(&mut entry);
         vec![entry]
     };
-    // These two share bytes, as in archives of a few KB that unpack to petabytes.
+    // Two members share their bytes, as in archives of a few KB that unpack to petabytes.
     let shared = Entry { offset: Some(0), name: b"two".to_vec(), ..one.clone() };
     let mut lines = String::new();
     for (what, entries) in [
@@ -116,7 +116,7 @@ fn what_is_wrong_with_a_zip() {
         ("outside", of(&|it| it.offset = Some(1 << 30))),
         ("overlap", vec![one.clone(), shared]),
     ] {
-        // Good members are listed even if another member is damaged.
+        // Good members must be listed even if a different member is damaged.
         let archive = zip(&[&entries[..], std::slice::from_ref(&good)].concat());
         scratch::write(folder.join(format!("{what}.zip")), archive);
         lines += &format!("ls {what}.zip\nverify {what}.zip\n");
@@ -147,7 +147,8 @@ fn what_is_wrong_with_a_tar() {
         ("pax", tar(&[(b"x", b'x', b"30 path=cut")])),
     ] {
         scratch::write(folder.join(format!("{what}.tar")), &archive);
-        // The files' sizes are printed, so they must not depend on the compression library.
+        // The expected output contains the files' sizes, so these must not depend on the
+        // compression library.
         scratch::write(folder.join(format!("{what}.tar.gz")), gzip(&archive, Compression::none()));
         lines += &format!("ls {what}.tar\nls {what}.tar.gz\n");
     }
@@ -176,11 +177,12 @@ fn bombs_end_at_the_limit() {
         ("zeros.zst", zstd::encode_all(&zeros[..], 3).expect("it is compressed")),
     ] {
         assert_refused(&folder, name, &archive, "--max-size 32M", refused);
-        // With a higher limit, the archive is read.
+        // With a higher limit, the command must read the archive.
         let ran = offload(&folder, &format!("ls {name} --max-size 64M"));
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
     }
-    // A member that states too small a size is detected early, before it uses much memory.
+    // If a member's stated size is too small, the error must come early, before much memory is
+    // used.
     let damaged = "zeros: is damaged: it unpacks to ";
     assert_refused(&folder, "liar.zip", &zip(&[liar]), "--max-size 32M", damaged);
 }
@@ -188,7 +190,8 @@ fn bombs_end_at_the_limit() {
 #[test(NOTHING.slow())]
 fn nothing_stays_on_the_disk() {
     let folder = scratch::folder("inside-large");
-    // The member is large, so it is unpacked into a temporary file; it begins with an image.
+    // This member begins with an image, and is so large that the command unpacks it into a
+    // temporary file.
     let mut large = cubin();
     large.resize(257 << 20, 0);
     scratch::write(folder.join("large.zip"), zip(&[Entry::deflated(b"large.cubin", &large)]));
@@ -203,7 +206,8 @@ fn nothing_stays_on_the_disk() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_prints(&ran, &["in 1 file\n"]);
     assert!(everything_in(&temporary).is_empty());
-    // The command uses the temporary folder, so it reports an error if the folder is missing.
+    // Prove that the command uses the temporary folder: if the folder is missing, the command
+    // reports an error.
     assert_fails(
         &list(&folder.join("missing")),
         &[

@@ -3,8 +3,8 @@
 use crate::containers::archive;
 use offload_tests::prelude::*;
 
-/// A script that packs files with Python's modules, so that the archives come from writers other
-/// than ours. The archive's name determines the format.
+/// A script that packs files with Python's modules, whose writers are independent of our code. The
+/// archive's name determines the format.
 const PACK: &str = "
 import gzip, shutil, sys, tarfile, zipfile
 archive, *files = sys.argv[1:]
@@ -45,7 +45,7 @@ pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: Vec<u8>,
-    /// The name in the member's own header, if it differs from the name in the directory.
+    /// The name in the member's own header, if this name differs from the one in the directory.
     pub local_name: Option<Vec<u8>>,
     /// The member's bytes as stored, compressed or not.
     pub stored: Vec<u8>,
@@ -53,7 +53,7 @@ pub struct Entry {
     pub checksum: u32,
     pub method: u16,
     pub flags: u16,
-    /// The member's offset in the directory, if it differs from the real one.
+    /// The member's offset in the directory, if this offset differs from the real one.
     pub offset: Option<u32>,
 }
 
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// Returns the CRC of the bytes, which zip archives store for each member.
+/// Returns the CRC of these bytes. Zip archives store it for each member.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);

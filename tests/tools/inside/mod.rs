@@ -1,9 +1,9 @@
-//! Tests of files inside wheels and other archives. For them, the commands of `cargo offload` must
-//! print the same as for the files themselves, and malicious archives must cause an error that
+//! Tests of files inside wheels and other archives. For an archive, the commands of `cargo offload`
+//! must print the same as for the files themselves. Malicious archives must cause an error that
 //! describes the problem.
 //!
 //! Tests make their archives when they run: with Python, whose writers are independent of ours, or
-//! byte by byte. Set-up keeps only some files of the published wheels, so the tests pack these
+//! byte by byte. Set-up stores only some files of the published wheels, so the tests pack these
 //! files into wheels again.
 
 mod damaged;
@@ -107,7 +107,7 @@ fn each_kind_of_archive() {
         let first = listed.lines().next().expect("a line");
         assert!(first.ends_with(&format!("{words} with 14.9 KiB of images in 3 files")), "{first}");
     }
-    // A single compressed file is listed under its original name.
+    // A single compressed file must be listed under its original name.
     python(&folder, "lib/saxpy.fatbin.gz", &["lib/saxpy.fatbin"]);
     let list = json(&folder, "ls lib/saxpy.fatbin.gz");
     assert_eq!(list["files"][0]["file"], "saxpy.fatbin");
@@ -128,7 +128,7 @@ fn published_wheels() {
         symlink(published::path(wheel).join(top), folder.join(top)).expect("it can be made");
         python(&folder, "a.whl", &files);
         match wheel {
-            // The files in other wheels are larger, and hashing their decompressed content takes
+            // The files in other wheels are larger: hashing their decompressed images would take
             // minutes, so compare only the text.
             "bitsandbytes-windows" | "jax-rocm7-plugin" | "nvidia-nvjpeg" => {
                 assert_lists_as_files(&folder, "a.whl", &files);
@@ -156,7 +156,7 @@ fn each_command() {
         select a.whl -d sm_90";
     assert_transcript(&folder, "inside", lines);
 
-    // The extracted images' names are the same as without the archive.
+    // The extracted images must have the same names as without the archive.
     assert_ends(&offload(&folder, "extract a.whl -o out -t sm_90"), 0, "");
     offload(&folder, "extract lib/saxpy.fatbin -o alone -t sm_90");
     assert_eq!(contents(&folder.join("out")), contents(&folder.join("alone")));
@@ -164,7 +164,7 @@ fn each_command() {
     let chosen = &by_name(&document["files"])["lib/saxpy.fatbin"]["modules"][0]["image"];
     assert_eq!(*chosen, json(&folder, "select lib/saxpy.fatbin -d sm_90"));
 
-    // Every byte of the archive counts once.
+    // Every byte of the archive must be counted once.
     python(&folder, "plain.tar", &files);
     python(&folder, "a.tar.gz", &files);
     for archive in ["a.whl", "plain.tar", "a.tar.gz"] {

@@ -4,13 +4,13 @@
 use crate::{assert_session, corpus_bytes};
 use offload_tests::prelude::*;
 
-/// Returns lines for a shell that extract with each of these options.
+/// Returns shell command lines that extract images with each of these options.
 fn extract(file: &str, options: &str) -> String {
     let line = |option: &str| format!("cargo-offload extract {file} -o out {}\n", option.trim());
     options.split('|').map(line).collect()
 }
 
-/// If no image fits any target, no folder is made. If an image fits only one of two targets, it is
+/// If no image fits any target, no folder is made. An image that fits one of two targets is
 /// written. For bundle entry IDs, LLVM's rules select the entries, and the kind must match.
 #[test]
 fn targets_choose_by_compatibility() {

@@ -1,5 +1,5 @@
-//! Tests of malicious and damaged files: names that lead to other folders, impossible sizes, bytes
-//! that thousands of images share.
+//! Tests of malicious and damaged files: names that lead to other folders, impossible sizes, and
+//! bytes that thousands of images share.
 
 use super::{extract, images};
 use crate::containers::{archive, binary, shared_binary, shared_bundle, with};
@@ -23,8 +23,8 @@ const BAD_NAMES: [&str; 12] = [
     "-rf",
 ];
 
-/// Writes files with hostile names in all places for names: bundle entries, strings of offload
-/// binaries, archive members.
+/// Writes files with hostile names wherever a container has names: in bundle entries, strings of
+/// offload binaries, and archive members.
 pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
@@ -121,7 +121,7 @@ fn names_do_not_clash() {
     for (line, payload) in run.stdout.lines().zip(payloads) {
         assert_same_bytes(&read(line), &payload, line);
     }
-    // A second extraction gives the same names.
+    // A second extraction must produce the same names.
     assert_eq!(extract(&folder.join("out"), &[text(&file)]).0.stdout, run.stdout);
 }
 
@@ -144,7 +144,7 @@ fn terminals_are_not_sent_commands() {
 fn damage_hides_nothing_else() {
     let folder = scratch::folder("ls-damage");
     let bundle = corpus_bytes("compressed/v3_zstd.ccob");
-    // Replace the stream after its frame header.
+    // Replace the stream, except for the frame header.
     let damaged = with(&bundle, 32 + 20, &vec![0x55; bundle.len() - 52]);
     scratch::write(folder.join("damaged.ccob"), [&bundle[..], &damaged, &bundle].concat());
     // A truncated member is between two complete ones.
@@ -156,8 +156,8 @@ fn damage_hides_nothing_else() {
     assert_transcript(&folder, "damaged", lines);
 }
 
-/// The headers of a compressed bundle and of a version 3 offload binary claim more than the content
-/// has.
+/// The headers of a compressed bundle and of a version 3 offload binary claim more bytes than there
+/// are.
 #[test]
 fn large_claims_cost_nothing() {
     let folder = scratch::folder("ls-claims");
@@ -168,7 +168,7 @@ fn large_claims_cost_nothing() {
     let binary = builder.compressed(Method::Zstd, None, &[&image]).expect("it is compressed");
     scratch::write(folder.join("good.ccob"), &bundle);
     scratch::write(folder.join("good.bin"), &binary);
-    // A bundle that claims 60 GiB is still listed.
+    // A bundle that claims 60 GiB must be listed.
     for (name, claim) in [("60_gib", 60u64 << 30), ("4_eib", 1 << 62), ("most", u64::MAX)] {
         let claim = claim.to_le_bytes();
         scratch::write(folder.join(format!("{name}.ccob")), with(&bundle, 16, &claim));
@@ -185,8 +185,8 @@ fn large_claims_cost_nothing() {
         extract -o out good.bin";
     assert_transcript(&folder, "claims", lines);
     assert_same_bytes(&read(folder.join("out/good.bin.0.hip.gfx906.bin")), &image, "extracted");
-    // Some systems grant an allocation of 60 GiB, because the memory is not used yet. Then the
-    // error comes later, when the content is shorter than the header claims.
+    // Some systems grant an allocation of 60 GiB, because the memory is not used yet. On such
+    // systems, the error comes later, when the stream ends before the claimed size.
     for (name, claim) in [("60_gib", 60u64 << 30), ("4_eib", 1 << 62)] {
         let run = offload(&folder, &format!("ls {name}.bin"));
         let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
@@ -198,8 +198,8 @@ fn large_claims_cost_nothing() {
 #[test]
 fn shared_bytes_end_somewhere() {
     let folder = scratch::folder("ls-shared");
-    // Thousands of images share a megabyte, so there are gigabytes to hash, to search for kernels
-    // and to check.
+    // Thousands of images share a megabyte. Together, they have gigabytes to hash, to search for
+    // kernels and to check.
     let ids = vec!["hip-amdgcn-amd-amdhsa--gfx906"; 4000];
     let ptx = format!("//{}\n.version 7.0\n.target sm_80\n", "x".repeat(1 << 20));
     for (name, file) in [
@@ -217,8 +217,8 @@ fn shared_bytes_end_somewhere() {
         let count = list(&images).len();
         assert!((1..10).contains(&count), "{name}: {count}");
     }
-    // `verify` prints a line for each image that shares its bytes with another. It must not examine
-    // images that are not listed.
+    // `verify` prints a line for each image that shares its bytes with a different image. It must
+    // not examine images that `ls` does not list.
     let checked = offload(&folder, "verify shared.bin").stdout.matches("[overlap]").count();
     assert!((1..10).contains(&checked), "{checked}");
 }

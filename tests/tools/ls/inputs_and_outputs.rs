@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 #[test]
 fn inputs_that_cannot_be_read() {
-    // For `ls`, a file without device code is no failure.
+    // A file without device code must not make `ls` fail.
     let lines = "
         ls nowhere
         ls bundle
@@ -47,7 +47,7 @@ fn outputs_that_cannot_be_written() {
     };
     assert_fails(&extract(&file), &["cannot write", "File exists"]);
     assert_eq!(read(&file), b"old");
-    // A folder already has the image's name.
+    // A folder has the name that the image would get.
     let name = "hip_nordc.o.0.hipv4.gfx906.hsaco";
     fs::create_dir_all(out.join(name)).expect("the target folder can be written");
     assert_fails(&extract(&out), &[name, "Is a directory"]);

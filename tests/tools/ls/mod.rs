@@ -1,5 +1,6 @@
 //! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files.
-//! `formats` compares the same readers with LLVM's tools; here, `sha256sum` checks the hashes.
+//! Here, `sha256sum` checks the hashes; the tests in `formats` compare the readers with LLVM's
+//! tools.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
 //! --test tools -- ls::golden` rewrites it.
@@ -25,8 +26,8 @@ fn offload(line: &str) -> Ran {
     crate::offload(&corpus_path(""), line)
 }
 
-/// Returns the objects in a document of `ls --json`: one for the file, and one for each kernel pack
-/// that has code objects for it.
+/// Returns the objects that `ls --json` prints: one for the file, and one for each kernel pack that
+/// has code objects for this file.
 fn records(document: Value) -> Vec<Value> {
     match document {
         Value::Array(records) => records,
@@ -34,7 +35,7 @@ fn records(document: Value) -> Vec<Value> {
     }
 }
 
-/// Returns the images that `ls --json` prints for a file of the corpus, or elsewhere.
+/// Returns the images that `ls --json` prints for a file of the corpus or any other file.
 #[track_caller]
 fn images(file: &str) -> Vec<Value> {
     let records = records(json(&run(&mut own::offload(&["ls", "--json", file]))));
@@ -76,8 +77,8 @@ fn expected(folder: &str, extension: &str) -> PathBuf {
     scratch::workspace().join(folder)
 }
 
-/// Returns the corpus files with their checked-in `ls --json` records, which the golden tests
-/// compare with the output.
+/// Returns the corpus files with their checked-in `ls --json` output, which the golden tests
+/// compare with the real output.
 fn checked_in() -> Vec<(String, Vec<Value>)> {
     let of_folder = |folder: String| {
         let text = String::from_utf8(read(expected(&folder, "json"))).expect("JSON is text");

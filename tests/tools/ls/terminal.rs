@@ -1,4 +1,4 @@
-//! Tests of colour, line width, the help, and shell completions.
+//! Tests of colours, line width, the help, and shell completions.
 
 use super::hostile::hostile_files;
 use super::offload;
@@ -23,7 +23,7 @@ fn colour_is_for_terminals() {
     }
     assert!(!has_colour(&in_terminal(80, "", "--color never ls bundle/basic.bc")));
     assert_eq!(in_terminal(80, "NO_COLOR=1", line), plain);
-    // Errors are coloured if their stream is a terminal.
+    // Errors must be coloured if standard error is a terminal.
     assert!(!has_colour(&offload("ls malformed/wrap.bc").stderr));
 }
 
@@ -37,13 +37,13 @@ fn lines_fit_the_terminal() {
     for file in files {
         for columns in [80, 100] {
             let text = in_terminal(columns, "NO_COLOR=1", &format!("ls --kernels {file}"));
-            // The first line has the user's path, which may be wider than the terminal.
+            // The first line contains the user's path, which may be wider than the terminal.
             for line in text.lines().skip(1).filter(|line| !line.starts_with("warning: ")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }
         }
     }
-    // Without a terminal, names are printed in full.
+    // Without a terminal, names must be printed in full.
     assert_prints(&crate::offload(&folder, "ls bad.bin"), &[&"x".repeat(10_000)]);
 }
 

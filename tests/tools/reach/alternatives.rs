@@ -1,5 +1,5 @@
-//! Tests of files that consist only of device code, from which a program loads those for its GPU.
-//! The files are named as in the packages of AITER and rocBLAS.
+//! Tests of packages with files that consist only of device code. A program loads the files for its
+//! GPU. The files are named as in the packages of AITER and rocBLAS.
 
 use crate::containers::code_object;
 use crate::inside::made::{Entry, zip};
@@ -14,7 +14,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     scratch::write(folder.join("t.whl"), zip(&entries));
 }
 
-/// AITER has a folder per GPU, rocBLAS has the GPU in file names, others have neither.
+/// AITER has a folder per GPU, and rocBLAS has the GPU in file names. Other packages have neither.
 #[test]
 fn files_that_differ_by_their_gpu() {
     let folder = scratch::folder("offload-reach-alternatives");
@@ -27,7 +27,7 @@ fn files_that_differ_by_their_gpu() {
         ("library/TensileLibrary_gfx90a.co", "gfx90a"),
     ];
     let content = [("1.co", "gfx1100"), ("2.co", "gfx1100"), ("3.co", "gfx942")];
-    // Each of these GPUs can run both files, but the program loads the one for its GPU.
+    // gfx942 can run both files, but a program loads only the one for its GPU.
     let family = [("k-gfx9-4-generic.co", "gfx9-4-generic"), ("k-gfx942.co", "gfx942")];
     for (files, versions, unserved) in [
         (&aiter[..], "==9.4.2|==9.5.0", "gfx90a"),
@@ -59,7 +59,7 @@ fn files_that_differ_by_their_gpu() {
             );
         }
     }
-    // A file for one mode is missing, as in a ROCm wheel of July 2026.
+    // The file for one mode is missing, as in a ROCm wheel of July 2026.
     write(&folder, &rocblas[..2]);
     let ran = offload(&folder, "reach t.whl --require gfx90a");
     assert_fails(&ran, &["no image for gfx90a:xnack-\n"]);
@@ -72,8 +72,9 @@ fn files_that_differ_by_their_gpu() {
     );
 }
 
-/// Other files are needed by all GPUs: those with a program around the images, those for another
-/// vendor's GPUs, and sets from which a GPU has an image in every file.
+/// Tests files that are not alternatives, because every GPU needs all of them: programs that
+/// contain images, files for different vendors, and sets of files in which one GPU has an image in
+/// every file.
 #[test]
 fn files_that_every_gpu_needs() {
     let folder = scratch::folder("offload-reach-no-alternatives");
@@ -95,7 +96,7 @@ fn files_that_every_gpu_needs() {
     assert_eq!(missing(&[("a.so", program), ("b.co", gfx1100)], "gfx1100"), 1);
 }
 
-/// `select` and `verify` give the same answer as `reach`.
+/// Tests that `select` and `verify` agree with `reach`.
 #[test]
 fn commands_agree() {
     let folder = scratch::folder("offload-reach-alternatives-agree");
@@ -124,14 +125,15 @@ fn commands_agree() {
     let document = json(&offload(&folder, "reach t.whl --json"));
     assert_eq!(list(&document).len(), 1);
     assert_eq!(document[0]["alternatives"], true);
-    // A wheel without device code serves nothing.
+    // A wheel without device code serves no GPU.
     scratch::write(folder.join("t.whl"), zip(&[Entry::new(b"a.txt", b"text")]));
     for line in ["reach t.whl --require gfx942", "verify t.whl --for gfx942"] {
         assert_eq!(offload(&folder, line).code, 1, "{line}");
     }
 }
 
-/// A package may have thousands of files for the same GPUs.
+/// Tests short output for packages with many files, because a package may have thousands of files
+/// for the same GPUs.
 #[test]
 fn lists_are_short() {
     let folder = scratch::folder("offload-reach-many-files");
@@ -145,7 +147,7 @@ fn lists_are_short() {
     let ran = offload(&folder, "reach t.whl --require gfx950");
     assert_eq!(ran.stderr.lines().count(), 11, "{ran:?}");
     assert!(ran.stderr.ends_with("and 90 more errors\n"), "{ran:?}");
-    // Files that programs contain are not alternatives.
+    // Files that are given separately, not in one package, are not alternatives.
     for (number, name) in names.iter().enumerate() {
         let file = if number % 2 == 0 { "gfx942" } else { "gfx950" };
         scratch::write(folder.join(name), code_object(file));
@@ -155,7 +157,8 @@ fn lists_are_short() {
     assert_fails(&ran, &[error]);
 }
 
-/// ptxas runs before the files are joined, because the archive is closed then.
+/// Tests `--compile`. ptxas must run before `reach` combines the alternatives, because the archive
+/// is closed afterwards.
 #[test(needs(&[Tool::Cuda]))]
 fn ptx_of_alternatives_is_compiled() {
     let folder = scratch::folder("offload-reach-alternatives-ptx");

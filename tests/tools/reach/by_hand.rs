@@ -1,5 +1,5 @@
-//! A handwritten table of which of 12 images each of 40 GPUs runs. `reach` and `select` must agree
-//! with it. In `runtimes/agreement/`, nvJitLink checks `select`.
+//! A handwritten table states which of 12 images each of 40 GPUs runs. `reach` and `select` must
+//! agree with the table. In `runtimes/agreement/`, nvJitLink checks `select`.
 
 use crate::containers::binary;
 use crate::{json, list, string};
@@ -9,10 +9,10 @@ use offload_format::target::{ImageCode, NvidiaCode, OffloadArch};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
-/// GPUs with products, and how each runs some images.
+/// The table: GPUs of products, and how each GPU runs each image.
 const BY_HAND: &str = include_str!("../expected/gpus_by_hand.txt");
 
-/// A GPU of the table: two names, and a letter for each image.
+/// A row of the table: two names of a GPU, and a letter for each image.
 type RowByHand = (&'static str, &'static str, Vec<char>);
 
 /// Returns the images and GPUs of the table.
@@ -28,7 +28,7 @@ fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
     (images, lines.map(row).collect())
 }
 
-/// Each image is a module, so that `reach` lists each of them for each GPU.
+/// Each image is a separate module, so `reach` lists all images for each GPU.
 #[test]
 fn gpus_get_what_the_table_by_hand_says() {
     let (images, gpus) = by_hand();
@@ -66,7 +66,7 @@ fn gpus_get_what_the_table_by_hand_says() {
                 "compiled" => 'P',
                 _ => '-',
             };
-            // Images that only nvJitLink accepts count as none.
+            // Treat images that only nvJitLink accepts as images that do not fit.
             let expected = if *letter == 'o' { '-' } else { *letter };
             assert_eq!(by_reach, expected, "reach: {name}, {image}");
             let code = OffloadArch::parse(image).expect("a target");

@@ -1,12 +1,12 @@
 //! Tests of NVIDIA's relocatable device code. The driver runs the linked machine code, or links the
-//! parts when it loads the program, as nvJitLink does.
+//! parts when it loads the program. nvJitLink links in the same way.
 
 use crate::{json, list, offload};
 use offload_tests::jit_link::JitLink;
 use offload_tests::prelude::*;
 use std::ops::Range;
 
-/// The sources: a kernel, a function that it calls, and code that nothing else needs.
+/// The sources: a kernel, a function that the kernel calls, and code that no other source needs.
 const SOURCES: [(&str, &str); 3] = [
     (
         "a",
@@ -67,7 +67,7 @@ fn fatbins(folder: &Path, section: &str) -> Vec<Vec<u8>> {
     numbers.iter().map(|it| library[range(starts[*it as usize])].to_vec()).collect()
 }
 
-/// Returns for each GPU whether it is served; `reach`, `select` and `verify` must agree.
+/// Returns for each GPU whether the file serves it; `reach`, `select` and `verify` must agree.
 fn served(folder: &Path, file: &str) -> Vec<bool> {
     let is_served = |gpu: &&str| {
         let lines = [
@@ -90,7 +90,7 @@ fn served(folder: &Path, file: &str) -> Vec<bool> {
 }
 
 /// Asserts that exactly these GPUs are served: by linked code, or by parts that nvJitLink can link
-/// for them.
+/// for the GPU.
 fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     link(folder, &["a.o", "b.o", "linked.o"]);
     let library = JitLink::load();
@@ -99,7 +99,7 @@ fn assert_served_as_linked(folder: &Path, expected: &[&str]) {
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let has_kernel = |cubin: Vec<u8>| cubin.windows(6).any(|name| name == b"_Z1kPi");
     let judged = GPUS.map(|gpu| {
-        // For 9.0, nvJitLink accepts only the GPU's own name.
+        // For compute capability 9.0, nvJitLink needs the real GPU's own name, `sm_90a`.
         let gpu = if gpu == "sm_90" { "sm_90a" } else { gpu };
         library.link(&linked[0], gpu).is_some()
             || library.link_all(&parts, gpu).is_some_and(has_kernel)
@@ -133,7 +133,7 @@ fn parts_are_linked_at_load() {
     assert_eq!(list(&document["modules"][0]["parts"]).len(), 2);
     let ran = offload(&folder, "select lib.so --device sm_100 -o image");
     crate::assert_fails(&ran, &["for sm_100 the driver links 2 images of lib.so\n"]);
-    // A part's PTX calls functions in other parts.
+    // ptxas must accept that a part's PTX calls functions in other parts.
     let ptxas = cuda("ptxas").get_program().to_owned();
     let mut compile = own::offload(&["reach", "--compile", "lib.so"]);
     let ran = offload_tests::own::run(compile.current_dir(&folder).env("OFFLOAD_PTXAS", ptxas));
@@ -152,7 +152,7 @@ fn parts_without_an_image() {
     let folder = compile("lto", &[SM_80, COMPUTE_90], &[SM_80, lto]);
     link(&folder, &["a.o", "b.o", "linked.o"]);
     assert_eq!(served(&folder, "lib.so")[4..], [false; 4]);
-    // The parts have different PTX.
+    // The parts have PTX for different targets.
     let folder = compile("different", &[SM_80, COMPUTE_90], &[SM_80, COMPUTE_80]);
     assert_served_as_linked(&folder, &GPUS[1..]);
     let ran = offload(&folder, "reach lib.so --require sm_90");
@@ -169,7 +169,7 @@ fn other_modules() {
     let ran = offload(&folder, "reach lib.so --require sm_90");
     crate::assert_fails(&ran, &["error: lib.so: no image for sm_90 in 1 of 2 modules\n"]);
     assert_eq!(served(&folder, "lib.so")[1..4], [true; 3]);
-    // Two links: each may use any of the parts.
+    // With two linked images, either may have been linked from any of the parts.
     nvcc(&folder, &["-dc", "c.cu", SM_80]);
     nvcc(&folder, &["-dlink", SM_80, "c.o", "-o", "other.o"]);
     link(&folder, &["a.o", "b.o", "linked.o", "c.o", "other.o"]);
@@ -180,7 +180,7 @@ fn other_modules() {
     assert_eq!(json(&offload(&folder, "reach lib.so --json"))[0]["modules"], 1);
 }
 
-/// A static library may also contain the linked code. Objects before the link are no program.
+/// Tests a static library with and without the linked code, and objects that are not device-linked.
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
 fn objects_and_archives() {
     let targets = [SM_80, COMPUTE_90];

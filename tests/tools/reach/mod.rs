@@ -37,7 +37,8 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "reach", lines);
 }
 
-/// Processors without a known product are listed, too, and unknown numbers are reported.
+/// Tests that processors without a known product are also listed, and that unknown numbers are
+/// reported.
 #[test]
 fn each_processor_is_served_by_its_code() {
     let folder = scratch::folder("offload-reach-processors");
@@ -52,7 +53,7 @@ fn each_processor_is_served_by_its_code() {
         write(row.mach, 0);
         assert_eq!(devices(&file, "machine-code"), BTreeSet::from([row.name.to_owned()]));
     }
-    // XNACK is always on.
+    // On gfx1250, XNACK is always on.
     write(amdgpu::find("gfx1250").expect("a processor").mach, 0x300);
     let ran = offload(&folder, "reach k.hsaco --require gfx1250");
     assert_eq!((ran.code, &*ran.stderr), (0, ""));
@@ -70,7 +71,8 @@ fn each_processor_is_served_by_its_code() {
     }
 }
 
-/// Files without device code need no image, but an archive with only such files serves no GPU.
+/// Tests that files without device code need no image, but that an archive with only such files
+/// serves no GPU.
 #[test]
 fn an_archive_serves_what_its_files_serve() {
     let folder = scratch::folder("offload-reach-archives");
@@ -87,7 +89,7 @@ fn an_archive_serves_what_its_files_serve() {
     }
 }
 
-/// Returns the GPUs, without modes, that run an image of some module in this way.
+/// Returns the GPUs, without their modes, that run an image of any module in this way.
 fn devices(file: &Path, how: &str) -> BTreeSet<String> {
     let ran = run(own::offload(&["reach", "--json"]).arg(file));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -98,7 +100,7 @@ fn devices(file: &Path, how: &str) -> BTreeSet<String> {
     rows.map(|row| without_modes(string(&row["device"]))).collect()
 }
 
-/// Returns those of these targets that have products.
+/// Returns the targets among these that have products.
 fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     targets
         .filter(|target| PRODUCTS.iter().any(|(known, _)| known == target))
@@ -106,8 +108,8 @@ fn with_products<'a>(targets: impl Iterator<Item = &'a str>) -> BTreeSet<String>
         .collect()
 }
 
-/// ptxas accepts the first text for all GPUs. It refuses the second, which only GPUs from 9.0 get,
-/// and reports the line.
+/// ptxas accepts the first text for all GPUs. It refuses the second text, which only GPUs from 9.0
+/// on would get, and reports the line.
 #[test(needs(&[Tool::Cuda]))]
 fn ptx_that_no_driver_has_compiled() {
     let text = |target: u32, instruction: &str| {
@@ -165,7 +167,7 @@ fn ptx_that_no_driver_has_compiled() {
     );
 }
 
-/// The advice contains the commands that install ptxas, and no advice for builds.
+/// Tests that the help contains the commands that install ptxas, and no advice for builds.
 #[test(needs(&[Tool::OwnMounts]))]
 fn compile_without_ptxas() {
     let folder = scratch::folder("offload-reach-no-ptxas");
@@ -199,12 +201,13 @@ fn published_libraries_for_cuda() {
         let needs_ptx = ["compiled", "linked"].iter().any(|how| !devices(&file, how).is_empty());
         assert!(!needs_ptx || !of_kind(".ptx").is_empty(), "{}", file.display());
         of_ptx += usize::from(needs_ptx);
-        // The oldest driver is the first one for the GPU, and has the toolkit's major version.
+        // The oldest driver must support the GPU, and have at least the toolkit's major version.
         let document = json(&run(own::offload(&["reach", "--json"]).arg(&file)));
         let mut compared = 0;
         let cubins =
             images.iter().filter_map(|(name, bytes)| Some((name.strip_suffix(".cubin")?, bytes)));
-        // The tool also lists machine code, so let it read the smallest cubin for each GPU.
+        // cuobjdump also prints the machine code, so let it read only the smallest cubin for each
+        // GPU.
         let mut smallest: BTreeMap<&str, &[u8]> = BTreeMap::new();
         for (target, bytes) in cubins {
             let known = smallest.entry(target).or_insert(bytes);

@@ -1,5 +1,5 @@
-# Asks readers of package managers about metadata: for each machine, whether a package is installed there. Its argument is a JSON
-# file with a list of questions. Writes a list for each question: a boolean for each of its machines.
+# Asks readers of package managers on which machines they would install a package with certain metadata. The argument is a JSON
+# file with a list of questions. For each question, writes a list with a boolean for each machine.
 
 import json
 import os
@@ -11,7 +11,7 @@ from variantlib.resolver.lib import filter_variants
 from variantlib.variant_dist_info import VariantDistInfo
 
 
-# The virtual packages of a machine, as conda's reader finds them if variables pretend that it has these GPUs.
+# The virtual packages that conda's reader finds if variables pretend that the machine has these GPUs.
 def virtual_packages(overrides):
     for name in [name for name in os.environ if name.startswith("CONDA_OVERRIDE_")]:
         del os.environ[name]
@@ -27,7 +27,7 @@ def conda(requirements, overrides):
     return all(any(MatchSpec(it).matches(package) for package in machine) for it in requirements)
 
 
-# PEP 825 leaves to another PEP how installers find the plugins that know machines; this version of the reader wants them here.
+# PEP 825 does not specify how installers find the plugins for machines; this version of the reader needs their names here.
 def with_providers(document):
     namespaces = document["default-priorities"]["namespace"]
     return document | {"providers": {name: {"requires": [f"{name}-variant-provider"]} for name in namespaces}}

@@ -1,4 +1,4 @@
-//! Tests of `cargo offload reach --for`: package managers' readers compare the metadata with
+//! Tests of `cargo offload reach --for`: the readers of package managers compare the metadata with
 //! machines. They must install a package exactly on the machines whose GPU gets an image of each
 //! module.
 
@@ -33,7 +33,7 @@ fn what_people_see() {
     assert_transcript(&corpus_path(""), "packages", lines);
 }
 
-/// Each error names what the files lack.
+/// Tests that each error names what the files lack.
 #[test]
 fn nothing_follows() {
     let folder = scratch::folder("offload-packages-nothing");
@@ -76,7 +76,7 @@ fn nothing_follows() {
     let ran = offload(&folder, "reach newer.bin --for pep825");
     assert_fails(&ran, &["nvidia-variant-provider 0.0.2 knows none of the GPUs that have images"]);
     assert_prints(&offload(&folder, "reach newer.bin --for conda"), &["- __cuda_arch >=13.0"]);
-    // One vendor's metadata is printed even if no file serves the other vendor.
+    // One vendor's metadata must be printed even if no file serves the other vendor's GPUs.
     write(&folder, "gfx90a.bin", &[("", "gfx90a")]);
     let ran = offload(&folder, "reach modules.bin gfx90a.bin --for conda");
     assert_prints(&ran, &["- __amdgpu_arch ==9.0.10\n"]);
@@ -86,7 +86,7 @@ fn nothing_follows() {
     );
 }
 
-/// NVIDIA's LTO code is for nvJitLink. A module with only such code limits nothing.
+/// Only nvJitLink loads NVIDIA's LTO code, so a module with only such code must not limit the GPUs.
 #[test]
 fn modules_that_no_driver_loads() {
     let folder = scratch::folder("offload-packages-lto");
@@ -105,7 +105,7 @@ fn modules_that_no_driver_loads() {
         of the module lto\n";
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
-    // The contents of a fatbin in an offload binary are unknown.
+    // `reach` cannot see the contents of a fatbin in an offload binary.
     let fatbin = corpus_bytes("nv_fatbin/group.fatbin");
     let strings = [("triple", "nvptx64-nvidia-cuda")];
     let images: [(_, _, &[_], &[u8]); 1] =
@@ -115,7 +115,7 @@ fn modules_that_no_driver_loads() {
     assert_fails(&ran, &["error: no metadata, because these files cannot be read: fatbin.bin\n"]);
 }
 
-/// A library for one vendor need not serve another vendor's GPUs.
+/// Tests that a library for one vendor need not serve another vendor's GPUs.
 #[test]
 fn gpus_that_a_package_must_serve() {
     let folder = scratch::folder("offload-packages-require");
@@ -139,7 +139,7 @@ fn gpus_that_a_package_must_serve() {
     }
 }
 
-/// A library's packs are alternatives, and libraries limit each other.
+/// Tests that a library's packs are alternatives, and that a GPU needs code for every library.
 #[test]
 fn kernel_packs_in_wheels() {
     let folder = scratch::folder("offload-packages-kernel-packs");
@@ -156,7 +156,7 @@ fn kernel_packs_in_wheels() {
     for (name, mut entries, expected) in [
         ("both", files(&[packs[0], library, packs[1]]), "==9.0.6|==11.0.0"),
         ("one", files(&[library, packs[0]]), "==9.0.6"),
-        // Two packs for one library, with one for another library between them.
+        // Between a library's two packs, the wheel has a file with other images.
         (
             "two",
             files(&[library, packs[0], ("b.hipfb", "bundle/hip_dev.hipfb"), packs[1]]),
@@ -167,7 +167,7 @@ fn kernel_packs_in_wheels() {
             files(&[dll, ("demo.kpm", "kpack/demo.kpm"), in_root[0], in_root[1]]),
             "==9.0.6|==11.0.0",
         ),
-        // Packs of libraries in a different package.
+        // The packs' libraries are in a different package.
         ("packs", files(&[packs[0], packs[1]]), "==9.0.6|==11.0.0"),
         ("pack", files(&[packs[0]]), "==9.0.6"),
         ("other", files(&[library, packs[0], packs[1], other]), ""),
@@ -216,7 +216,7 @@ fn kernel_packs_in_wheels() {
     assert!(ran.stderr.contains(warning), "{ran:?}");
 }
 
-/// A file with unknown images would make the metadata of all files wrong.
+/// Tests that an unreadable file is an error, because the metadata of all files would be wrong.
 #[test]
 fn files_that_cannot_be_read() {
     let folder = scratch::folder("offload-packages-unread");
@@ -255,7 +255,8 @@ fn files_that_cannot_be_read() {
     }
 }
 
-/// A package manager does not know a machine's mode.
+/// Tests processors with images for only one mode: a package manager does not know a machine's
+/// mode.
 #[test]
 fn processors_in_one_mode() {
     let folder = scratch::folder("offload-packages-modes");
@@ -295,7 +296,7 @@ fn processors_in_one_mode() {
     }
 }
 
-/// The images of files: modules with their targets.
+/// The images of each file: modules and their targets.
 const FILES: [&[(&str, &str)]; 11] = [
     &[("", "sm_80")],
     &[("", "sm_75")],
@@ -310,7 +311,7 @@ const FILES: [&[(&str, &str)]; 11] = [
     &[("", "gfx90a"), ("", "gfx11-generic"), ("", "gfx906:xnack+"), ("", "sm_89")],
 ];
 
-/// Compute capabilities of products, and of GPUs that do not exist yet.
+/// Compute capabilities of products, and one of a GPU that does not exist yet.
 const CAPABILITIES: [&str; 20] = [
     "5.0", "5.2", "5.3", "6.0", "6.1", "6.2", "7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9",
     "9.0", "10.0", "10.3", "11.0", "12.0", "12.1", "13.0",
@@ -346,10 +347,11 @@ fn readers_install_packages_where_images_run() {
             let by_plugin: Vec<bool> = served
                 .iter()
                 .zip(CAPABILITIES)
-                // The plugin does not know GPUs that do not exist yet.
+                // The plugin does not support GPUs that do not exist yet.
                 .map(|(served, it)| it != "13.0" && (*served || is_named_in_a_warning(&wheel, it)))
                 .collect();
-            // The plugin lists each value for a machine that runs the images.
+            // Each value in the metadata must be one that the plugin lists for a machine that runs
+            // the images.
             for value in list(&json(&wheel)["variants"]["nvidia"]["nvidia"]["sm_arch"]) {
                 let value = json!(format!("nvidia :: sm_arch :: {}", string(value)));
                 let mut machines = machines.iter().zip(&served);
@@ -378,7 +380,8 @@ fn readers_install_packages_where_images_run() {
     readers.check(&scratch::folder("offload-packages-questions"));
 }
 
-/// PTX 9.0 came with CUDA 13.0, which is newer than the first driver for 8.0 and 9.0.
+/// Tests PTX 9.0. It needs a driver for CUDA 13.0, which is newer than the first drivers for 8.0
+/// and 9.0.
 #[test(needs(&[Tool::PackageReaders]))]
 fn drivers_that_are_too_old() {
     let mut readers = Readers::default();
@@ -394,8 +397,8 @@ fn drivers_that_are_too_old() {
     let wheel = offload(&folder, "reach file.bin --for pep825");
     let own = machines.map(|(capability, driver)| nvidia_plugin(capability, driver));
     readers.install(variant(&wheel, "nvidia"), &own, &expected);
-    // One requirement covers all GPUs: it must allow the newer PTX of some of them, but machine
-    // code needs only the driver that a GPU has anyway.
+    // One requirement covers all GPUs. If some GPUs use PTX, the driver must be new enough for it.
+    // Machine code alone needs only the first driver for the GPU.
     for (images, machines) in [
         (&["sm_80", "compute_80"][..], [("9.0", "12.0", false), ("9.0", "13.0", true)]),
         (&["sm_80", "sm_90"], [("8.0", "11.0", true), ("8.0", "10.2", false)]),
@@ -409,8 +412,8 @@ fn drivers_that_are_too_old() {
     readers.check(&folder);
 }
 
-/// A driver runs machine code from toolkits with its major version, and from older ones. A cubin
-/// also states its architecture.
+/// Tests the required driver: a driver runs machine code from toolkits with its own or an older
+/// major version. Also tests the architecture in a cubin's header.
 #[test(needs(&[Tool::OldPtxas, Tool::Cuda]))]
 fn drivers_for_the_toolkit_of_machine_code() {
     let folder = scratch::folder("offload-packages-toolkits");
@@ -439,8 +442,8 @@ fn drivers_for_the_toolkit_of_machine_code() {
             let found = CubinHeader::toolkit(&read(&path)).expect("a cubin").expect("a toolkit");
             let arch = CubinHeader::parse(&read(&path)).expect("a cubin").arch();
             let own = NvidiaArch::parse(target).unwrap().first_driver().unwrap();
-            // Machine code for a family is stored as that of its first GPU. cuobjdump 13.5 does not
-            // list what ptxas 12.0 and 12.1 write for sm_90 and sm_90a.
+            // Machine code for a family has the number of the family's first GPU. cuobjdump 13.5
+            // does not list the cubins that ptxas 12.0 and 12.1 write for sm_90 and sm_90a.
             assert_eq!(arch.to_string(), target.trim_end_matches('f'));
             if !(target.starts_with("sm_90") && [(8, 0), (8, 1)].contains(&(major, minor))) {
                 let listed = BTreeMap::from([(arch.to_string(), found)]);
@@ -454,7 +457,7 @@ fn drivers_for_the_toolkit_of_machine_code() {
     }
 }
 
-/// An invalid toolkit version in a cubin does not raise the required driver.
+/// Tests that an invalid toolkit version in a cubin does not raise the required driver.
 #[test]
 fn toolkits_that_are_no_versions() {
     let folder = scratch::folder("offload-packages-no-toolkit");
@@ -498,7 +501,7 @@ fn write(folder: &Path, name: &str, targets: &[(&str, &str)]) {
 fn served(folder: &Path, devices: &[String]) -> Vec<bool> {
     let ran = offload(folder, &format!("reach file.bin --json --require {}", devices.join(",")));
     let document = json(&ran);
-    // A GPU whose modes get different images has one row per mode.
+    // A GPU has one row per mode if its modes get different images.
     let rows = list(&document[0]["required"]);
     let is_served = |device: &String| {
         let is_of = |row: &&Value| {
@@ -516,8 +519,8 @@ fn nvidia_machine(capability: &str, driver: &str) -> Value {
     json!({"CONDA_OVERRIDE_CUDA": driver, "CONDA_OVERRIDE_CUDA_ARCH": capability})
 }
 
-/// Returns the properties that nvidia-variant-provider 0.0.2 lists for a machine, recorded for
-/// these capabilities.
+/// Returns the properties that nvidia-variant-provider 0.0.2 lists for a machine with this compute
+/// capability and driver.
 fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     let (major, minor) = capability.split_once('.').expect("two numbers");
     let minors = 0..=minor.parse::<u32>().expect("a number");
@@ -558,7 +561,7 @@ fn variant(ran: &Ran, name: &str) -> Value {
     json!({"wheel": document})
 }
 
-/// Package managers' readers, which get all questions at once.
+/// The readers of package managers. One call asks them all questions.
 #[derive(Default)]
 struct Readers {
     questions: Vec<Value>,
@@ -566,7 +569,7 @@ struct Readers {
 }
 
 impl Readers {
-    /// Asks on which of these machines the reader installs a package.
+    /// Adds a question: on which of these machines does the reader install a package?
     fn install(&mut self, mut asked: Value, machines: &[Value], expected: &[bool]) {
         asked["machines"] = json!(machines);
         self.questions.push(asked);

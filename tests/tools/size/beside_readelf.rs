@@ -1,4 +1,4 @@
-//! Compares the sizes of kernels and sections with those from LLVM's `llvm-readelf`.
+//! Compares the sizes of kernels and sections with those that `llvm-readelf` prints.
 
 use super::{check_sums, list, number, sizes};
 use crate::{corpus_path, string};
@@ -40,7 +40,7 @@ fn check_image(file: &Path) -> usize {
         let size = Some(&number(&kernel["size"]));
         assert_eq!(size, functions.get(name), "{}: {name}", file.display());
         assert_eq!(kernel["bytes"], kernel["size"], "{}: {name}", file.display());
-        // cargo offload size adds up the sections of all kernels.
+        // `cargo offload size` adds up the sections of all kernels.
         let end = format!(".{name}");
         let own: Vec<String> = expected.keys().filter(|it| it.ends_with(&end)).cloned().collect();
         for section in own {

@@ -1,5 +1,5 @@
-//! Tests of `cargo offload size`: every byte of a file is counted once, and sizes of kernels and
-//! sections match LLVM's readelf. Also tests bars, JSON and the page.
+//! Tests of `cargo offload size`: it must count every byte of a file once, and the sizes of kernels
+//! and sections must match LLVM's readelf. Also tests bars, JSON and the HTML page.
 //!
 //! The expected output for the corpus is checked in, in `expected/size/`. `BLESS=1 cargo xtask test
 //! --test tools -- size::golden` rewrites it.
@@ -35,7 +35,7 @@ fn kernels(account: &Value) -> usize {
     list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum()
 }
 
-/// Returns a file's account, and checks that every byte counts once.
+/// Returns a file's account, and checks that every byte is counted once.
 #[track_caller]
 pub fn check_sums(file: &Path, options: &[&str]) -> Value {
     let mut command = own::offload(&["size", "--json"]);
@@ -53,7 +53,7 @@ pub fn check_sums(file: &Path, options: &[&str]) -> Value {
     account
 }
 
-/// Checks the account of each corpus file, and the page with the same numbers.
+/// Checks the account of each corpus file, and that the HTML page has the same numbers.
 #[test(NOTHING.slow())]
 fn every_byte_of_the_corpus_counts_once() {
     let folder = scratch::folder("size-page");
@@ -91,7 +91,7 @@ fn lines_fit_the_terminal() {
         ] {
             let printed = in_terminal(columns, "NO_COLOR=1", &format!("size {arguments}"));
             assert!(printed.contains("SHARE"), "{printed}");
-            // The first line has the user's path, which may be wider than the terminal.
+            // The first line contains the user's path, which may be wider than the terminal.
             for line in printed.lines().skip(1).filter(|line| !line.contains("--kernels")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }

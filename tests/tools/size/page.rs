@@ -1,5 +1,5 @@
-//! Tests of the page that `--html` writes: its numbers, its security policy, and hostile names in
-//! it.
+//! Tests of the HTML page that `--html` writes: its numbers, its security policy, and hostile
+//! names.
 
 use super::{check_sums, list, number, sum};
 use crate::containers::binary;
@@ -45,7 +45,7 @@ fn named<'a>(all: &'a Value) -> Vec<(&'a str, u64, u64)> {
     list(all).iter().map(row).collect()
 }
 
-/// Asserts that a file's page has the numbers of this account.
+/// Asserts that a file's HTML page has the same numbers as this account.
 pub fn assert_has(folder: &Path, file: &str, account: &Value) {
     let (_, data) = page(folder, file);
     assert_eq!(data["size"], account["size"], "{file}");
@@ -58,7 +58,7 @@ pub fn assert_has(folder: &Path, file: &str, account: &Value) {
         for key in ["bytes", "size"] {
             assert_eq!(drawn[key], image[key], "{file}");
         }
-        // The drawn sizes add up to the image's size.
+        // The drawn sizes must add up to the image's size.
         let mut bytes = number(&drawn["other"][1]);
         for key in ["kernels", "sections"] {
             let rows = shares(&data, &drawn[key]);
@@ -83,7 +83,7 @@ fn the_page_needs_nothing_else() {
     // The content security policy must precede all content that it restricts.
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
-    // The policy must allow the page's own scripts and styles, and no others.
+    // The policy must allow only the page's own scripts and styles.
     let hash = "import base64, hashlib, sys\n\
                 print(base64.b64encode(hashlib.sha256(sys.argv[1].encode()).digest()).decode())";
     for (start, end) in [("<style>", "</style>"), ("<script>", "</script>")] {

@@ -16,7 +16,7 @@ def elf(data):
         return data[at:data.index(b"\0", at)].decode()
 
     is_object = data[16] == 1
-    # Sections of objects have no addresses, so each gets one that no other has.
+    # Sections of objects have no addresses, so give each a different one.
     address = [i << 32 if is_object else row[3] for i, row in enumerate(rows)]
     sections = [(name(row), address[i], row[4], 0 if row[1] == 8 else row[5])
                 for i, row in enumerate(rows) if row[2] & 2]

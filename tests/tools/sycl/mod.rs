@@ -1,5 +1,6 @@
 //! Tests of SYCL files as written by DPC++: programs with a table of images, and objects. The files
-//! are made by hand, because no registry has DPC++; a reader in Python also lists them.
+//! are made by hand, because no registry has DPC++. An independent reader in Python lists the same
+//! images.
 
 use crate::{assert_ends, assert_prints, corpus_bytes, json, list, offload, string};
 use offload_format::compression::{Method, compress};
@@ -35,7 +36,7 @@ fn zebin() -> Vec<u8> {
     header
 }
 
-/// DPC++'s targets and their images, in the order of the sections.
+/// DPC++'s targets with their images, in the order of the sections.
 fn images() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("spir64", spirv("one")),
@@ -50,13 +51,14 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns the size that a table records for an image: for a zstd frame, the size of its content.
+/// Returns the size that the table contains for an image. For a zstd frame, this is the
+/// uncompressed size.
 fn table_size(image: &[u8]) -> usize {
     let is_frame = image.starts_with(b"\x28\xb5\x2f\xfd");
     if is_frame { spirv("packed").len() } else { image.len() }
 }
 
-/// Writes `table.s` with images and their table, as clang-offload-wrapper writes them.
+/// Writes `table.s` with images and their table, in the form that clang-offload-wrapper writes.
 fn write_table(folder: &Path, images: &[(&str, Vec<u8>)], flags: [&str; 2]) {
     let (mut text, mut table) = (String::new(), String::new());
     for (number, (target, image)) in images.iter().enumerate() {
@@ -98,7 +100,7 @@ fn listed(folder: &Path, file: &str, container: &str) -> Vec<Found> {
     images.map(found).collect()
 }
 
-/// Returns the images that the Python reader finds in a file, without those that are containers.
+/// Returns the images that the Python reader finds in a file, except images that are containers.
 fn read_by_python(folder: &Path, file: &str) -> Vec<Found> {
     let script = workspace().join("tests/tools/sycl/images.py");
     let mut python = Command::new("python3");
@@ -163,7 +165,8 @@ fn tables_of_programs() {
     assert_eq!(listed(&folder, "table.o", "image-table"), read_by_python(&folder, "table.o"));
 }
 
-/// Linkers for Windows shorten section names, so that only the table separates the images.
+/// Tests Windows programs: linkers for Windows shorten section names, so only the table separates
+/// the images.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_windows() {
     let folder = scratch::folder("sycl-windows");
@@ -223,7 +226,8 @@ fn commands_know_tables() {
     assert!(ran.stdout.contains("sm_90"), "{} {}", ran.stdout, ran.stderr);
 }
 
-/// The runtime selects a device's image from all images of a kernel, for any target.
+/// Tests that all images with the same kernel form one module: the runtime selects a device's image
+/// from all of them.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn alternatives_are_one_module() {
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
@@ -247,7 +251,7 @@ fn damaged_tables() {
     let good = read(folder.join("program"));
     let frame = compress(Method::Zstd, None, &spirv("packed")).unwrap();
     let find = |needle: &[u8]| good.windows(needle.len()).rposition(|it| it == needle).unwrap();
-    // The addresses in the table are zero, because relocations contain them.
+    // The table contains zeros instead of addresses, which are in the relocations.
     let sizes = [0, spirv("one").len(), 0, spirv("second").len()];
     let size = 8 + find(&sizes.map(usize::to_le_bytes).concat());
     let frame = find(&frame);
@@ -262,7 +266,7 @@ fn damaged_tables() {
         assert!(ran.stdout.contains(text), "{what}: {}", ran.stdout);
         assert_eq!(offload(&folder, "ls bad").code, 1, "{what}");
     }
-    // All images are the same frame.
+    // All images in this table are the same zstd frame.
     let zeros = compress(Method::Zstd, None, &[0; 1 << 16]).unwrap();
     let text = format!(
         ".section __CLANG_OFFLOAD_BUNDLE__sycl-spir64,{}\nimage: .incbin \"zeros.bin\"\n\
@@ -281,8 +285,8 @@ fn damaged_tables() {
     }
 }
 
-/// Writes `<name>.o`, an object with entries for SYCL and the host, as DPC++'s bundler writes them:
-/// with a section that contains their sizes.
+/// Writes `<name>.o`, an object with entries for SYCL and the host. With `has_sizes`, it also has
+/// sections with the entries' sizes, as written by DPC++'s bundler.
 fn object(folder: &Path, name: &str, image: &[u8], has_sizes: bool) {
     scratch::write(folder.join(format!("{name}.bin")), image);
     let mut text = format!(".text\n.globl {name}\n{name}: ret\n");
@@ -312,7 +316,8 @@ fn objects() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
-/// Sizes separate the images of joined entries; without sizes, SPIR-V modules do.
+/// Tests objects whose entries a linker has joined: the sizes separate the images. Without sizes,
+/// only the headers of SPIR-V modules can separate them.
 #[test(needs(&[Tool::Llvm22, Tool::Python]))]
 fn joined_objects() {
     let folder = scratch::folder("sycl-joined");

@@ -1,5 +1,5 @@
-//! Programs whose threads share data and launch kernels: correct ones, which cause no report, and
-//! one incorrect one.
+//! Programs whose threads share data and launch kernels. All except one are correct and must not
+//! cause reports.
 
 use crate::{SIZE, address, launch};
 use offload_gpu::run::{Buffer, Device, Launch};
@@ -35,7 +35,7 @@ impl Data {
         Self { x: device.buffer(&[1_f32; SIZE]).unwrap(), n: device.zeros(SIZE).unwrap() }
     }
 
-    /// Adds 2 to the first half of `x`, and changes the order of the values in both halves.
+    /// Runs three kernels on the data, then restores `x`.
     fn step(&mut self) {
         for kernel in ["blocks_right", "barrier_right", "warp_right"] {
             let (x, n) = (address(&mut self.x), address(&mut self.n));
@@ -83,7 +83,7 @@ fn scoped_threads() {
                 scope.spawn(|| data.step());
             }
         });
-        // In the next round, each thread uses memory that another thread used in this round.
+        // In the next round, each thread uses buffers that a different thread used in this round.
         all.rotate_left(1);
     }
 }
@@ -106,8 +106,8 @@ fn pool() {
     assert_eq!(done.load(Ordering::Acquire), 8);
 }
 
-/// Allocates and frees buffers in several threads, so the allocator may give memory that one thread
-/// has freed to another thread.
+/// Allocates and frees buffers in several threads, so one thread may get memory that another thread
+/// has freed.
 fn reused_allocations() {
     thread::scope(|scope| {
         for _ in 0..3 {

@@ -1,6 +1,6 @@
-// Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a finding in the wrong one
-// may name, of warps of 64 lanes alone if it ends with 64. Each is launched with 2 blocks of 64 threads and 128 values; main.rs
-// has what they are given.
+// Kernels in pairs: `<name>_right` and `<name>_wrong`. Lines that a finding may name end with the
+// checks that find it; the suffix 64 limits a check to warps of 64 lanes. Each launch has 2 blocks
+// of 64 threads and 128 values; main.rs has the other arguments.
 
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
@@ -57,7 +57,7 @@ KERNEL(shared_pointer_wrong) {
   x[index()] = p[63 - threadIdx.x] + second[63 - threadIdx.x];
 }
 
-// The next row is no other variable's.
+// The access is beyond the row, but inside the same variable.
 KERNEL(shared_row_right) {
   UNUSED;
   __shared__ float tile[4][16];
@@ -101,7 +101,7 @@ KERNEL(aligned_wrong) {
   n[index()] = pairs[threadIdx.x % 32].x > 0; // found: memory undefined
 }
 
-// Of the wrong one's launch, dynamic shared memory has place for 60 values.
+// The wrong kernel is launched with dynamic shared memory for only 60 values.
 KERNEL(dynamic_shared_right) {
   UNUSED;
   OFFLOAD_DYNAMIC_SHARED(float, tile);
@@ -127,7 +127,7 @@ KERNEL(extern_shared_right) {
   extern __shared__ float tile[];
   tile[threadIdx.x] = float(index());
   __syncthreads();
-  // In all declarations, it is one memory of the block.
+  // All declarations refer to the same memory of the block.
   bool is_same = shared_values<float>()[63 - threadIdx.x] == float(blockIdx.x * 64 + 63 - threadIdx.x);
   x[index()] = is_same ? 1 : __int_as_float(0x7fffffff);
 }
@@ -139,14 +139,14 @@ KERNEL(extern_shared_wrong) {
   n[index()] = words[threadIdx.x ^ 1]; // found: memory
 }
 
-// The wrong one is launched with a buffer that was freed.
+// The wrong kernel is launched with a freed buffer.
 KERNEL(freed_right) { UNUSED; n[index()] = x[index()] > 0; }
 KERNEL(freed_wrong) {
   UNUSED;
   n[index()] = x[index()] > 0; // found: memory
 }
 
-// Block 1 is given the address of block 0's variable.
+// Block 1 gets the address of block 0's variable.
 KERNEL(other_block_right) {
   UNUSED;
   __shared__ unsigned mine;
@@ -192,7 +192,7 @@ KERNEL(negated_wrong) {
 
 // ---- initcheck: never written
 
-// No value of a bool has the bytes of the pattern.
+// The pattern in unwritten memory is not a valid bool.
 KERNEL(unwritten_flag_right) {
   UNUSED;
   __shared__ bool seen[64];
@@ -241,7 +241,7 @@ KERNEL(barrier_wrong) {
   x[index()] = tile[63 - threadIdx.x]; // found: races
 }
 
-// The tile is written again while others may still read it.
+// The next round writes the tile while other threads may still be reading it.
 KERNEL(second_barrier_right) {
   UNUSED;
   __shared__ float tile[64];
@@ -266,7 +266,7 @@ KERNEL(second_barrier_wrong) {
   x[index()] = sum;
 }
 
-// A tree of sums, the last steps of which are in one warp.
+// A tree of sums; one warp computes the last steps.
 KERNEL(warp_right) {
   UNUSED;
   __shared__ float sums[64];
@@ -336,7 +336,7 @@ KERNEL(histogram_wrong) {
     atomicAdd(&n[threadIdx.x], bins[threadIdx.x]);
 }
 
-// The last block to finish adds up what all have written.
+// The last block to finish adds up the results of all blocks.
 KERNEL(fence_right) {
   UNUSED;
   __shared__ bool is_last;
@@ -486,7 +486,7 @@ KERNEL(barrier_in_loop_wrong) {
   }
 }
 
-// Half of the lanes that the mask names are somewhere else: they wait for each other for ever.
+// Half of the mask's lanes wait at a barrier instead: both halves wait for each other forever.
 KERNEL(mask_right) {
   UNUSED;
   float sum = x[index()];
@@ -494,7 +494,7 @@ KERNEL(mask_right) {
     sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, unsigned(step));
   if (lane_of_warp() == 0)
     x[index()] = sum;
-  // Some lanes, and then all of them.
+  // Synchronize some lanes, then all lanes.
   __shared__ float values[64];
   unsigned lane = lane_of_warp();
   for (unsigned last = 1; last < warpSize - 1; ++last) {
@@ -525,7 +525,7 @@ KERNEL(mask_wrong) {
 
 // ---- calls of warp functions that do not belong together
 
-// The halves of a warp call what they like, with masks of their own.
+// The halves of a warp may call different functions if each half passes its own mask.
 KERNEL(other_function_right) {
   UNUSED;
   float sum = x[index()];
@@ -546,7 +546,7 @@ KERNEL(other_function_wrong) {
   x[index()] = sum;
 }
 
-// Lanes that have returned are not waited for.
+// Warp functions do not wait for lanes that have returned.
 KERNEL(other_vote_right) {
   UNUSED;
   unsigned lane = lane_of_warp();
@@ -566,7 +566,7 @@ KERNEL(other_vote_wrong) {
   n[index()] = holds;
 }
 
-// __syncwarp is the one function that lanes may call at several places. A loop is one place, however often it runs.
+// Only for __syncwarp may lanes be at different places in the code. A call in a loop is one place.
 KERNEL(other_place_right) {
   UNUSED;
   __shared__ unsigned values[64];
@@ -592,7 +592,7 @@ KERNEL(other_place_wrong) {
     n[index()] = __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16) + 1; // found: any
 }
 
-// Additions of the lanes that are here become one.
+// The active lanes combine their additions into one.
 KERNEL(own_mask_right) {
   UNUSED;
   unsigned lane = lane_of_warp();
@@ -621,7 +621,7 @@ KERNEL(outside_mask_right) {
   float sum = x[index()];
   if (lane < 4) {
     sum += __shfl_xor_sync(0xf, sum, 2);
-    // From the lane itself, and from beyond its group: then it is the lane's own value.
+    // A shuffle from the lane itself, or from beyond its group, returns the lane's own value.
     sum += __shfl_sync(0xf, sum, int(lane));
     sum += __shfl_sync(0xf, sum, 9, 4);
     sum += __shfl_down_sync(0xf, sum, 3, 4);
@@ -697,7 +697,7 @@ KERNEL(rank_of_32_wrong) {
   n[index()] = unsigned(__popcll(set & ((1u << lane) - 1))); // found: undefined64
 }
 
-// Lanes 32 to 63 wait for the others, which are at the barrier.
+// Lanes 32 to 63 are not in their mask: they wait for the others, which are at the barrier.
 KERNEL(sums_of_32_right) {
   UNUSED;
   float sum = x[index()];
@@ -733,7 +733,7 @@ KERNEL(shuffle_order_wrong) {
   x[index()] = next + values[t ^ 1]; // found: races
 }
 
-// The first lane finds a place for all.
+// The first lane reserves places for all lanes.
 KERNEL(vote_order_right) {
   UNUSED;
   __shared__ unsigned places[2];
@@ -769,7 +769,7 @@ KERNEL(ballot_order_wrong) {
   x[index()] = float(n[unsigned(index()) ^ 1]); // found: races
 }
 
-// __syncwarp orders what the lanes of its mask do, and not the other half.
+// __syncwarp orders only the accesses of the lanes in its mask, not those of the other half.
 KERNEL(half_warp_right) {
   UNUSED;
   __shared__ unsigned values[64];
@@ -789,7 +789,7 @@ KERNEL(half_warp_wrong) {
 
 // ---- kernels that end the process, each launched by a program of its own
 
-// `exit` is a name as any other.
+// `exit` may also be the name of a variable.
 KERNEL(exit_right) {
   UNUSED;
   bool exit = index() >= size;
@@ -893,7 +893,7 @@ KERNEL(exception_wrong) {
     throw 1; // found: stops
 }
 
-// The launch of the wrong one gives no memory.
+// The wrong kernel is launched without dynamic shared memory.
 KERNEL(given_shared_right) {
   UNUSED;
   OFFLOAD_DYNAMIC_SHARED(float, tile);
@@ -953,7 +953,7 @@ KERNEL(endless) {
 
 // ---- a race that is no mistake
 
-// CUDA's guide changes a value by atomicCAS like this: the first read is a guess.
+// CUDA's guide uses atomicCAS in this way: the first read is only a guess.
 __device__ double add(double *address, double value) {
   unsigned long long *bits = reinterpret_cast<unsigned long long *>(address);
   unsigned long long old = *bits, assumed;
@@ -977,7 +977,7 @@ KERNEL(large_shared) {
 
 // ---- orders
 
-// Which thread comes when.
+// Stores the order in which the threads run.
 KERNEL(order) {
   UNUSED;
   unsigned turn = atomicAdd(reinterpret_cast<unsigned *>(x), 1u);

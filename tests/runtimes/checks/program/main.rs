@@ -1,4 +1,4 @@
-//! Runs on the CPU each program that an argument names: a kernel, or with the prefix `host:` one of
+//! Runs each program named by an argument on the CPU: a kernel or, with the prefix `host:`, one of
 //! the programs in `hosts.rs`.
 
 mod hosts;
@@ -35,12 +35,12 @@ kernels! {
 const SIZE: usize = 128;
 
 fn main() {
-    // The alarm ends a program that hangs. SAFETY: `alarm` takes a number, and touches no memory.
+    // The alarm ends a program that hangs. SAFETY: `alarm` takes a number, and accesses no memory.
     unsafe { alarm(100) };
     let device = Device::cpu();
     for name in env::args().skip(1) {
         // Sanitizers print their reports to standard error. This line shows which kernel or program
-        // the reports after it belong to.
+        // caused the reports after it.
         eprintln!("=== {name}");
         match name.strip_prefix("host:") {
             Some(host) => hosts::run(host),
@@ -68,8 +68,7 @@ fn one(name: &str, device: &Device) {
     let to = address(&mut n);
     let from = address(&mut x);
     if name == "order" {
-        // The kernel `order` takes each thread's position from a counter in `x`, which must start
-        // at 0.
+        // The kernel `order` numbers the threads with a counter in `x`, which must start at 0.
         x.upload(&[0.0; SIZE]).unwrap();
     }
     if name == "freed_wrong" {

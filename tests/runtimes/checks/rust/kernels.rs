@@ -1,5 +1,5 @@
-//! Pairs of kernels, one right and one wrong. A line that a report may name ends with a comment:
-//! the check that finds the mistake, and the kind of the finding.
+//! Pairs of kernels, one right and one wrong. Each line that a report may name ends with a comment
+//! that gives the check that finds the mistake, and the kind of the finding.
 #![no_std]
 
 use core::slice;
@@ -88,13 +88,13 @@ kernel! {
         unsafe { *y = (*pair).first + (*pair).second }
     }
 
-    /// Adds three numbers, of which the program passes two.
+    /// Reads three numbers, although the program passes only two.
     pub unsafe fn pair_wrong(pair: *const Pair, y: *mut f32) {
         let triple = pair.cast::<Triple>();
         unsafe { *y = (*triple).numbers[0] + (*triple).numbers[2] } // found: memory heap-buffer-overflow
     }
 
-    /// Adds one to a number, and wraps.
+    /// Adds one to a number, wrapping around.
     pub unsafe fn next_right(y: *mut u8) {
         unsafe { *y = (*y).wrapping_add(1) }
     }
@@ -104,7 +104,7 @@ kernel! {
         unsafe { *y += 1 } // found: memory a kernel that ends the process
     }
 
-    /// Copies a row whose address is in memory.
+    /// Copies a row; its address is stored in a buffer.
     pub unsafe fn row_right(row: *const Row, y: *mut f32) {
         unsafe {
             if let Some(y) = element(y, (*row).len) {
@@ -122,7 +122,7 @@ kernel! {
         }
     }
 
-    /// All threads come to the barrier.
+    /// All threads reach the barrier.
     pub unsafe fn meeting_right(x: *mut f32) {
         let own = thread_index().x;
         barrier();
@@ -131,7 +131,7 @@ kernel! {
         }
     }
 
-    /// Only some threads come to the barrier.
+    /// Only some threads reach the barrier.
     pub unsafe fn meeting_wrong(x: *mut f32) {
         let own = thread_index().x;
         if own < 8 {
@@ -140,7 +140,7 @@ kernel! {
         }
     }
 
-    /// Reads the next lane, the last lane its own.
+    /// Each lane reads the next lane's value; the last lane reads its own value.
     pub unsafe fn lanes_right(x: *mut f32) {
         let own = thread_index().x;
         assert!(ballot(true).count_ones() == warp_size());
@@ -148,7 +148,7 @@ kernel! {
         unsafe { *x.add(own as usize) = next };
     }
 
-    /// Some lanes have returned when others read them.
+    /// Reads values from lanes that have returned.
     pub unsafe fn lanes_wrong(x: *mut f32) {
         let own = thread_index().x;
         if own < 16 {

@@ -8,14 +8,14 @@ const KERNELS: &str = include_str!("kernels.rs");
 /// A mistake in a kernel.
 struct Planted {
     kernel: &'static str,
-    /// The check that finds it.
+    /// The check that finds the mistake.
     check: &'static str,
     kind: &'static str,
     /// The lines that the finding may name.
     lines: Vec<usize>,
 }
 
-/// Returns the mistakes that comments in the kernels mark.
+/// Returns the mistakes that are marked by comments in the kernels.
 fn planted() -> Vec<Planted> {
     let (mut all, mut kernel): (Vec<Planted>, _) = (Vec::new(), "");
     for (number, line) in (1..).zip(KERNELS.lines()) {
@@ -63,7 +63,7 @@ fn finds_what_is_planted(name: &str, compiler: &Path) {
         .write("src/lib.rs", include_str!("lib.rs"))
         .write("kernels/Cargo.toml", manifest("kernels", &of_kernels))
         .write("kernels/src/lib.rs", KERNELS)
-        // Checked images still have assertions and overflow checks.
+        // Despite this flag, checked images must have assertions and overflow checks.
         .pack("kernels", r#".rust_crate("kernels").arch("cpu").flag("-Cdebug-assertions=off")"#)
         .patched();
     let ends = |check: &str, tests: &[&str], status: i32| {

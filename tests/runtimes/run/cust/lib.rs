@@ -1,3 +1,3 @@
-//! Re-exports the published crate, so that a build links it as its users do.
+//! Re-exports the published crate, so a build links it as its users would.
 
 pub use cust;

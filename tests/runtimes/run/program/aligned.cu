@@ -1,4 +1,4 @@
-// A kernel with device variables and all shared memory that the runtime has. A driver aligns each
+// A kernel that uses a device variable, and all shared memory of the runtime. A driver aligns each
 // array.
 __device__ int launches;
 

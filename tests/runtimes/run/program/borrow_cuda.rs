@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn device(context: &CudaContext) -> Result<Device> {
-    // SAFETY: each function here drops the device before the context, or states why it does not.
+    // SAFETY: each function here drops the device before the context, or explains why it does not.
     Ok(unsafe { Device::from_cuda_context(context.cu_ctx().cast())? })
 }
 
@@ -55,7 +55,7 @@ fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result<usize> {
     Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
 }
 
-/// Uses the context that all libraries share: the device equals the one in the list.
+/// Uses the primary context, which all libraries share: the device equals the one in the list.
 fn primary() -> Result {
     let context = CudaContext::new(1)?;
     let device = device(&context)?;
@@ -70,8 +70,8 @@ fn primary() -> Result {
     Ok(())
 }
 
-/// Uses two devices, each on threads that have no current context and on threads whose current
-/// context is that of the other GPU.
+/// Uses two devices. Some threads have no current context; on others, the other GPU's context is
+/// current.
 fn threads() -> Result {
     let contexts = [CudaContext::new(0)?, CudaContext::new(1)?];
     let borrowed = [device(&contexts[0])?, device(&contexts[1])?];
@@ -91,8 +91,8 @@ fn threads() -> Result {
     Ok(())
 }
 
-/// Uses a context of the program's own in addition to the primary context. The module is loaded
-/// once for each of the two contexts.
+/// Uses the program's own context in addition to the primary context. The module is loaded once for
+/// each of the two contexts.
 fn own() -> Result {
     let context = CudaContext::new_non_primary(0, 0)?;
     let own = device(&context)?;
@@ -111,8 +111,8 @@ fn own() -> Result {
     Ok(())
 }
 
-/// Makes three contexts, each after the previous one is destroyed, and prints whether the driver
-/// gave all of them the same address.
+/// Makes three contexts, each after the previous one was destroyed, and prints whether all of them
+/// have the same address.
 fn again() -> Result {
     let mut handles = Vec::new();
     for _ in 0..3 {
@@ -125,8 +125,8 @@ fn again() -> Result {
     Ok(())
 }
 
-/// Drops a device and a buffer after their context was destroyed, while a second context has the
-/// destroyed context's address.
+/// Drops a device and a buffer after their context was destroyed. At this time, a second context
+/// has the destroyed context's address.
 fn outlived() -> Result {
     let first = CudaContext::new_non_primary(0, 0)?;
     let handle = first.cu_ctx();

@@ -52,7 +52,7 @@ unsafe extern "C" {
 }
 
 fn main() -> ExitCode {
-    // The alarm ends a program whose runtime waits for a GPU that does not exist.
+    // The alarm ends the program if the runtime waits for a GPU that does not exist.
     alarm(60);
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,10 +73,10 @@ fn run() -> Result<(), RunError> {
     let launch = Launch::new(1, 256).stream(stream.cast());
     // SAFETY: the kernel accesses 256 elements of `x` and of `y`, and each has 256.
     unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
-    // The program does not destroy the stream: that call would wait for the stream's queue, and no
-    // GPU processes the packets in the queue. SAFETY: the stream was created by `hipStreamCreate`.
+    // The program does not destroy the stream. That call would wait for the stream's queue, but no
+    // GPU processes the queue's packets. SAFETY: the stream was created by `hipStreamCreate`.
     assert_eq!(unsafe { hip::hipStreamSynchronize(stream) }, hip::HIP_SUCCESS);
-    // The binding copies from memory that the run time has allocated.
+    // The binding copies from a buffer that the run time has allocated.
     let own = device.buffer(&[5.0_f32; 4])?;
     let mut copy = [0.0_f32; 4];
     let to_host = hip::hipMemcpyKind_hipMemcpyDeviceToHost;

@@ -1,5 +1,5 @@
-//! A program that passes buffers of cudarc to kernels as they are. The driver's log shows what
-//! orders the launches among cudarc's own work.
+//! A program that passes cudarc's buffers directly to kernels. The driver's log shows how launches
+//! are ordered with cudarc's own work.
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
@@ -49,17 +49,18 @@ fn main() -> ExitCode {
 struct World {
     context: Arc<CudaContext>,
     device: Device,
-    /// Stream 1, on which the buffers are made, and stream 2.
+    /// Streams 1 and 2. The buffers are made on stream 1.
     streams: [Arc<CudaStream>; 2],
 }
 
-/// The buffers: events 1 and 2 are the last read and write of `x`, events 3 and 4 those of `y`.
+/// The buffers. In the log, events 1 and 2 are the last read and write of `x`, events 3 and 4 those
+/// of `y`.
 struct Vectors {
     x: CudaSlice<f32>,
     y: CudaSlice<f32>,
 }
 
-/// A buffer of the program's own, as dfdx has one.
+/// The program's own type for buffers; dfdx has such a type.
 struct Wrapper<T>(CudaSlice<T>);
 
 impl<T> DeviceBuffer for Wrapper<T> {
@@ -102,7 +103,7 @@ impl World {
         Launch::new(1, 256).stream(self.streams[stream].cu_stream().cast())
     }
 
-    /// Prints how many elements are as saxpy computes them.
+    /// Prints how many elements have the expected value.
     fn print(&self, y: &CudaSlice<f32>, expected: f32) -> Result {
         let y = self.streams[0].clone_dtoh(y)?;
         println!("{}", y.iter().filter(|y| **y == expected).count());
@@ -124,15 +125,15 @@ impl World {
 
     fn by_offload(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
-        // SAFETY: the kernel accesses 256 elements of each buffer, which is how many each has. So
-        // it is in the other launches.
+        // SAFETY: the kernel accesses 256 elements of each buffer, and each has 256. The other
+        // launches also stay within their buffers.
         unsafe {
             kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(0))?
         };
         self.print(&y, 5.0)
     }
 
-    /// Both buffers may be dropped once the launch returned.
+    /// Drops both buffers right after the launch, which must be allowed.
     fn other_stream(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         unsafe {
@@ -142,7 +143,7 @@ impl World {
         Ok(())
     }
 
-    /// Launches on the default stream: no stream of cudarc waits for it by itself.
+    /// Launches on the default stream; cudarc's streams do not wait for it automatically.
     fn views(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         {
@@ -152,7 +153,7 @@ impl World {
             let _ = on_any_thread;
             unsafe { call.launch(&self.device, 1, 128)? };
         }
-        // A view for writing may be read.
+        // A view for writing may also be passed for reading.
         let (first, mut last) = (Wrapper(x), y.slice_mut(..1));
         unsafe { kernels::saxpy(1, 4.0, &first, &mut last).launch(&self.device, 1, 1)? };
         unsafe {
@@ -183,15 +184,15 @@ impl World {
         Ok(())
     }
 
-    /// The program orders its streams itself.
+    /// Switches off event tracking: such a program orders its streams itself.
     fn untracked(self) -> Result {
-        // SAFETY: the stand-in runs everything at once.
+        // SAFETY: the stand-in completes each operation immediately.
         unsafe { self.context.disable_event_tracking() };
         let Vectors { x, mut y } = self.vectors()?;
         unsafe {
             kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(1))?
         };
-        // Buffers that have events, from before.
+        // A buffer that still has events, because it was made with tracking.
         unsafe { self.context.enable_event_tracking() };
         let Vectors { x: later, .. } = self.vectors()?;
         unsafe { self.context.disable_event_tracking() };
@@ -202,7 +203,7 @@ impl World {
         self.print(&y, 8.0)
     }
 
-    /// A launch that is refused orders nothing.
+    /// A launch that is refused must not wait for events or record any.
     fn refused(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         let call = kernels::saxpy(256, 3.0, &x, &mut y);
@@ -229,7 +230,7 @@ impl World {
         Ok(())
     }
 
-    /// A launch on a stream of another context, which cannot wait for the buffers.
+    /// Launches on a stream of a different context, which cannot wait for the buffers.
     fn failing(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         let stream = CudaContext::new_non_primary(0, 0)?.new_stream()?;
@@ -240,14 +241,15 @@ impl World {
         Ok(())
     }
 
-    /// cudarc has buffers of vectors, and views numbers as vectors. Only the types matter here.
+    /// Passes cudarc's buffers of vectors, and its views of numbers as vectors. Only the types
+    /// matter here.
     #[allow(dead_code)]
     fn fours(&self, numbers: &mut CudaSlice<f32>) -> Result {
         let stream = &self.streams[0];
         let mut fours: CudaSlice<float4> = stream.alloc_zeros(2)?;
         stream.memcpy_htod(&[float4::from([1.0; 4]); 2], &mut fours)?;
         let count = numbers.len() / 4;
-        // SAFETY: four numbers are a vector.
+        // SAFETY: a vector consists of four numbers.
         let _ =
             halves::fours(&fours, &mut unsafe { numbers.transmute_mut::<float4>(count) }.unwrap());
         // SAFETY: as above.
@@ -258,7 +260,7 @@ impl World {
     fn halves(self) -> Result {
         let stream = &self.streams[0];
         let bits: CudaSlice<u16> = stream.clone_htod(&[f16::ONE.to_bits(); 2])?;
-        // SAFETY: both types have the same size, and any bits are right.
+        // SAFETY: both types have the same size, and all bit patterns are valid.
         let mut halves: CudaSlice<f16> = unsafe { stream.upgrade_device_ptr(bits.leak(), 2) };
         let bits: CudaSlice<u16> = stream.alloc_zeros(2)?;
         let launch = self.launch_on(0);

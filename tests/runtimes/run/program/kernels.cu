@@ -4,7 +4,7 @@ extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
     y[i] = a * x[i] + y[i];
 }
 
-// Reverses each block's elements in dynamic shared memory, of which there may be more than is used.
+// Reverses each block's elements in dynamic shared memory, which may be larger than necessary.
 extern "C" __global__ void __launch_bounds__(256) reverse(const float *x, float *y) {
   OFFLOAD_DYNAMIC_SHARED(float, tile);
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256) reverse(const float *x, float 
   y[i] = tile[blockDim.x - 1 - threadIdx.x];
 }
 
-// Each block's sum, in an order that is the same whichever thread of the operating system runs it.
+// Each block's sum, always in the same order, no matter which system thread runs the block.
 extern "C" __global__ void block_sum(const float *x, float *sums) {
   __shared__ float partial[256];
   int me = threadIdx.x;

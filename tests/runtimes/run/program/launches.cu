@@ -1,6 +1,6 @@
-// Launches that OpenCL does not have by itself.
+// Kernels that need features of launches that OpenCL lacks.
 
-// Each form of this module that a driver compiles has a copy of the variables.
+// A driver compiles several forms of this module, each with a copy of the variables.
 __constant__ int table[4];
 __device__ int launches;
 static __device__ int own;

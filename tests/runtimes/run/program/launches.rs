@@ -1,4 +1,4 @@
-//! Prints what launches do that OpenCL does not have by itself, and how they fail.
+//! Launches kernels that need features that OpenCL lacks, and prints the results or errors.
 
 use offload_gpu::run::{Device, Launch, RunError};
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), RunError> {
     kernels::TABLE.read_at(&device, 4, &mut [])?;
     for threads in [32, 4, 64] {
         let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
-        // SAFETY: the kernel writes an element for each thread, and one more.
+        // SAFETY: the kernel writes an element for each thread, and one more; there are 65.
         unsafe { kernels::reverse(&mut y).launch_as(&device, &launch)? };
         let (launches, all) = (kernels::LAUNCHES.read(&device)?, y.to_vec()?);
         println!("{launches} {} {:?}", all[threads as usize], &all[..4]);
@@ -34,14 +34,15 @@ fn main() -> Result<(), RunError> {
     // SAFETY: 64 threads write an element each.
     unsafe { kernels::bounded(&mut y).launch(&device, 1, 64)? };
     println!("{:?}", &y.to_vec()?[62..64]);
-    // The runtime has as much for a block, and another kernel of the module has 4 KiB of it.
+    // The runtime has no more than this for a block, and a different kernel of the module uses 4
+    // KiB of it.
     let too_large = Launch::new(1, 4).shared_memory(256 << 10);
     // SAFETY: as above.
     if let Err(error) = unsafe { kernels::reverse(&mut y).launch_as(&device, &too_large) } {
         println!("{error}");
     }
     let mut four = device.buffer(&[1, 2, 3, 4])?;
-    // The module's own arrays have 128 bytes each, as a driver aligns them.
+    // The module's own arrays need 128 bytes each, because a driver aligns them.
     for bytes in [(256 << 10) - 256, (256 << 10) - 255] {
         let launch = Launch::new(1, 4).shared_memory(bytes);
         // SAFETY: 4 threads write an element each.

@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether launches on the device compute: stand-ins for a driver only log them.
+/// Whether kernels run on the device. Stand-ins for a driver only log launches.
 fn computes(device: &Device) -> bool {
     matches!(device.vendor(), Vendor::Cpu | Vendor::Intel)
 }
@@ -118,8 +118,8 @@ fn list() -> Result {
     Ok(())
 }
 
-/// Computes 1000 elements on the chosen device. If AMD's own runtime runs above a stand-in for the
-/// GPU, no kernel runs and no element is computed.
+/// Computes 1000 elements on the chosen device. If AMD's own runtime uses a stand-in for the GPU,
+/// no kernel runs, so no element is computed.
 fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let right = saxpy_on(&device)?;
@@ -153,7 +153,7 @@ fn all() -> Result {
     Ok(())
 }
 
-/// Uses all GPUs, with 8 threads for each and 100 loads in each thread. `right` is the expected
+/// Uses all GPUs, with 8 threads for each GPU and 100 loads in each thread. `right` is the expected
 /// number of correct elements.
 fn threads(right: usize) -> Result {
     let devices = devices();
@@ -166,7 +166,7 @@ fn threads(right: usize) -> Result {
             assert!(!loaded.raw_function(&kernels::PACK.kernel("saxpy"))?.is_null());
             *loads.lock().unwrap() += 1;
         }
-        // The result on this GPU stays correct while other threads load modules on other GPUs.
+        // The result on this GPU must stay correct while other threads load modules on other GPUs.
         assert_eq!(saxpy_on(gpu)?, right);
         Ok(())
     };
@@ -266,8 +266,9 @@ fn bits() -> Result {
     Ok(())
 }
 
-/// Launches with buffers of each other device: as one argument, as all, and by the kernel's name. A
-/// buffer without memory, and an address, may be from anywhere, which stand-ins do not know.
+/// On each device, launches with buffers of the other devices: as one argument, as all arguments,
+/// and by the kernel's name. On the CPU, also passes an empty buffer and an address of a different
+/// device, which are allowed. Stand-ins would not recognize them.
 fn elsewhere() -> Result {
     let devices = devices();
     for device in devices.list() {
@@ -296,8 +297,8 @@ fn elsewhere() -> Result {
     Ok(())
 }
 
-/// Uses the images of two packs for the CPU: first in turn, with a new device each time, and then
-/// both on one device. The kernels have the same names in both packs.
+/// Uses the CPU's images of two packs whose kernels have the same names: first in turn, with a new
+/// device each time, then both on one device.
 fn in_turn() -> Result {
     macro_rules! run {
         ($device:expr, $pack:ident) => {{
@@ -344,7 +345,8 @@ fn several_modules() -> Result {
     Ok(())
 }
 
-/// Uses the modules of a pack of which one has images, before and after this one is loaded.
+/// Uses the modules of a pack in which only one module has images, before and after this module is
+/// loaded.
 fn empty_modules() -> Result {
     const NAMES: [&str; 4] = ["none", "neither", "full", "last"];
     let device = Device::named(&env::var("OFFLOAD_DEVICE")?)?;
@@ -371,7 +373,7 @@ fn lacking() -> Result {
     Ok(())
 }
 
-/// Uses a file with an image for the CPU, first without the word `unsafe(cpu)`.
+/// Uses a file with an image for the CPU, first without `unsafe(cpu)`.
 fn by_path() -> Result {
     let device = Device::best_for(&by_path::PACK)?;
     if let Err(error) = by_path::PACK.on(&device) {
@@ -381,22 +383,25 @@ fn by_path() -> Result {
     if device.vendor() == Vendor::Cpu {
         // SAFETY: the kernel writes one element.
         unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
-        // The file has one address, if the linker merges equal constants.
+        // If the linker merges equal constants, both embedded copies of the file have the same
+        // address.
         assert!(by_path::PACK.on(&device).is_err());
     }
     println!("{:?}", y.to_vec()?);
     Ok(())
 }
 
-/// Loads an image with debug information. Prints the source line of its kernel, which another
-/// process reads in the file that the loader names, and the number of files on disk meanwhile.
+/// Loads an image with debug information. Prints the source line of its kernel, which a different
+/// process reads from the file that the loader names. Also prints how many files are on disk
+/// meanwhile.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
     // SAFETY: the kernel writes one element.
     unsafe { traced::value(&mut y).launch(&device, 1, 1)? };
     let mut place = Place { file: std::ptr::null(), base: 0, symbol: std::ptr::null(), address: 0 };
-    // SAFETY: the handle is of a loaded library, and the address is of a function in it.
+    // SAFETY: the handle belongs to a loaded library, and the address to a function in this
+    // library.
     let (kernel, file) = unsafe {
         let kernel = dlsym(traced::PACK.on(&device)?.raw_module()?, c"value".as_ptr());
         assert_ne!(dladdr(kernel, &mut place), 0);

@@ -47,7 +47,7 @@ extern "C" __global__ void differs(long *y) { *y = 1; }
 extern "C" __global__ void differs(long *y, int more) { *y = more; }
 #endif
 
-// The function that finds kernels has this name.
+// The generated function that finds kernels has the same name.
 extern "C" __global__ void named(int *y) { *y = 7; }
 
 extern "C" __global__ void many(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m,
@@ -56,7 +56,7 @@ extern "C" __global__ void many(int a, int b, int c, int d, int e, int f, int g,
        15 * o + 16 * p + 17 * q + 18 * r;
 }
 
-// Arguments of NVIDIA's that are aligned to more than 16 bytes have other offsets on some GPUs.
+// On some of NVIDIA's GPUs, arguments aligned to more than 16 bytes have different offsets.
 struct alignas(32) Wide {
   double lanes[4];
 };

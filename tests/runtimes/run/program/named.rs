@@ -11,8 +11,8 @@ mod named {
     offload_gpu::include_kernels!("named");
 }
 
-/// Computes on the chosen device what the typed function computes, with arguments as a tuple and
-/// one by one. Returns the number of right elements of each.
+/// Launches a kernel by name on the chosen device: with arguments as a tuple, and with arguments
+/// one by one. Prints the number of right elements for both.
 pub fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
@@ -47,7 +47,7 @@ pub fn saxpy() -> Result {
     Ok(())
 }
 
-/// Returns whether the arguments are the bytes that the typed function makes.
+/// Returns whether the arguments have the same bytes as those of the typed function.
 fn same_memory(device: &Device) -> std::result::Result<bool, RunError> {
     let x = device.zeros::<f32>(1)?;
     let typed = kernels::saxpy(7, 2.5, &x, std::ptr::null_mut::<f32>());
@@ -67,12 +67,12 @@ fn same_memory(device: &Device) -> std::result::Result<bool, RunError> {
         && call.kernel().name() == typed.kernel().name())
 }
 
-/// Runs kernels of many types, under each of their names.
+/// Runs kernels with many types of parameters; runs one kernel under each of its names.
 pub fn types() -> Result {
     let device = Device::best_for(&named::PACK)?;
     for name in ["scale_float", "scale<float>", "_Z5scaleIfEviT_PS0_"] {
         let mut y = device.buffer(&[1.0_f32, 2.0])?;
-        // SAFETY: the kernel touches two elements.
+        // SAFETY: the kernel accesses two elements.
         unsafe { named::named(name)?.call((2, 3.0_f32, &mut y))?.launch(&device, 1, 2)? };
         println!("{name}: {:?}", y.to_vec()?);
     }
@@ -92,9 +92,9 @@ pub fn types() -> Result {
     let mut y = device.zeros::<i32>(4)?;
     let range = named::Range { first: 1, count: 2 };
     let x = device.buffer(&[1_i32, 2, 3, 4])?;
-    // `y.len()` would be an error after `&mut y` in a call of a function.
+    // In a call of the typed function, `y.len()` after `&mut y` would be an error.
     let call = named::named("copy_bytes")?.arg(&x)?.arg(&mut y)?.arg(4 * y.len() as u32)?;
-    // SAFETY: both buffers have as many bytes.
+    // SAFETY: both buffers have this many bytes.
     unsafe { call.launch(&device, 1, 1)? };
     // SAFETY: the kernel writes elements 1 and 2.
     unsafe { named::named("fill")?.call((range, 9, &mut y))?.launch(&device, 1, 1)? };
@@ -105,7 +105,7 @@ pub fn types() -> Result {
     let particles = device.buffer(&[named::Particle { mass: 1.5, cell: 3 }; 2])?;
     let mut moved = device.zeros::<named::Particle>(2)?;
     let call = named::named("move_on")?.call((named::Next, 2, &particles, &mut moved))?;
-    // SAFETY: the kernel touches two elements of both buffers, which is how many they have.
+    // SAFETY: the kernel accesses two elements of both buffers, and both have two.
     unsafe { call.launch(&device, 1, 1)? };
     println!("{:?}", moved.to_vec()?[1]);
     // SAFETY: the kernels write one element.
@@ -117,7 +117,7 @@ pub fn types() -> Result {
             .call((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, &mut y))?
             .launch(&device, 1, 1)?;
         print!("{} ", y.to_vec()?[0]);
-        // The same name in two modules.
+        // Two modules of one pack.
         modules::first::named("value")?.call((&mut y,))?.launch(&device, 1, 1)?;
         print!("{} ", y.to_vec()?[0]);
         modules::second::named("other")?.call((&mut y,))?.launch(&device, 1, 1)?;

@@ -64,15 +64,15 @@ fn doubles() -> Result {
     Ok(())
 }
 
-/// Launches two kernels with several sizes of dynamic shared memory. Two of the sizes are the same
+/// Launches two kernels with several sizes of dynamic shared memory. Two of the sizes need the same
 /// number of whole elements.
 fn sizes() -> Result {
     let device = Device::best_for(&shared::PACK)?;
     let mut x = device.zeros::<f32>(16)?;
     for bytes in [0, 100, 112, 256, 100] {
         let launch = Launch::new(1, 16).shared_memory(bytes);
-        // SAFETY: 16 threads use an element each of the buffer. Only the stand-in has launches with
-        // less shared memory than that.
+        // SAFETY: each of 16 threads uses one element of the buffer. Only the stand-in, which runs
+        // no kernel, gets launches with less shared memory.
         unsafe {
             shared::first(&mut x).launch_as(&device, &launch)?;
             shared::second(&mut x).launch_as(&device, &launch)?;
@@ -81,13 +81,14 @@ fn sizes() -> Result {
     Ok(())
 }
 
-/// Launches a kernel with an array of dynamic shared memory, and gives it none.
+/// Launches a kernel with an array of dynamic shared memory, without giving it any.
 fn none() -> Result {
     let device = Device::best_for(&shared::PACK)?;
     for uses_it in [false, true] {
         let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
         let mut x = device.buffer(&numbers)?;
-        // SAFETY: 256 threads use an element each. The run time gives the array all that is left.
+        // SAFETY: each of 256 threads uses one element. The run time gives the array all remaining
+        // memory.
         unsafe { shared::maybe(&mut x, uses_it).launch(&device, 1, 256)? };
         let x = x.to_vec()?;
         println!("{:?}", [x[0], x[255]]);
@@ -122,10 +123,10 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Returns a function of OpenCL's loader, of the type that the caller gives it.
+/// Returns a function of OpenCL's loader, with the type that the caller names.
 fn function<F: Copy>(name: &CStr) -> F {
     assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
-    // SAFETY: both names end with a NUL. The caller names the function's type.
+    // SAFETY: both names end with a NUL. The caller names the right type for the function.
     unsafe {
         let address = dlsym(dlopen(c"libOpenCL.so.1".as_ptr(), 2), name.as_ptr());
         assert!(!address.is_null(), "{name:?}");
@@ -144,7 +145,7 @@ const CL_KERNEL_FUNCTION_NAME: u32 = 0x1190;
 const CL_KERNEL_PROGRAM: u32 = 0x1194;
 const CL_CONTEXT_NUM_DEVICES: u32 = 0x1083;
 
-/// Returns a value of OpenCL's information about a handle.
+/// Returns a value that OpenCL reports about a handle.
 fn info<T: Default>(ask: Info, handle: *mut c_void, what: u32) -> T {
     let mut value = T::default();
     // SAFETY: the handle is alive, and there is room for the value.
@@ -155,7 +156,7 @@ fn info<T: Default>(ask: Info, handle: *mut c_void, what: u32) -> T {
     value
 }
 
-/// Uses the raw handles as the documentation of `Loaded` allows it: beyond the device, too.
+/// Uses the raw handles as the documentation of `Loaded` allows, even after the device was dropped.
 fn raw() -> Result {
     let program_info: Info = function(c"clGetProgramInfo");
     let kernel_info: Info = function(c"clGetKernelInfo");
@@ -172,7 +173,7 @@ fn raw() -> Result {
     println!("devices {}", info::<u32>(program_info, program, CL_PROGRAM_NUM_DEVICES));
     let context = info::<usize>(program_info, program, CL_PROGRAM_CONTEXT) as *mut c_void;
     println!("of the context {}", info::<u32>(context_info, context, CL_CONTEXT_NUM_DEVICES));
-    // The same handles for a second call.
+    // A second call must return the same handles.
     assert_eq!(floats::PACK.on(&device)?.raw_module()?, program);
     assert_eq!(loaded.raw_function(&floats::PACK.kernel("scale"))?, kernel);
 

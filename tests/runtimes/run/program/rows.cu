@@ -1,5 +1,5 @@
-// A kernel for each row of the table in docs/guide/src/reference/kernels.md, called as the row. Each thread has 16 words
-// of its own for results, which depend on memory: no compiler computes them. Blocks have 64 threads, (16, 2, 2).
+// A kernel for each row of the table in docs/guide/src/reference/kernels.md. Each thread writes 16
+// words. They depend on memory, so no compiler computes them. Blocks have 64 threads, (16, 2, 2).
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -119,7 +119,7 @@ ROW(warp_matches) {
   (void)t, (void)x;
 }
 
-// As in NVIDIA's examples, for each kind of group.
+// A sum as in NVIDIA's examples; works for each kind of group.
 static __device__ int sum_of(cooperative_groups::thread_group group, int *tile, int value) {
   unsigned rank = group.thread_rank();
   for (unsigned i = group.size() / 2; i > 0; i /= 2) {
@@ -157,7 +157,7 @@ ROW(cooperative_groups) {
                     word(1000) * cg::labeled_partition(warp, own % 5).thread_rank());
 }
 
-// What is left after all threads of the block, and of the grid, whose order does not matter.
+// Values after the atomic functions of all threads of the block and of the grid, in any order.
 ROW(atomics) {
   __shared__ int i[6];
   __shared__ unsigned u[6];
@@ -178,7 +178,7 @@ ROW(atomics) {
   for (int old = i[4], seen; (seen = atomicCAS(&i[4], old, old + 3)) != old; old = seen)
     ;
   atomicAdd_block(&i[5], 2), atomicSub_block(&i[5], 1), atomicMax_block(&l[1], 1ull);
-  // The words of the grid's first thread are for all: no thread writes others there.
+  // All threads share the last two words of the grid's first thread, and only add to them.
   word *of_all = out - 16 * (blockIdx.x * 64 + t);
   atomicAdd(of_all + 14, word(own)), atomicAdd((unsigned *)(of_all + 15), 1u);
   __threadfence(), __threadfence_block(), __threadfence_system();
@@ -232,7 +232,7 @@ ROW(compiler_atomics) {
     ;
   if (!__atomic_test_and_set(c, __ATOMIC_ACQ_REL))
     __atomic_fetch_or(&l, 1ull << 62, __ATOMIC_RELAXED);
-  // The words of the grid's first thread are for all: no thread writes others there.
+  // All threads share the last two words of the grid's first thread, and only add to them.
   word *of_all = out - 16 * (blockIdx.x * 64 + t);
   __atomic_fetch_add(of_all + 14, word(own), __ATOMIC_RELEASE);
   __atomic_fetch_add((unsigned *)(of_all + 15), unsigned(own), __ATOMIC_SEQ_CST);
@@ -266,7 +266,7 @@ ROW(exact_math) {
       lrintf(f) + llround(d) + lround(g) + llrint(e) + isnan(f) + isinf(d) + isfinite(e) + signbit(f));
 }
 
-// Functions of two numbers come in pairs, so that 16 words have all of them.
+// Each word adds the results of several functions, so 16 words suffice for all.
 ROW(math) {
   (void)t, (void)n;
   float f = fabsf(x[0]) / 8 + 0.1f, g = f - floorf(f), s, c;
@@ -388,7 +388,7 @@ ROW(fast_math) {
       double(__frcp_rn(f)), double(__fsqrt_rn(f)), double(__saturatef(f - 1)));
 }
 
-// Not rows. Loops whose counters clang 22 makes of 3 and of 15 bits.
+// Not rows, but loops for whose counters clang 22 uses integers of 3 and of 15 bits.
 extern "C" __global__ void three_bits(const int *n, int count, word *sum) {
   for (int i = 0; i < count; ++i)
     for (int at = i & 7; at < 32; at += 8)

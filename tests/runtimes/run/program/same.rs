@@ -1,4 +1,4 @@
-//! Runs kernels on the chosen device and on the CPU, and prints whether both have the same results.
+//! Runs kernels on the chosen device and on the CPU, and prints whether the results are the same.
 
 use offload_gpu::run::{Device, Launch, RunError};
 use offload_gpu::types::{Bf16, Bool, F16};
@@ -20,7 +20,7 @@ mod conversions {
 
 type Result<T = ()> = std::result::Result<T, RunError>;
 
-/// Rows whose functions have errors: of these results, the greatest may differ by this fraction.
+/// Rows with inexact functions, and the greatest relative difference that is allowed.
 const NEAR: [(&str, f64); 2] = [("math", 1e-6), ("fast_math", 1e-5)];
 
 fn main() {
@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// A number, which is compared by its bits.
+/// A number that is compared by its bits.
 trait Bits: Copy {
     fn bits(self) -> u64;
 }
@@ -54,20 +54,21 @@ bits! {
     i32: |x| x.cast_unsigned();
 }
 
-/// Prints whether both devices have the same result, bit for bit.
+/// Prints whether both devices return the same result, bit for bit.
 fn same<T: Bits>(name: &str, run: impl Fn(&Device) -> Result<Vec<T>>) {
     let bits = |device: &Device| -> Result<Vec<u64>> { Ok(run(device)?.into_iter().map(T::bits).collect()) };
     print(name, both(bits), |there, here| (there == here).then(|| "equal".to_owned()));
 }
 
-/// The chosen device, for all kernels: each device compiles a module anew, which takes seconds.
+/// The chosen device. All kernels share it, because each new device would compile the modules
+/// again, which takes seconds.
 static CHOSEN: LazyLock<Device> = LazyLock::new(|| {
     let device = Device::best_for(&rows::PACK).expect("there is a device");
     assert_ne!(device.name(), "cpu", "OFFLOAD_DEVICE names another device");
     device
 });
 
-/// Returns the results of the chosen device, and of the CPU.
+/// Returns the results of the chosen device and of the CPU.
 fn both<T>(run: impl Fn(&Device) -> Result<T>) -> Result<(T, T)> {
     Ok((run(&CHOSEN)?, run(&Device::cpu())?))
 }
@@ -94,7 +95,7 @@ fn print(
     }
 }
 
-/// Runs the kernel of a row of the table of functions. Each result depends on memory.
+/// Runs the kernel for a row of the table of functions.
 fn row(name: &str) {
     const THREADS: usize = 128;
     let x: Vec<f32> = (0..THREADS as i16 + 4).map(|i| f32::from(i * 37 % 101 - 50) * 0.375).collect();
@@ -104,8 +105,8 @@ fn row(name: &str) {
         let mut out = device.zeros::<u64>(16 * THREADS)?;
         let call = rows::named(&format!("row_{name}"))?.call((&x, &n, &mut out))?;
         let launch = Launch::new(2, (16, 2, 2)).shared_memory(256);
-        // SAFETY: a thread reads the four numbers that begin at its own, and the first one of its
-        // warp. It writes its 16 words, or adds to the last two.
+        // SAFETY: a thread reads four numbers, starting at its own, and the first number of its
+        // warp. It writes its 16 words, or adds to the last two words of the first thread.
         unsafe { call.launch_as(device, &launch)? };
         out.to_vec()
     });
@@ -253,20 +254,20 @@ fn kernels() {
     });
     same("conversions", |device| {
         let mut sums = device.zeros::<u64>(7 * 256)?;
-        // SAFETY: as above; a block writes one.
+        // SAFETY: as above; each block writes one element.
         unsafe { conversions::conversions(&mut sums).launch(device, 7 * 256, 1)? };
         sums.to_vec()
     });
     same("searches", |device| {
         let bytes: Vec<i8> = (0..64 * 64).map(|x: i32| (x * x % 113 % 61 * 2) as i8).collect();
         let (bytes, mut out) = (device.buffer(&bytes)?, device.zeros::<i32>(64)?);
-        // SAFETY: each of 64 threads has 64 bytes and an element of the result.
+        // SAFETY: each of 64 threads has 64 bytes and one element of the result.
         unsafe { conversions::searches(&bytes, 60, &mut out).launch(device, 1, 64)? };
         out.to_vec()
     });
     same("hidden, unnamed", |device| {
         let mut out = device.zeros::<i32>(64)?;
-        // SAFETY: each of 64 threads has an element.
+        // SAFETY: there is an element for each of 64 threads.
         unsafe {
             conversions::hidden(&mut out).launch(device, 1, 64)?;
             conversions::unnamed_int(&mut out).launch(device, 1, 64)?;
@@ -278,7 +279,7 @@ fn kernels() {
     halves();
 }
 
-/// Runs kernels of halves with the parameters that dfdx has.
+/// Runs kernels for half-precision numbers, with the same parameters as dfdx's kernels.
 fn halves() {
     const N: usize = 64;
     let halves: Vec<F16> = (0..N as u16).map(|x| F16::from_bits(0x3c00 + 37 * x)).collect();

@@ -1,4 +1,4 @@
-// Loops that clang would turn into vectors of conditions. Each thread has 64 bytes.
+// Loops that clang would vectorize, with vectors of conditions. Each thread has 64 bytes.
 template <typename T> static __device__ bool is_in(const T *x, int n, T wanted) {
   bool is = false;
   for (int i = 0; i < n; ++i)
@@ -17,7 +17,7 @@ extern "C" __global__ void searches(const char *bytes, int n, int *out) {
   out[threadIdx.x] = is_in(x, n, x[n]) + 2 * is_in(wide, n / 2, wide[n / 2]) + 4 * same + 8 * above;
 }
 
-// Kernels that are local to their source have another name in each kind of image.
+// Kernels that are local to their source have a different name in each kind of image.
 static __global__ void hidden(int *out) { out[threadIdx.x] += 5; }
 namespace {
 template <typename T> __global__ void unnamed(T *out) { out[threadIdx.x] *= 3; }

@@ -1,5 +1,5 @@
-//! Launches on the CPU that need much of the system: many stacks, large ones, or launches in
-//! kernels.
+//! Launches on the CPU that need much of the system's resources: many stacks, large stacks, or
+//! launches inside kernels.
 
 use crate::{Result, deep, divided, small, stacks};
 use offload_gpu::run::{Device, Launch, RunError};
@@ -43,8 +43,8 @@ const SA_NODEFER: c_int = 0x4000_0000;
 const RTLD_LAZY: c_int = 1;
 const RTLD_NOLOAD: c_int = 4;
 
-/// Calls a macro for each pack of these kernels: with guards as the system makes them best, and
-/// with guards that divide mappings.
+/// Calls a macro for each of two packs with these kernels: one with the best stack guards that the
+/// system supports, and one with guards that divide mappings.
 macro_rules! for_each_pack {
     ($do:ident) => {{
         $do!(stacks);
@@ -52,7 +52,7 @@ macro_rules! for_each_pack {
     }};
 }
 
-/// Launches blocks of 1024 threads from as many threads at once.
+/// Launches blocks of 1024 threads from `launching` threads at the same time.
 pub fn many(launching: usize) -> Result {
     macro_rules! launch {
         ($pack:ident) => {{
@@ -80,8 +80,8 @@ pub fn many(launching: usize) -> Result {
     Ok(())
 }
 
-/// Launches 256 blocks of 1024 threads, of which most wait for the stacks of others, and prints
-/// whether threads of the operating system sleep until there are some.
+/// Launches 256 blocks of 1024 threads; most blocks must wait for stacks that other blocks use.
+/// Prints whether the waiting system threads sleep only rarely.
 pub fn waiting() -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&vec![1; 256 * 1024])?;
@@ -90,17 +90,17 @@ pub fn waiting() -> Result {
     let mut used = [0; 18];
     // SAFETY: the type is that of the C library.
     unsafe { getrusage(0, &raw mut used) };
-    // The last but one is how often this process slept (getrusage(2)).
+    // The last field but one is the number of times that this process slept (getrusage(2)).
     println!("sleeps: {}", if used[16] < 5000 { "few".into() } else { used[16].to_string() });
     Ok(())
 }
 
-/// Launches after the program has set an action for SIGSEGV, and lets that have signals.
+/// Sets an action for SIGSEGV, launches a kernel, then causes the signal.
 pub fn own_handler(kind: &str) -> Result {
     static mut PAGES: [*mut u8; 2] = [ptr::null_mut(); 2];
-    /// Makes the page accessible, and accesses the second.
+    /// Makes the page accessible, and accesses the second page, which causes a second signal.
     unsafe extern "C" fn again(_: c_int, info: *const [usize; 3], _: *mut c_void) {
-        // SAFETY: the system passes the structure, and the pages are there.
+        // SAFETY: the system passes the structure, and the pages are mapped.
         unsafe {
             let page = (*info)[2] as *mut u8;
             mprotect(page, 4096, 3);
@@ -122,7 +122,7 @@ pub fn own_handler(kind: &str) -> Result {
         _ => (0, 0),
     };
     let action = Action { handler, mask: [0; 16], flags, restorer: 0 };
-    // SAFETY: the types are those of the C library, and the handlers do what they may.
+    // SAFETY: the types are those of the C library, and the handlers do only what handlers may do.
     unsafe {
         PAGES = [0; 2].map(|at| mmap(at, 4096, 0, 0x22, -1, 0));
         sigaction(SIGSEGV, &raw const action, ptr::null_mut());
@@ -139,7 +139,7 @@ pub fn own_handler(kind: &str) -> Result {
     Ok(())
 }
 
-/// Prints whether a library that has launched is there after it was unloaded.
+/// Prints whether a library stays loaded after `dlclose` because it has launched a kernel.
 pub fn unload(library: &str) -> Result {
     let file = CString::new(library)?;
     // SAFETY: the library has this function.
@@ -153,7 +153,7 @@ pub fn unload(library: &str) -> Result {
     Ok(())
 }
 
-/// Launches from within kernels, from as many threads at once.
+/// Launches inside kernels, from `launching` threads at the same time.
 pub fn nested(launching: usize) -> Result {
     macro_rules! launch {
         ($pack:ident) => {{
@@ -167,8 +167,8 @@ pub fn nested(launching: usize) -> Result {
                 let device = Device::cpu();
                 let mut x = device.buffer(&[0; 1024]).unwrap();
                 let launch = Launch::new(4, 1024).shared_memory(4096);
-                // SAFETY: the buffer and the memory of a block have an element for each thread. All
-                // blocks write the same.
+                // SAFETY: the buffer and a block's shared memory have an element for each thread.
+                // All blocks write the same values.
                 unsafe { $pack::inner(call, &mut x).launch_as(&device, &launch).unwrap() };
                 assert!(x.to_vec().unwrap() == [sum; 1024]);
             }
@@ -193,7 +193,7 @@ pub fn nested(launching: usize) -> Result {
     Ok(())
 }
 
-/// Needs 4 MiB of stack in each kind of thread, of 16 that build.rs defines.
+/// Needs 4 MiB of stack in each kind of thread; build.rs makes the stacks 16 MB large.
 pub fn deep_enough() -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0])?;
@@ -207,7 +207,7 @@ pub fn deep_enough() -> Result {
     Ok(())
 }
 
-/// Needs more stack than there is, in this kernel.
+/// Needs more stack than this kernel has, or crashes in a different way.
 pub fn overflow(kernel: &str) -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0])?;
@@ -235,8 +235,8 @@ pub fn overflow(kernel: &str) -> Result {
     Ok(())
 }
 
-/// Does the same on a thread that neither Rust nor the program has given a stack for signals, and
-/// whose own is small.
+/// Overflows a kernel's stack on a system thread that has a small stack, and no stack for signals,
+/// because neither Rust nor the program set one up.
 pub fn overflow_on_bare_thread() -> Result {
     extern "C" fn start(_: *mut c_void) -> *mut c_void {
         overflow("after").expect("the launch ends the program");
@@ -267,8 +267,8 @@ pub fn refused() -> Result {
     Ok(())
 }
 
-/// Prints whether a later launch of the same block finds stacks in memory, and whether stacks that
-/// were used to a great part are given back.
+/// Prints whether a second launch of the same block reuses stacks that are in memory, and whether
+/// stacks give back most of their memory if much of it was used.
 pub fn kept() -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0; 1024])?;
@@ -281,7 +281,7 @@ pub fn kept() -> Result {
             }
         }
     };
-    // The tenth number after the program's name is that of page faults (proc_pid_stat(5)).
+    // The number of page faults, the tenth field (proc_pid_stat(5)).
     let faults = || -> u64 {
         let text = fs::read_to_string("/proc/self/stat").unwrap();
         text.rsplit(')').next().unwrap().split(' ').nth(8).unwrap().parse().unwrap()

@@ -39,7 +39,7 @@ __attribute__((noinline)) __device__ int deep(int n, volatile int *x) {
   return n == 0 ? 0 : deep(n - 1, x) + frame[0];
 }
 
-// Needs a little more than 2 KiB of stack for each of `n`, in one thread: before, after, or without a wait.
+// One thread needs a little more than `n` times 2 KiB of stack: before, after, or without a wait.
 extern "C" __global__ void before(int n, int *x) {
   if (threadIdx.x == 0)
     *x = deep(n, x);
@@ -74,8 +74,8 @@ extern "C" __global__ void touch(int *x) {
     x[threadIdx.x] = 1;
 }
 
-// Is no access to a stack.
-// These crash in the second block.
+// These kernels crash in the second block.
+// The crash is not an access to a stack.
 extern "C" __global__ void null(volatile int *x) {
   if (blockIdx.x == 1)
     *x = 1;

@@ -1,4 +1,4 @@
-//! Calls instances of templates by generic functions and by their own functions.
+//! Calls template instances through generic functions and through their own functions.
 
 use super::Result;
 use offload_gpu::run::{Buffer, BufferItem, Device};
@@ -18,9 +18,8 @@ mod templates {
 
 use templates::{Mode, Pair_double, Pair_float, Point, Thrice, Twice};
 
-/// Launches the calls of the generic function and of the instance's own function, one after
-/// another. Prints what both did, and whether their kernel, and the bytes and places of their
-/// arguments, are the same.
+/// Launches a kernel through the instance's own function, then through the generic function. Prints
+/// both results, and whether the kernels, and the bytes and offsets of the arguments, are the same.
 macro_rules! both {
     ($device:expr, $y:expr, $generic:expr, $own:expr) => {{
         let (generic, own) = ($generic, $own);
@@ -34,7 +33,8 @@ macro_rules! both {
         };
         same &= generic.kernel().name() == own.kernel().name();
         same &= offsets(of_generic.0, &generic.pointers()) == offsets(of_own.0, &own.pointers());
-        // SAFETY: this many bytes are there, and no kernel has padding between its arguments.
+        // SAFETY: the buffers have this many bytes, and no kernel has padding between its
+        // arguments.
         let bytes = |(start, size): (*mut std::ffi::c_void, usize)| unsafe {
             std::slice::from_raw_parts(start.cast::<u8>(), size)
         };
@@ -123,12 +123,12 @@ pub fn run() -> Result {
     println!("{:?} {:?}", of_type(device, by)?, of_two::<f32, f64>(device, &[1.5])?);
     println!("{:?}", of_number::<1>(device)?);
     println!("{}", templates::hidden());
-    // The function gets the type of the value.
+    // The compiler infers the instance from the type of the value.
     println!("{:?}", templates::scale(None, 2.0_f64, 0).kernel());
     Ok(())
 }
 
-/// Calls a kernel for elements of any type that the template has an instance for.
+/// Calls a kernel for elements of any type for which the template has an instance.
 fn of_type<T: templates::scale + BufferItem + Debug>(device: &Device, a: T) -> Result<Vec<T>> {
     let mut x = device.buffer(&[a, a])?;
     // SAFETY: the kernel accesses two elements.

@@ -11,7 +11,8 @@ mod kernels {
     offload_gpu::include_kernels!("variables");
 }
 
-/// clang describes the source as C++ for the CPU, and types may be others than on GPUs.
+/// For a pack that is only for the CPU, clang describes the source as C++. Types may differ from
+/// those on GPUs.
 #[allow(dead_code)]
 mod on_cpu {
     offload_gpu::include_kernels!("variables_on_cpu");
@@ -24,7 +25,7 @@ use kernels::{self as all, Params};
 pub fn copy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let device = &device;
-    // The values in the source. A stand-in for a driver does not read those of PTX.
+    // Print the initial values. From PTX, a stand-in for a driver does not read them.
     print!("{:?} {} ", all::COUNTERS.read(device)?, all::TOTAL.read(device)?);
     print!("{} {} ", all::NS_VALUE.read(device)?, all::LIMIT_FLOAT.read(device)?);
     print!("{} {} ", all::LIMIT_INT.read(device)?, all::TABLE_2.read(device)?);
@@ -39,7 +40,7 @@ pub fn copy() -> Result {
     let mut last = vec![0.0; 8];
     all::TABLE.read_at(device, 248, &mut last)?;
     println!("{last:?}");
-    // The module beside it has another variable of this name.
+    // The second module has a different variable with this name.
     more::TABLE.write_at(device, 1, &[20.0])?;
     println!("{:?} {:?}", more::TABLE.read(device)?, all::TABLE.read(device)?[1]);
 
@@ -59,7 +60,7 @@ pub fn copy() -> Result {
     if computes(device) {
         let x = device.buffer(&[1.0_f32, 2.0, 3.0])?;
         let mut sum = device.zeros::<f32>(1)?;
-        // SAFETY: the kernels touch three elements of `x` and `y`, and one of `sum`.
+        // SAFETY: the kernels access three elements of `x` and `y`, and one of `sum`.
         unsafe {
             all::weigh(3, &x).launch(device, 1, 3)?;
             more::sum(&mut sum).launch(device, 1, 1)?;
@@ -67,7 +68,7 @@ pub fn copy() -> Result {
         println!("{:?} {:?}", &y.to_vec()?[..4], sum.to_vec()?);
         println!("{:?} {}", all::COUNTERS.read(device)?, all::TOTAL.read(device)?);
         println!("{}", all::IS_DONE.read(device)?.get());
-        // An address of a variable is one of a kernel's argument.
+        // A variable's address may be a kernel's argument.
         let mut copied = device.zeros::<f32>(1)?;
         all::TABLE.write_at(device, 0, &[1.0, 2.0, 3.0])?;
         // SAFETY: as above.
@@ -82,7 +83,7 @@ pub fn copy() -> Result {
     Ok(())
 }
 
-/// Prints what a program reads whose images lack a variable, or have one of another size.
+/// Prints the results of reading variables that the images lack, or that have a different size.
 pub fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let show = |result: std::result::Result<i32, offload_gpu::run::RunError>| match result {
@@ -106,7 +107,7 @@ pub fn errors() -> Result {
     Ok(())
 }
 
-/// Copies on several threads at the same time. Each value is whole.
+/// Copies a variable on several threads at the same time. Each copy must be whole.
 pub fn threads() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     all::COUNTERS.write(&device, &[[0; 3]; 2])?;
