@@ -9,8 +9,8 @@
 //! offload-build = "0.1"
 //! ```
 //!
-//! Until the crates are published, they come from a checkout: "A complete package" in the
-//! repository's README.md shows the lines.
+//! The crates are not published yet, so use them from a checkout: "A complete package" in the
+//! repository's README.md shows how.
 //!
 //! The build script compiles kernels for a list of targets (see `offload_build`):
 //!

@@ -36,8 +36,8 @@ fn what_a_registry_shows_is_there() {
 }
 
 /// The line in every page that names a crate in the registry. It refers to lines in README.md.
-const UNPUBLISHED: &str = "Until the crates are published, they come from a checkout: \"A complete package\" in the \
-                           repository's README.md shows the lines.";
+const UNPUBLISHED: &str = "The crates are not published yet, so use them from a checkout: \"A complete package\" in the \
+                           repository's README.md shows how.";
 
 #[test]
 fn pages_say_where_the_crates_are_until_they_are_published() {
