@@ -48,7 +48,7 @@ fn ask(file: &Path, device: &str, what: &str) -> (bool, bool) {
     let rows: Vec<&Value> = list(&records).iter().flat_map(|it| list(&it["required"])).collect();
     let modes = rows.iter().map(|row| row["device"].as_str().expect("a device"));
     let modes: BTreeSet<&str> = modes.filter(|mode| *mode != device).collect();
-    if selected.stderr.contains("which the name does not give") {
+    if selected.stderr.contains("does not say whether it is on or off") {
         let answers: Vec<_> = modes.iter().map(|mode| ask(file, mode, &what)).collect();
         assert_eq!(is_served, !answers.is_empty() && answers.iter().all(|it| it.0), "{what}");
         return (is_served, answers.iter().any(|it| it.1));
