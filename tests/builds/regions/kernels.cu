@@ -10,7 +10,7 @@ __global__ void early_return(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; if
 __global__ void two_sites(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; int x = 0; if (in[g] & 1) { x = 5; __syncthreads(); x += s[(t + 1) % blockDim.x]; } else { __syncthreads(); x = s[(t + 9) % blockDim.x] * 2; } __syncthreads(); s[t] = x; __syncthreads(); out[g] = s[(t + 3) % blockDim.x]; }
 __global__ void trips(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; __syncthreads(); int x = 0; for (int i = 0; i < 1 + t % 7; i++) { x += s[(t + i) % blockDim.x]; __syncthreads(); if (t % 7 == 6) s[t] = x & 255; __syncthreads(); } out[g] = x; }
 __global__ void branch_shuffle(ARGS) { I; int v = in[g]; if (t / 32 % 2) { for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(~0u, v, d); } out[g] = v; }
-#if !defined(OFFLOAD_CPU_LANES) // its masks are those of 32 lanes
+#if !defined(OFFLOAD_CPU_LANES) // its masks are for 32 lanes
 __global__ void half_mask(ARGS) { I; int v = in[g]; if (t % 32 < 16) v += __shfl_down_sync(0xffffu, v, 3, 16); else v -= __shfl_up_sync(0xffff0000u, v, 2, 8); __syncwarp(); unsigned b = __ballot_sync(~0u, v & 1); if (t % 32 == 5) return; b ^= __ballot_sync(~0u, v & 2); out[g] = v + b; }
 KERNEL(half_mask)
 #endif
