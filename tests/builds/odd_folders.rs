@@ -29,7 +29,7 @@ static __global__ void set(float *x) { *x = VALUE; }
 extern \"C\" int NAME(float *x) { set<<<1, 1>>>(x); return x == NULL; }
 ";
 
-/// Returns a package, whose target folder is inside, in a folder with this name.
+/// Returns a package in a folder with this name. The package's target folder is inside the package.
 fn package(folder: &str) -> Scenario {
     let package = Scenario::workspace(folder, &[("odd_folder", "", "")]).member("odd_folder");
     let target = package.folder.join("target");

@@ -74,8 +74,8 @@ impl Machine {
         scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
     }
 
-    /// Builds with a changed PATH, because Cargo must run the build script again. After a change of
-    /// the machine's GPUs alone, Cargo would not.
+    /// Builds with a changed PATH, so Cargo runs the build script again. If only the machine's GPUs
+    /// change, Cargo does not run it.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }

@@ -16,7 +16,7 @@ impl JitLink {
     /// Loads the library; requires `Tool::NvJitLink`.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
-        // SAFETY: loading the library runs none of our code; its functions are called with the
+        // SAFETY: loading the library runs none of our code. Its functions are called with the
         // types in its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }

@@ -567,7 +567,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// An image of which selection knows only the header.
+/// An image. Selection knows only its header.
 struct Read(ImageHeader);
 
 impl Candidate for Read {

@@ -33,7 +33,7 @@ fn a_moved_work_folder_stays_fresh() {
 }
 
 /// Tests a kernel's name that the source sets with `__asm__`. The program must find the kernel by
-/// this name, also after the build script has run again.
+/// this name, even after the build script has run again.
 #[test(CLANG)]
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");

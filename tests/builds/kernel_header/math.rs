@@ -131,8 +131,8 @@ fn sums_and_products_in_our_functions_are_never_fused() {
 }
 
 /// Each row has the type of a, b and c; an expression that calls functions with a named rounding;
-/// and how often the expression must at least round floats to halves. The last row shows that each
-/// compiler fuses what it may.
+/// and the minimum number of times that the expression rounds floats to halves. The last row shows
+/// that each compiler fuses what it may.
 const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "__fmul_rn(a, b) + c", 0),
     ("float", "__fadd_rn(a * b, c)", 0),
@@ -158,7 +158,8 @@ const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "a * b + c", 0),
 ];
 
-/// Returns the table's expressions of which a listing has fused some operations.
+/// Returns the table's expressions in which a compiler has fused operations, according to a
+/// listing.
 fn fused(listing: &str) -> Vec<&'static str> {
     let name = |line: &str| {
         let name = line.split([':', '(']).next()?.rsplit(' ').next()?;

@@ -7,7 +7,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
-/// The same functions, in a module with an item that has an enumeration's name.
+/// A second copy of the functions, in a module with an item that has an enumeration's name.
 pub mod own {
     /// An item of the program.
     pub const fn with_own_name() -> &'static str {

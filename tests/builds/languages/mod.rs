@@ -289,9 +289,9 @@ fn a_clang_without_gpuintrin_is_named() {
         .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h came with clang 20");
 }
 
-/// OpenCL C kernels with arguments in local memory. One kernel has one such argument, another has
-/// two and a variable in local memory, and the last passes its argument on to a kernel with a
-/// `const` one.
+/// OpenCL C kernels with arguments in local memory. `block_sum` has one such argument, `two` has
+/// two and a variable in local memory, and `outer` passes its argument on to `inner`, whose
+/// argument is `const`.
 const LOCAL: &str = r#"kernel void block_sum(global const float *x, global float *out, local float *scratch, uint n) {
   uint i = get_global_id(0), l = get_local_id(0);
   scratch[l] = i < n ? x[i] : 0.0f;

@@ -16,8 +16,8 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     }
 }
 
-/// NVIDIA's GPUs get the guide's version with `cub`; the CPU computes the sums with the version
-/// without it.
+/// NVIDIA's GPUs get the version with `cub` from the guide; the CPU computes the sums with the
+/// other version.
 #[test(NVCC_AND_CLANG.slow())]
 fn the_guides_kernel_with_cub_has_all_images() {
     let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");

@@ -31,7 +31,7 @@ kernel! {
 }
 "#;
 
-/// The `Cargo.lock` of a crate whose manifest is [`manifest`]'s.
+/// The `Cargo.lock` of a crate with the manifest that [`manifest`] returns.
 pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 

@@ -108,8 +108,8 @@ fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     assert!(!told.contains("HIPCC"), "{told}");
 }
 
-/// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
-/// a GPU.
+/// Builds for AMD's GPUs. The program runs with the installed shared library of AMD's runtime, but
+/// without a GPU.
 #[test(HIP.slow())]
 fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let scenario = Scenario::without_sources("static_hip");

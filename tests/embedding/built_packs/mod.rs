@@ -9,8 +9,8 @@ mod rebuilds;
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-/// The profiles, each with other targets. One list of targets for each profile is enough, because
-/// the pack depends on the targets, not on the profile.
+/// The profiles, each with different targets. One list of targets for each profile is enough,
+/// because the pack depends only on the targets.
 const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
 /// A list of targets, and the section for a pack with these targets.

@@ -34,8 +34,9 @@ const PROFILES: [Profile; 4] = [
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// The programs, what happens to their packs, and the kinds of link-time optimization for each.
-/// There are few, because optimizing the standard library takes seconds per program.
+/// The programs, what happens to their packs, and the kinds of link-time optimization that each is
+/// also linked with. Most programs have one or none, because optimizing the standard library takes
+/// seconds per program.
 const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_beside", Packs::Checked, &[]),
     ("matrix_bin", Packs::Checked, &[]),

@@ -77,7 +77,7 @@ const FILES: Features = &[("offload-gpu", &["files"])];
 const WITH_CUDARC: Features = &[FEATURES[0], ("offload-gpu", &["files", "cudarc", "half", "zstd"])];
 
 /// Cargo's files for a package: build scripts and their outputs. They are removed after each test
-/// that passes, because those of all tests would need gigabytes.
+/// that passes, because the files of all tests together would need gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 

@@ -68,8 +68,8 @@ pub fn of_registry() -> PathBuf {
 }
 
 /// Removes a package's files from earlier runs. Otherwise, tests would find old images. Cargo also
-/// treats a package and the result of its `cargo package` as the same package, and would not always
-/// notice the removal.
+/// treats a package and the result of its `cargo package` as the same package. If these files
+/// remained, Cargo would not always notice that a package was removed.
 pub fn forget(package: &str) {
     for folder in FOLDERS {
         for profile in ["debug", "release"] {
