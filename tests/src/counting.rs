@@ -15,7 +15,7 @@ pub struct Counting;
 pub struct Allocated {
     /// The number of requests.
     pub count: u64,
-    /// The total size of all requests in bytes, freed or not.
+    /// The total size of all requests in bytes, including memory that was freed.
     pub total: u64,
     /// The size of the largest request in bytes.
     pub largest: u64,

@@ -77,8 +77,8 @@ fn every_function_of_math_h_compiles_for_every_target() {
     }
 }
 
-/// The program prints `<function> <type> <worst error>` for each function, where errors are in
-/// units in the last place. The bounds are those in offload/math.h.
+/// The program prints `<function> <type> <worst error>` for each function. The errors are in units
+/// in the last place. The bounds are those in offload/math.h.
 #[test(GCC.slow())]
 fn the_functions_for_gpus_are_as_exact_as_documented() {
     let folder = scratch::folder("header_accuracy");

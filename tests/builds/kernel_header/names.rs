@@ -238,7 +238,8 @@ fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
 fn each_name_is_what_it_is_on_gpus() {
     for (number, source) in sources().into_iter().enumerate() {
         for target in ["gfx90a", "gfx1100", "sm_80", "spirv64"] {
-            // SPIR-V has no inlining threshold of its own, so calls would remain.
+            // clang has no special inlining threshold for SPIR-V, so calls would remain without
+            // this option.
             let text = text_for(
                 target,
                 &source,

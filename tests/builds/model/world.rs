@@ -131,7 +131,7 @@ impl World {
         text
     }
 
-    /// Makes a random edit, and returns when Cargo notices it.
+    /// Makes a random edit. Returns whether Cargo notices the edit immediately or only later.
     pub fn edit(&mut self, random: &mut Random) -> Noticed {
         let nothing = || ("nothing".into(), Noticed::Yes);
         let (edit, noticed) = self.try_edit(random).unwrap_or_else(nothing);

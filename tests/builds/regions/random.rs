@@ -9,7 +9,8 @@ struct Kernel {
     numbers: Numbers,
     /// The number of loop variables.
     loops: usize,
-    /// Whether threads may return early. If so, no function that all threads call follows.
+    /// Whether threads may return early. If they may, no later code calls a function that all
+    /// threads must call.
     returns: bool,
     /// Whether the variables are only `a` to `e`.
     is_plain: bool,
