@@ -44,7 +44,8 @@ fn main() {
 }
 "#;
 
-/// The value that the kernels add. It makes the images large enough for compression to pay off.
+/// The expression whose value the kernels add. It makes the images large enough for compression to
+/// pay off.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
 /// Returns a program with a compressed pack of two modules, but without the features for
@@ -69,7 +70,7 @@ fn build<'a>(scenario: &'a Scenario, archs: &str) -> Run<'a> {
     scenario.build().env("OFFLOAD_ARCH", archs)
 }
 
-/// Builds one package with AMD's bundles, and again with offload binaries.
+/// Builds one package twice: with offload binaries, and with AMD's bundles.
 #[test(CLANG.slow())]
 fn programs_and_other_tools_have_every_image() {
     let scenario = package("compressed_program");
@@ -89,8 +90,9 @@ fn programs_and_other_tools_have_every_image() {
     a_second_run_compresses_nothing(&scenario);
 }
 
-/// Tests programs that use the type of an uncompressed pack, and the bytes of compressed images. A
-/// pack that was not built must have the same type as a built one.
+/// Programs must not compile if they give a compressed pack the type of an uncompressed one, or
+/// read a compressed image's bytes. A pack that was not built must have the same type as a built
+/// one.
 #[test(CLANG.slow())]
 fn bytes_of_a_compressed_image_do_not_compile() {
     const COMPRESSED: &str = "use offload_gpu::{Compressed, KernelPack, include_offload};\nstatic PACK: KernelPack<Compressed> = ";
@@ -127,8 +129,8 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     }
 }
 
-/// The program reads the pack at run time. It was compiled for an uncompressed pack; then the pack
-/// is compressed.
+/// The program reads the pack at run time. The program was compiled for an uncompressed pack, but a
+/// later build has compressed the pack.
 #[test(CLANG.slow())]
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
@@ -152,8 +154,8 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     );
 }
 
-/// LLVM's bundler must unbundle the contents of `.hip_fatbin`, and its other tool must find all
-/// bundles in the program.
+/// clang-offload-bundler must unbundle the contents of `.hip_fatbin`, and llvm-objdump must list
+/// all bundles in the program.
 fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
     let starts: Vec<usize> =
         (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();

@@ -1,5 +1,5 @@
 //! Packs of more than 1 GiB: the warning, and the errors for linkers that cannot link them. Only
-//! build scripts run: linking such packs takes too long for a test, and was tried by hand
+//! build scripts run: linking such packs takes too long for a test, so it was tried by hand
 //! (`offload-build/src/pack/linker.rs` has the results).
 
 use offload_tests::prelude::*;
@@ -8,13 +8,13 @@ use std::fs::File;
 const GIB: u64 = 1 << 30;
 
 /// Returns a package with an image of this size, `image.hsaco`. The package has a separate target
-/// folder, for files of 1 GiB that [`remove`] removes.
+/// folder, which [`remove`] deletes because its files have 1 GiB.
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
     let prebuilt = scratch::workspace().join("examples/saxpy/prebuilt");
     scenario.write("image.hsaco", read(prebuilt.join("saxpy.gfx90a.hsaco")));
     scenario.write("other.ptx", read(prebuilt.join("saxpy.compute_80.ptx")));
-    // Enlarge the file with a hole after the image, which takes no space on the disk.
+    // Enlarge the file by a hole after the image, which needs no space on the disk.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario
@@ -32,7 +32,7 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
 }
 
 /// Builds a program, linked with this rustc flag. The build uses `--target`, so the flag does not
-/// apply to the build script and its crates, which are the same in a release build with and without
+/// apply to the build script and its crates. They are the same in a release build with and without
 /// `--target`.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
@@ -48,8 +48,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }
-    // In the pack, a page with the bundle's entries precedes the image, so the pack is 4096 bytes
-    // larger.
+    // In the pack, a page with the bundle's entries precedes the image, so the pack has 4096 more
+    // bytes.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let mold = [
         "but mold links the program (-Clink-arg=-fuse-ld=mold).",

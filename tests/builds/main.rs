@@ -1,7 +1,7 @@
-//! Build scripts with offload-build, in packages built by Cargo. Tests packs of kernels in every
-//! language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
-//! `offload/kernel.h`. Checks images' contents and targets, the reasons to recompile them, and the
-//! messages for an image that cannot be made.
+//! Tests of build scripts with offload-build, in packages that Cargo builds: packs of kernels in
+//! every language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
+//! `offload/kernel.h`. The tests check the images' contents and targets, when images are
+//! recompiled, and the messages if an image cannot be made.
 //!
 //! `embedding` tests how packs get into programs.
 
@@ -50,8 +50,8 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// Copies the package's program from its dev build, because `llvm-objdump` and `roc-obj-ls` leave
-/// files next to their input.
+/// Copies the package's program from its dev build. `llvm-objdump` and `roc-obj-ls` leave files
+/// next to their input, so they get the copy.
 fn copy_of_program(scenario: &Scenario) -> PathBuf {
     let copy = scenario.folder.join("copied_program");
     std::fs::copy(scenario.program("debug", scenario.name()), &copy).expect("it can be copied");

@@ -1,5 +1,5 @@
-//! Packs with several modules: how programs select a module, what other tools find in the pack, and
-//! which sources, options and targets each module has.
+//! Packs with several modules. Tests how programs select a module, what other tools find in the
+//! pack, and which sources, options and targets a module has.
 
 use crate::copy_of_program;
 use offload_pack::pack_index::IndexModule;
@@ -43,7 +43,8 @@ fn ptx(scenario: &Scenario, module: &str) -> String {
     scenario.output_text("debug", &format!("pack/{module}.compute_80.ptx"))
 }
 
-/// Each module that fails must show its errors once, for its first target.
+/// If several modules fail, the message must show the errors of each module once, for its first
+/// target.
 #[test(CLANG)]
 fn the_errors_of_all_modules_are_shown() {
     let scenario = Scenario::new("modules_errors");
@@ -113,7 +114,7 @@ fn main() {
 }
 "#;
 
-/// Tests that one program selects every image by its module's name, and that LLVM's tools find all
+/// Tests that a program selects each image by its module's name, and that LLVM's tools find all
 /// images.
 #[test(CLANG.slow())]
 fn modules_are_taken_by_name() {
@@ -135,8 +136,8 @@ fn modules_are_taken_by_name() {
         let program = copy_of_program(&scenario);
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // `llvm-objdump` prints a line with each image's architecture, with the first ending
-            // for a bundle's entry, and the second for an offload binary's image.
+            // For each image, `llvm-objdump` prints a line with the architecture. The line has the
+            // first ending in a bundle, and the second in an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let is_of_arch = |line: &&str| lines.iter().any(|end| line.ends_with(end));
             let found = listing.lines().filter(is_of_arch).count();
@@ -145,8 +146,8 @@ fn modules_are_taken_by_name() {
         let readelf = scenario.tool(llvm("llvm-readelf").get_program());
         readelf.arg("-SW").arg(&program).passes().once(section);
         if section == ".llvm.offloading" {
-            // Each offload binary's strings contain its module's name, by which LLVM's tool
-            // extracts one module's images.
+            // Each offload binary contains its module's name as a string, so LLVM's tool can
+            // extract one module's images.
             let extracted = scenario.folder.join("extracted.ptx");
             let image =
                 format!("--image=file={},module=scale,arch=compute_80", extracted.display());
@@ -205,7 +206,8 @@ fn options_are_for_a_module_a_source_or_a_target() {
                 .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
         .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
     );
-    // Each kernel is compiled only if an option defines the macro with the kernel's name.
+    // A kernel is compiled only if an option defines the macro with its name. The macro's value is
+    // the kernel's name.
     let of_macro = |name: &str| format!("#ifdef {name}\n{}#endif\n", kernel(name, "1.0f"));
     let source =
         |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
@@ -247,7 +249,7 @@ fn generated_sources_are_known_by_their_content() {
     let first = ptx(&scenario, "made");
     assert!(first.contains(".entry made("), "{first}");
     assert!(!first.contains(&*scenario.folder.to_string_lossy()), "{first}");
-    // Although the script wrote a source into `OUT_DIR`, the next build must not run the script
+    // The script has written a source into `OUT_DIR`, but the next build must not run the script
     // again.
     build().found_fresh("modules_generated");
     let made = time();
@@ -260,8 +262,8 @@ fn generated_sources_are_known_by_their_content() {
     assert!(ptx(&scenario, "made") != first, "the image is still of the old source");
 }
 
-/// Tests two modules whose supplied images have the same file name: each module must keep its own
-/// kernels.
+/// Tests two modules whose supplied images have the same file name. The kernels of one module must
+/// not replace those of the other.
 #[test(GCC)]
 fn kernels_of_ready_made_images() {
     let scenario = package(
@@ -350,7 +352,7 @@ fn each_module_has_a_prebuilt_set() {
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
     build().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
-    // After one module's source changes, the other module's prebuilt set must still be up to date.
+    // If one module's source changes, the other module's prebuilt set must remain up to date.
     scenario.kernel("affine", "2.0f");
     let printed = build().fails();
     printed

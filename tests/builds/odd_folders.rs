@@ -1,5 +1,5 @@
-//! Packages, and target folders in them, whose names have a special meaning for a shell. Makes each
-//! kind of build there, because tools that start shells also get such names.
+//! Packages and target folders whose names have a special meaning for a shell. The tests make each
+//! kind of build there, because some tools start shells with these names.
 
 use crate::HIP;
 use offload_tests::judges::assert_is_for;
@@ -29,11 +29,11 @@ static __global__ void set(float *x) { *x = VALUE; }
 extern \"C\" int NAME(float *x) { set<<<1, 1>>>(x); return x == NULL; }
 ";
 
-/// Returns a package in a folder with this name, with its target folder.
+/// Returns a package in a folder with this name. The package's target folder is inside the package.
 fn package(folder: &str) -> Scenario {
     let package = Scenario::workspace(folder, &[("odd_folder", "", "")]).member("odd_folder");
     let target = package.folder.join("target");
-    // If the package has a library, only that is linked with libraries.
+    // If the package had a library, Cargo would link the static libraries only with this library.
     fs::remove_file(package.folder.join("src/lib.rs")).expect("a member has it");
     package
         .write("kernels/saxpy.cu", "#ifdef __HIP__\n#include <hip/hip_runtime.h>\n#endif\n#include \"value.h\"\nextern \"C\" __global__ void saxpy(float *x) { *x = VALUE; }\n")
@@ -45,7 +45,8 @@ fn package(folder: &str) -> Scenario {
     package.own_target(target)
 }
 
-/// Writes sources of launchers, and a program that calls them. Each returns 1 for null.
+/// Writes the sources of launchers, and a program that calls them. Each launcher returns 1 for a
+/// null pointer.
 fn launchers(package: &Scenario, extension: &str, names: &[&str]) {
     let (mut declared, mut calls) = (String::new(), String::new());
     for name in names {
@@ -90,7 +91,7 @@ fn each_kind_of_build_in(folder: &str) {
             if pack == "ours" { "ours/saxpy.sm_80.cubin" } else { &format!("{pack}/sm_80.cubin") };
         assert_is_for(pack, "sm_80", &package.output("debug", file));
     }
-    // Editing a header named in dependency files must recompile; nothing else may.
+    // A new run of the build script must not recompile, but an edit of a source must.
     let time = || package.output_time("debug", "nvcc/sm_80.cubin");
     let first = time();
     package.touch_build_script();

@@ -1,6 +1,6 @@
-//! The oldest supported compilers, clang 15 and g++ 11, must build the same code as the newest;
-//! `ptxas` checks their output. Other versions of clang that users have build README's package, and
-//! check the table of each target's first clang.
+//! The oldest supported compilers, clang 15 and g++ 11, must build the same sources as the newest,
+//! and `ptxas` checks their output. Other versions of clang that users have must build README's
+//! package. They also confirm the table with each target's first clang.
 
 use super::kernel_signatures::assert_types_are_compared;
 use crate::with_ptxas;
@@ -64,7 +64,7 @@ fn the_table_of_first_clangs() {
     }
 }
 
-/// The processors in clang's own list.
+/// Returns the processors that clang lists.
 fn listed(clang: &Path, triple: &str, start: &str) -> Vec<String> {
     let args = [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"];
     let output = Command::new(clang).args(args).output().expect("clang starts");
@@ -96,10 +96,11 @@ fn clangs_that_are_too_old() {
         ]);
         printed.has(&format!("clang version {version}")).lacks("the command was");
     }
-    // The newest clang does not know this target, so a newer one would not help.
+    // Even the newest clang does not support this target, so the message must not suggest a newer
+    // one.
     let build = || scenario.build().env("OFFLOAD_ARCH", "gfx1300");
     build().env("OFFLOAD_CLANG", &clang16).fails().has("rejects this target").lacks("or newer");
-    // A clang that is too old for everything is refused before anything is compiled.
+    // A clang that is older than all supported versions is refused before anything is compiled.
     let old = scenario.script("old/clang", "echo 'Debian clang version 14.0.6'");
     let printed = scenario.build().env("OFFLOAD_CLANG", &old).fails();
     printed.once(
@@ -115,7 +116,7 @@ fn clangs_that_are_too_old() {
     build("gfx11-generic").passes();
 }
 
-/// Every header of the kit, with features from each that compilers could lack.
+/// Every header of the kit, with features that a compiler could lack.
 const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n#include <math_constants.h>\n\
     extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w, int *n) {\n  \
       __shared__ float tile[64];\n  int i = threadIdx.x;\n  \
@@ -197,7 +198,7 @@ fn the_guide_has_the_table() {
     assert_eq!(found, table, "it should be:\n{table}");
 }
 
-/// The example's workflow must install a clang that compiles for the targets in its build.rs.
+/// The example's workflow must install a clang that supports the targets in the example's build.rs.
 #[test]
 fn a_workflow_installs_what_its_targets_need() {
     let example = scratch::workspace().join("examples/kernel-tests");
@@ -214,7 +215,7 @@ fn a_workflow_installs_what_its_targets_need() {
     );
 }
 
-/// The names of NVIDIA's architectures.
+/// Returns all possible names of NVIDIA's architectures.
 fn architectures() -> impl Iterator<Item = String> {
     (50..200).flat_map(|number| [format!("sm_{number}"), format!("sm_{number}a")])
 }

@@ -14,7 +14,7 @@ fn build_script(scenario: &Scenario, calls: &str) {
     scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#));
 }
 
-/// Returns a publishable package with its prebuilt set.
+/// Returns a publishable package that contains its prebuilt set.
 fn published(name: &str, include: &str) -> Scenario {
     let scenario = publishable(name, include);
     update(&scenario).passes();
@@ -50,12 +50,13 @@ fn update(scenario: &Scenario) -> Run<'_> {
     with_ptxas(cargo(scenario, &["build"]).release()).env("OFFLOAD_PREBUILT", "update")
 }
 
-/// Runs `cargo package` with all compilers, and with a registry that has the project's crates.
+/// Runs `cargo package` with all compilers, and with a registry that contains the project's crates.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
     with_ptxas(scenario.package())
 }
 
-/// Runs `cargo install` of a folder, without compilers; returns the program's output.
+/// Runs `cargo install` for a folder, without compilers. Returns the output of the installed
+/// program.
 fn install(scenario: &Scenario, folder: &Path) -> String {
     let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
     let root = scenario.folder.join("installed");
@@ -82,15 +83,15 @@ fn a_package_is_installed_without_a_compiler() {
         size("sm_80.cubin"),
         size("compute_80.ptx")
     );
-    // Without `[workspace]`, Cargo would treat a folder inside this checkout as part of the
-    // checkout's workspace.
+    // Without `[workspace]`, Cargo would look for the package in this checkout's workspace, because
+    // the folder is inside the checkout.
     let manifest = scenario.packaged().join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("Cargo has written it");
     scratch::write(&manifest, text + "\n[workspace]\n");
     let ran = install(&scenario, &scenario.packaged());
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
-    // Copy the package as a registry delivers it. The manifest of its prebuilt set gets a different
+    // Copy the package, as a registry delivers it. In the manifest of its prebuilt set, change the
     // hash of the header, as if a different version of offload-build had made the set.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
     succeed(Command::new("cp").arg("-r").arg(scenario.packaged()).arg(&published));
@@ -128,15 +129,16 @@ fn a_stale_set_cannot_be_packaged() {
     scenario.kernel("add", "2.0f");
     let changed = "kernels/add.cu has changed since prebuilt/add.manifest was made";
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {changed}"));
-    // A normal build compiles the change and reports no error.
+    // A normal build compiles the changed source, and reports no error.
     with_ptxas(cargo(&scenario, &["build"])).passes();
     // The command at the message's end must fix the failure.
     update(&scenario).args(["-p", scenario.name()]).passes();
     cargo_package(&scenario).passes();
 }
 
-/// Packages a crate without images. `cargo package` must warn if the package lacks its kernels'
-/// parameters, and fail if they belong to a different source.
+/// Packages a crate without prebuilt images. `cargo package` must warn if the package lacks its
+/// kernels' parameters, and must fail if the parameters belong to a different version of the
+/// source.
 #[test(CLANG.slow())]
 fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
@@ -177,9 +179,9 @@ fn a_set_that_is_left_out_of_the_package() {
         .has(".gitignore leaves it out, or exclude or include in Cargo.toml does");
 }
 
-/// A prebuilt set must not name a folder of the machine that made it, and making a set must change
-/// no other files. One of the folders for headers has a different path on each machine; the
-/// manifest names it by its position.
+/// A prebuilt set must not contain paths of the machine that made it, and making a set must not
+/// change other files. One of the folders for headers has a different path on each machine, so the
+/// manifest contains its position in the list instead.
 #[test(CLANG.slow())]
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
@@ -203,7 +205,8 @@ fn a_prebuilt_set_can_travel() {
         scenario.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", prebuilt)
     }
     build(&there, "update").passes();
-    // The second list lacks one target; the update must remove only this target's image.
+    // The second list lacks one target. The update must remove this target's image, but no other
+    // files.
     let one_target = CALLS.replace(", \"compute_80\"", "");
     there.pack("add", &one_target);
     build(&there, "update").passes();
@@ -228,8 +231,8 @@ fn a_prebuilt_set_can_travel() {
     here.pack("add", &one_target);
     build(&here, "only").passes().has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 
-    // The command that makes the set rejects a file's path outside the listed folders, because it
-    // differs between machines.
+    // If a file is outside the listed folders, its path differs between machines. So the command
+    // that makes the set must reject such a file.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
@@ -252,8 +255,8 @@ fn line_ends_of_windows() {
     refused.has("kernels/add.cu has Windows line endings (CRLF)").has("kernels/add.cu text eol=lf");
 }
 
-/// Makes a prebuilt set from a source that the build script writes, which must not make Cargo run
-/// the script again.
+/// Makes a prebuilt set from a source that the build script writes. Writing it must not make Cargo
+/// run the script again.
 #[test(CLANG)]
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
@@ -267,9 +270,9 @@ fn a_prebuilt_set_of_a_generated_source() {
     build().found_fresh("build_set_generated");
 }
 
-/// The source is in the package's root, where Cargo, git and users put files. A macro names the
-/// header whose presence it tests. The set must not contain paths of this machine. Only a header
-/// may make it unfit, even in one of the package's folders.
+/// The source is in the package's root, where Cargo, git and users also put files. The source tests
+/// with a macro whether a header exists. The set must not contain paths of this machine. Only this
+/// header, which is in a subfolder, may make the set unfit; other new files must not.
 #[test(CLANG)]
 fn a_set_of_a_source_in_the_root() {
     let scenario = Scenario::new("set_root");
@@ -293,7 +296,7 @@ fn a_set_of_a_source_in_the_root() {
     let manifest = scenario.text("prebuilt/add.manifest");
     let is_absolute = |line: &&str| line.split(' ').any(|word| word.starts_with('/'));
     assert_eq!(manifest.lines().find(is_absolute), None);
-    // Files from Cargo, in a git checkout, and from users.
+    // Files that Cargo, git or users may add.
     for file in [".cargo-ok", "Cargo.lock.orig", "notes.txt", "inc/.#own.h", "inc/own.h~"] {
         scenario.write(file, "");
     }
@@ -309,7 +312,7 @@ fn a_set_of_a_source_in_the_root() {
 }
 
 /// Sources, each with a file that appears or disappears after the set was made. A source is in the
-/// folder `k`; `one` and `two` are folders of `.include(...)`, in this order.
+/// folder `k`. The folders `one` and `two` are those of `.include(...)`, in this order.
 const SURROUNDINGS: [(&str, &str); 8] = [
     ("#if __has_include(\"opt.h\")\n#define VALUE 2.0f\n#endif\n", "k/opt.h"),
     ("#if __has_include(<opt.h>)\n#define VALUE 2.0f\n#endif\n", "one/opt.h"),
@@ -333,8 +336,9 @@ fn files_that_appear_after_nvcc_made_a_set() {
     files_that_appear("prebuilt_appear_nvcc", calls, "compute_80.ptx", 7);
 }
 
-/// Makes a set of a pack for each of the first rows of [`SURROUNDINGS`]. If a row's file appears or
-/// disappears, the set must not fit, and a build with a compiler must make a different image.
+/// Makes a pack and its set for each of the first rows of [`SURROUNDINGS`]. If a row's file appears
+/// or disappears, the set must not fit any more, and a build with a compiler must make a different
+/// image.
 fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
     let scenario = Scenario::new(name);
     let rows: Vec<(usize, &str, &str)> =
@@ -369,9 +373,9 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         rows.iter().map(|(row, ..)| read(path(*row))).collect::<Vec<_>>()
     };
     let before = images();
-    // Other files do not matter, not even with names of this crate's headers.
+    // Other new files must not matter, even if they have the names of the kit's headers.
     for (row, source, _) in &rows {
-        // If the name is a macro, it may mean any file.
+        // If the source tests for a macro's name, any new file may matter.
         for file in ["k/other.cu", "k/math.h", "k/kernel.h", "one/other.h", "one/deep/val.h"] {
             if !source.contains("NAME") {
                 scenario.write(&format!("{row}/{file}"), "#error\n");
@@ -390,15 +394,16 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
             }
         });
         change();
-        // clang lists a file that it looks for as an input, but nvcc does not, so the message about
-        // a file that disappeared differs.
+        // The message contains a reason only if the file is new. If a file has disappeared, the
+        // reason depends on whether the compiler lists the file as an input: clang does, but nvcc
+        // does not.
         let why = if is_new {
             format!(", which compilers may read, was added after prebuilt/p{row}.manifest was made")
         } else {
             String::new()
         };
         build("only").fails().has(&format!("and no prebuilt image: {file}{why}"));
-        // Back as it was, the set fits again.
+        // If the change is undone, the set fits again.
         change();
         build("only").passes();
         change();

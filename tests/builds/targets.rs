@@ -1,27 +1,28 @@
-//! The targets of a pack: names, words for several targets, environment variables.
+//! The targets of a pack: names of targets, words that mean several targets, and environment
+//! variables.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::{Watched, printed};
 
-/// The needs of tests on a machine without an AMD GPU: Linux itself lists AMD's GPUs, and stand-in
-/// programs cannot replace this list.
+/// The needs of tests on a machine without an AMD GPU. Linux itself lists AMD's GPUs, and stand-in
+/// programs cannot hide this list.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
-/// Returns a package that makes the pack "add" with these calls, which include the targets.
+/// Returns a package that makes the pack "add" with these calls, which also list the targets.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#)).kernel("add", "1.0f");
     scenario
 }
 
-/// Returns the targets of the pack built with these variables.
+/// Builds the pack with these variables, and returns its targets.
 #[track_caller]
 fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
     scenario.build().envs(variables.iter().copied()).passes();
     scenario.targets("add")
 }
 
-/// Returns a package whose build script prints a pack's targets with these calls, and compiles
+/// Returns a package whose build script makes these calls, prints the targets, and compiles
 /// nothing.
 fn listing(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
@@ -41,7 +42,7 @@ fn lists(run: Run<'_>, expected: &[&str]) -> Printed {
     printed
 }
 
-/// Makes a table of rows: variables of the environment, and one or two lists of texts.
+/// Makes a table. A row has environment variables, and one or two lists of texts.
 macro_rules! rows {
     ($({$($variable:ident: $value:literal),*} => $([$($text:expr),*])+;)+) => {
         [$((&[$((stringify!($variable), $value)),*] as &[(&str, &str)], $(&[$($text),*] as &[&str]),+)),+]
@@ -73,8 +74,8 @@ impl Machine {
         scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
     }
 
-    /// Builds with a changed PATH, which makes Cargo run the build script again. A change of the
-    /// machine's GPUs alone does not.
+    /// Builds with a changed PATH, so Cargo runs the build script again. If only the machine's GPUs
+    /// change, Cargo does not run it.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -85,7 +86,7 @@ fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
     const FEW_GPUS: &str = "no PTX in the list works on later GPUs: its letter limits compute_90a \
                             to few GPUs, unlike compute_90";
-    // The targets, and the line that is printed for each variable that is used.
+    // The variables, the targets, and a line of output for each variable that is used.
     let rows = rows! {
         {CUDA_COMPUTE_CAPS: "80, 90a;8.6", CUDA_COMPUTE_CAP: "75"}
             => ["sm_80", "sm_90a", "sm_86"]
@@ -125,8 +126,7 @@ fn build_rs_and_our_variable_come_first() {
     lists(own, &["compute_80"]);
 }
 
-/// Compares the targets of `all-major` with nvcc's list. The installed compilers may not support
-/// some of them.
+/// Compares the targets of `all-major` with nvcc's list.
 #[test(COMPILERS.slow())]
 fn all_major_is_what_it_is_for_nvcc() {
     let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
@@ -150,8 +150,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In an environment variable's list, `all-major` means the same targets. `sm_80`, which the
-    // list also names, must appear only once.
+    // In an environment variable, `all-major` means the same targets. Here, the list also contains
+    // `sm_80`, which must appear only once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -182,7 +182,7 @@ fn native_is_each_gpu_once() {
             &["sm_90", "sm_80", "compute_80"],
         ),
         // The driver is broken, so `nvidia-smi` fails. `nvptx-arch` prints `sm_90a`, but the target
-        // is `sm_90`, because the build did not request the letter.
+        // is `sm_90`: `native` does not request the letter.
         (
             &[
                 ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
@@ -205,7 +205,7 @@ fn native_is_each_gpu_once() {
     for (number, (stand_ins, expected)) in rows.iter().enumerate() {
         lists(Machine::new(&scenario, stand_ins).build_again(&scenario, number), expected);
     }
-    // A vendor's variable requests only that vendor's GPUs.
+    // In a vendor's variable, `native` requests only this vendor's GPUs.
     let unlisted = listing("targets_native_of_one", "");
     let machine = Machine::new(&unlisted, &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)]);
     for (variable, expected) in [
@@ -289,8 +289,7 @@ fn the_default_counts_after_all_variables() {
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
-    // A default without 'native' is the same on every machine, so a prebuilt set can be made for
-    // it.
+    // A default without 'native' is the same on every machine, so it can have a prebuilt set.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
 }
 
@@ -335,7 +334,7 @@ fn variables_of_a_vendor_that_a_pack_excludes_are_ignored() {
     }
 }
 
-/// The build script prints the targets that it gets, and compiles nothing.
+/// The build script prints its targets, and compiles nothing.
 #[test(COMPILERS.slow())]
 fn a_build_script_asks_for_its_targets() {
     let scenario = Scenario::new("targets_resolved");
@@ -363,8 +362,8 @@ fn a_build_script_asks_for_its_targets() {
                 "gfx1100 is resolved", "amd true sm_90a false", BUILT];
         {LISTED: "1", OFFLOAD_ARCH_targets_resolved: "sm_80", OFFLOAD_ARCH: "sm_90"}
             => ["sm_80 is resolved", "amd false sm_90a false", BUILT];
-        // If nothing is built, only targets that need no tool are resolved: `sm_90a`, but neither
-        // `native` nor `all`.
+        // If nothing is built, the build only resolves targets that need no tool: `sm_90a`, but
+        // neither `native` nor `all`.
         {OFFLOAD_SKIP: "1", OFFLOAD_ARCH: "sm_90a native all"}
             => ["sm_90a is resolved", "amd false sm_90a true",
                 "skipped true"];
@@ -384,7 +383,7 @@ fn a_build_script_asks_for_its_targets() {
     refused
         .once("offload-build could not make the list of targets")
         .once("a target from OFFLOAD_ARCH: ");
-    // Lines after the query may still add targets.
+    // Later lines of build.rs could add targets, so the message asks to list them before the call.
     scenario.build_script("Build::new().resolve();");
     scenario
         .build()
@@ -412,7 +411,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // The default is only `native`, so without a GPU there is nothing to build.
+    // The default is only `native`, so without a GPU, there is no target to build for.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once(

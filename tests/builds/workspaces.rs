@@ -1,5 +1,5 @@
-//! Several packages in one workspace. Other packages embed one package's packs, and one list of
-//! targets serves packages that support few of them.
+//! Several packages in one workspace. Some packages embed another package's packs. One list of
+//! targets is for several packages, and each package supports only some of these targets.
 
 use crate::{copy_of_program, with_ptxas};
 use offload_pack::pack_index::Index;
@@ -12,8 +12,8 @@ fn embeds(name: &str, pack: &str) -> String {
     )
 }
 
-/// A program that gets the same pack from three crates. It writes the pack to the file that its
-/// argument names.
+/// A program that gets the same pack from three crates, and writes the pack to the file in its
+/// argument.
 const MAIN: &str = r#"fn main() {
     let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
     for pack in packs {
@@ -75,7 +75,7 @@ fn a_pack_of_a_dependency_is_embedded() {
     let images = listing.matches("OFFLOADING IMAGE").count();
     assert_eq!(images, 4, "three images, and one of the other pack:\n{listing}");
 
-    // An edit in the package with the kernels must reach the packages that embed them, and so must
+    // An edit in the package with the kernels must reach the packages that embed the pack. So must
     // a changed list of targets.
     kernels.kernel("add", "2.0f");
     run();
@@ -84,7 +84,7 @@ fn a_pack_of_a_dependency_is_embedded() {
     assert!(read(&copy) == second, "an older pack in the program");
     packs_for(r#"["compute_80"]"#);
     assert_eq!(run(), "compute_80\n");
-    // A pack that is not built must be missing in all packages that embed it.
+    // All packages that embed the pack must compile even if it is not built.
     workspace.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
@@ -113,12 +113,13 @@ fn a_dependency_that_offers_no_pack() {
         let printed = program.build().fails();
         printed.has(&format!("error: offload-build could not make the pack \"{pack}\""));
         assert!(printed.stderr.replace("\n  ", "\n").contains(expected), "{printed}");
-        // If the script had printed `cargo::` lines, Cargo would show them before the error.
+        // If the script printed `cargo::` lines, Cargo would show them before the error.
         printed.lacks("cargo::");
     }
 }
 
-/// Returns a workspace of packages, each with a pack "add" that these calls limit to some targets.
+/// Returns a workspace of packages. Each package has a pack "add", which its calls limit to some
+/// targets.
 fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     let workspace = Scenario::workspace(name, &members.map(|(member, _)| (member, "", "")));
     for (member, calls) in members {
@@ -130,7 +131,7 @@ fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     workspace
 }
 
-/// Returns the targets of a package's pack, or why there are none.
+/// Returns the targets of a package's pack, or the reason why there are none.
 fn targets(member: &Scenario) -> String {
     match Index::parse(&member.output_text("debug", "add.index")).expect("it can be read") {
         Index::Built(index) => {
@@ -150,8 +151,8 @@ fn each_package_builds_its_part() {
     let workspace = limited("parts", parts);
     let build =
         |of: &Scenario, archs: &str| with_ptxas(of.build()).env("OFFLOAD_ARCH", archs).passes();
-    // A normal build, without -v, prints a line for each pack that is not built for the whole list,
-    // with the pack's targets.
+    // If a pack is not built for the whole list, a normal build, without -v, must print a line with
+    // the pack's targets.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
     for (member, left) in
         [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")]
@@ -162,7 +163,7 @@ fn each_package_builds_its_part() {
              gfx1100 in OFFLOAD_ARCH\n"
         ));
     }
-    // No such line is printed for a pack built for the whole list.
+    // If a pack is built for the whole list, the build prints no such line.
     build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
 }
 

@@ -1,15 +1,15 @@
 //! How editors expand the macro. The test needs no editor: it sends messages to rust-analyzer's
 //! server for procedural macros, which rustup's toolchains contain, and checks the replies.
 //!
-//! The server's messages may change with each version, so the test supports only the version below,
-//! and is ignored with others.
+//! The server's messages may change with each version, so the test supports only one version of the
+//! server. With other versions, the test is ignored.
 
 use offload_tests::prelude::*;
 use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
 
-/// Builds the package; returns the macro's library, as named by Cargo. Other tests build the macro
-/// with different features into the same folder.
+/// Builds the package, and returns the path of the macro's library from Cargo's output: the folder
+/// also contains the macro with the features of other tests.
 fn library(build: Run<'_>) -> PathBuf {
     let printed = build.arg("--message-format=json").passes();
     let messages = printed.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());
@@ -36,7 +36,7 @@ fn expanded(scenario: &Scenario, library: &Path, variables: &[(&str, String)]) -
     answer["ExpandMacro"]["Ok"].clone()
 }
 
-/// Whether the tokens in the server's reply contain this text.
+/// Whether a token in the server's reply contains this text.
 fn has_text(tree: &Value, part: &str) -> bool {
     let texts = tree["text"].as_array().unwrap_or_else(|| panic!("no tree: {tree}"));
     texts.iter().any(|text| text.as_str().is_some_and(|text| text.contains(part)))
@@ -55,8 +55,8 @@ fn an_editor_expands_the_macro() {
     let built = expanded(&scenario, &library, &variables());
     assert!(has_text(&built, "offload_pack_") && !has_text(&built, "compile_error"), "{built}");
 
-    // Editors build with `OFFLOAD_SKIP=1`: no kernel is compiled, but the program is still
-    // complete.
+    // Editors build with `OFFLOAD_SKIP=1`. Then no kernel is compiled, but the macro's expansion
+    // must still be complete.
     scenario.build().env("OFFLOAD_SKIP", "1").passes();
     let skipped = expanded(&scenario, &library, &variables());
     let is_pack =

@@ -1,9 +1,9 @@
-//! Readers, based on LLVM's tools, of the sections with packs in a linked program.
+//! Reads the sections with packs in a linked program, with LLVM's tools.
 
 use offload_tests::judges::section_rows;
 use offload_tests::prelude::*;
 
-/// The sections with packs, unless the macro's options name another.
+/// The sections that contain packs, unless the macro's options name another section.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
 /// The flags of [`PACK_SECTIONS`]. On x86-64, these sections have the flag `l` for large data,
@@ -25,12 +25,12 @@ impl Section {
         Self { name, kind, flags, align }
     }
 
-    /// Returns the section of a pack for AMD's GPUs.
+    /// Returns the section that contains a pack for AMD's GPUs.
     pub fn hip_fatbin() -> Self {
         Self::new(".hip_fatbin", "PROGBITS", FLAGS, "4096")
     }
 
-    /// Returns the section of a pack for several vendors' devices.
+    /// Returns the section that contains a pack for several vendors' devices.
     pub fn llvm_offloading() -> Self {
         Self::new(".llvm.offloading", "LLVM_OFFLOADING", FLAGS, "8")
     }
@@ -41,8 +41,8 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections with these names in the output of `llvm-readelf -SW`, sorted by name,
-/// because linkers order them differently.
+/// Returns the sections with these names in the output of `llvm-readelf -SW`. They are sorted by
+/// name, because linkers order sections differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = section_rows(listing).into_iter().filter(|row| names.contains(&row[0]));
     let section =

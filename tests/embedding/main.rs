@@ -1,11 +1,11 @@
-//! Packs in programs: the bytes that `include_offload!` embeds, the parts that linkers keep, and
-//! the macro's errors.
+//! Tests of packs in programs: the bytes that `include_offload!` embeds, the packs that linkers
+//! keep, and the macro's errors.
 //!
-//! - `built_packs`: packs that a build script makes, in the crates of a package and the packages
-//!   that depend on it
+//! - `built_packs`: packs that a build script makes, in a package's crates and in packages that
+//!   depend on it
 //! - `editor`: how editors expand the macro
 //! - `include_offload`: the macro's options, files embedded by path, and every kind of crate
-//! - `link_matrix`: all kinds of crates, in every profile, with every linker
+//! - `link_matrix`: packs in all kinds of crates, in every profile, with every linker
 //! - `ui`: the macro's error messages
 
 #[macro_use]

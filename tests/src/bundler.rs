@@ -1,4 +1,4 @@
-//! LLVM 22's `clang-offload-bundler`: bundle, list, unbundle.
+//! Runs LLVM 22's `clang-offload-bundler`, to bundle, list and unbundle.
 
 use crate::command_lines::in_folder;
 use crate::data::read;
@@ -7,7 +7,7 @@ use crate::tools::{llvm, stdout, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns a command that runs the bundler in a folder; `options` are separated by spaces.
+/// Returns a command that runs the bundler in a folder. `options` are separated by spaces.
 pub fn bundler(folder: &Path, options: &str) -> Command {
     in_folder(llvm("clang-offload-bundler"), folder, options)
 }
@@ -18,7 +18,7 @@ pub fn targets(ids: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     format!("-targets={}", ids.join(","))
 }
 
-/// Bundles IDs and payloads into a file in the folder; returns its bytes.
+/// Bundles payloads with these IDs into a file in the folder, and returns the file's bytes.
 #[track_caller]
 pub fn bundle(
     folder: &Path,
@@ -29,7 +29,7 @@ pub fn bundle(
     bundle_with(bundler(folder, options), folder, entries, name)
 }
 
-/// Like [`bundle`], with a command that already has its options and variables.
+/// Bundles like [`bundle`], but with a command that already has options and variables.
 #[track_caller]
 pub fn bundle_with(
     mut tool: Command,
@@ -54,7 +54,8 @@ pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
     stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
 }
 
-/// Returns the payloads that the bundler extracts for these IDs, which it writes beside the bundle.
+/// Returns the payloads that the bundler extracts for these IDs. The bundler writes them beside the
+/// bundle.
 #[track_caller]
 pub fn unbundled(options: &str, bundle: &Path, ids: &[impl AsRef<str>]) -> Vec<Vec<u8>> {
     let folder = bundle.parent().expect("a file lies in a folder");

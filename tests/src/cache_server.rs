@@ -1,4 +1,4 @@
-//! A server of sccache with its own cache, for one test.
+//! A server of sccache with a cache, for one test.
 
 use crate::scenario::Scenario;
 use crate::tools::{sccache, succeed};
@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A running server of sccache and its cache, both for one test. The server ends with the test,
-/// even if the test fails.
+/// A running server of sccache, which has a cache for one test. The server is stopped at the end of
+/// the test, even if the test fails.
 #[derive(Debug)]
 pub struct CacheServer {
     folder: PathBuf,
@@ -19,32 +19,33 @@ pub struct CacheServer {
 }
 
 impl CacheServer {
-    /// Starts the server. Otherwise two compilers that start at the same time would each start one:
-    /// only one would count hits, and the other would never be stopped.
+    /// Starts the server before any compiler runs. Otherwise two compilers that start at the same
+    /// time would start two servers: only one would count hits, and the other would never be
+    /// stopped.
     pub fn start(scenario: &Scenario) -> Self {
-        // A socket's path has at most 107 bytes, so the socket is in the temporary folder.
+        // A socket's path may have at most 107 bytes, so the socket is in the temporary folder.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
         let server = Self { folder: scenario.folder.join("cache"), socket };
         server.ask(&["--start-server"]);
         server
     }
 
-    /// Returns the variables that tell sccache where the server and the cache are.
+    /// Returns the variables by which sccache finds the server and the cache.
     pub fn variables(&self) -> [(&'static str, OsString); 3] {
         [
             ("SCCACHE_DIR", self.folder.clone().into()),
             ("SCCACHE_SERVER_UDS", self.socket.clone().into()),
-            // Ends the server if its test was killed.
+            // An idle server ends after this time, for example if its test was killed.
             ("SCCACHE_IDLE_TIMEOUT", "300".into()),
         ]
     }
 
-    /// Runs sccache with these arguments; it must succeed.
+    /// Runs sccache with these arguments, and panics if sccache fails.
     pub fn ask(&self, args: &[&str]) -> Output {
         succeed(Command::new(sccache()).envs(self.variables()).args(args))
     }
 
-    /// Returns the processes with this server's socket in their environment.
+    /// Returns the processes whose environment contains this server's socket.
     fn processes(&self) -> Vec<String> {
         let variable = format!("SCCACHE_SERVER_UDS={}\0", self.socket.display());
         let has_it = |process: &PathBuf| {
@@ -61,7 +62,7 @@ impl Drop for CacheServer {
     fn drop(&mut self) {
         let _ = Command::new(sccache()).envs(self.variables()).arg("--stop-server").output();
         let _ = fs::remove_file(&self.socket);
-        // A server may answer before it ends.
+        // The server may answer the request to stop before it ends.
         let started = Instant::now();
         while !self.processes().is_empty() && started.elapsed() < Duration::from_secs(20) {
             thread::sleep(Duration::from_millis(50));

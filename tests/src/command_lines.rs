@@ -1,23 +1,24 @@
-//! Runs a tool in a folder, with its options in one line, as in a shell.
+//! Runs a tool in a folder, with its options in one text, as in a shell.
 
 use crate::processes;
 use crate::tools::{stdout, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// Makes a command run in a folder with more options, separated by spaces.
+/// Sets a command's folder, and adds options, which are separated by spaces.
 pub fn in_folder(mut command: Command, folder: &Path, options: &str) -> Command {
     command.current_dir(folder).args(options.split_whitespace());
     command
 }
 
-/// Runs a command in a folder with options, separated by spaces; returns its standard output.
+/// Runs a command in a folder, with options that are separated by spaces. Returns its standard
+/// output.
 #[track_caller]
 pub fn run(command: Command, folder: &Path, options: &str) -> String {
     stdout(&succeed(&mut in_folder(command, folder, options)))
 }
 
-/// Whether a command succeeds in a folder with options, separated by spaces.
+/// Whether a command succeeds in a folder, with options that are separated by spaces.
 #[track_caller]
 pub fn succeeds(command: Command, folder: &Path, options: &str) -> bool {
     let output = processes::output(&mut in_folder(command, folder, options));

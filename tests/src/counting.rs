@@ -1,7 +1,7 @@
 //! Counts the allocations of a thread.
 //!
 //! A test file installs the allocator with `#[global_allocator] static ALLOCATOR: Counting =
-//! Counting;`. C libraries do not use this allocator: allocations of libzstd are not counted.
+//! Counting;`. C libraries do not use this allocator, so allocations by libzstd are not counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,7 +15,7 @@ pub struct Counting;
 pub struct Allocated {
     /// The number of requests.
     pub count: u64,
-    /// The total size of all requests in bytes, freed or not.
+    /// The total size of all requests in bytes, including memory that was freed.
     pub total: u64,
     /// The size of the largest request in bytes.
     pub largest: u64,
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 impl Allocated {
-    /// Runs `work`; returns its result and the requests to the allocator that this thread made
+    /// Runs `work`. Returns its result, and the requests that this thread has made to the allocator
     /// meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Self) {
         TALLY.set(Self::default());
@@ -50,9 +50,9 @@ fn count(size: usize) {
     TALLY.set(TALLY.get().with(size));
 }
 
-// SAFETY: each function passes its arguments unchanged to the same function of `System` and returns
-// its result, so the caller's promises are those that `System` needs. Counting neither allocates
-// nor unwinds.
+// SAFETY: each function passes its arguments unchanged to the same function of `System`, and
+// returns the result. So the caller's promises are exactly those that `System` needs. Counting
+// neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -27,8 +27,8 @@ pub fn corpus_folders() -> Vec<String> {
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// Returns the paths of all corpus files, relative to the corpus's folder. They contain `/` on
-/// every host, because dumps contain them.
+/// Returns the paths of all corpus files, relative to the corpus's folder. Dumps contain these
+/// paths, so they contain `/` on every host.
 pub fn corpus_files() -> Vec<String> {
     let names = |folder: String| {
         let name = |file: PathBuf| format!("{folder}/{}", file.file_name().unwrap().display());
@@ -37,13 +37,13 @@ pub fn corpus_files() -> Vec<String> {
     corpus_folders().into_iter().flat_map(names).collect()
 }
 
-/// Whether tests rewrite the checked-in files instead of comparing with them (`BLESS=1`).
+/// Whether tests rewrite the checked-in files instead of comparing them with results (`BLESS=1`).
 pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
 
-/// Compares a text with the checked-in file at this path, or writes the file if [`blesses`] returns
-/// true.
+/// Asserts that a text is that of the checked-in file at this path. If [`blesses`] returns true,
+/// writes the file instead.
 pub fn assert_as_checked_in(path: &Path, found: &str) {
     const BLESS: &str = "BLESS=1 writes it anew";
     if blesses() {
@@ -68,13 +68,13 @@ pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
-/// Returns `size` bytes that differ for each `number`.
+/// Returns `size` bytes, which are different for each `number`.
 pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
     (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
 }
 
-/// Asserts that bytes are equal. The message gives the position, because files can be too long to
-/// print.
+/// Asserts that bytes are equal. The message contains only the position of a difference, because
+/// files can be too long to print.
 #[track_caller]
 pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
     if ours == theirs {
@@ -89,13 +89,13 @@ pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
     );
 }
 
-/// Pseudo-random numbers, the same in every run (upper half of a linear congruential generator's
-/// state).
+/// A generator of pseudo-random numbers, which are the same in every run: the upper half of the
+/// state of a linear congruential generator.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Returns a generator; equal seeds give equal numbers.
+    /// Returns a generator. With the same seed, it returns the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

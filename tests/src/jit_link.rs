@@ -1,5 +1,5 @@
-//! nvJitLink, NVIDIA's linker for running programs. It chooses among a fatbin's images for a named
-//! GPU, which need not exist on this machine.
+//! nvJitLink, NVIDIA's linker that programs call at run time. From a fatbin's images, it selects
+//! one for a named GPU, which this machine need not have.
 
 use crate::tools::cuda_library;
 use libloading::Library;
@@ -8,7 +8,7 @@ use std::ptr;
 
 type Handle = *mut c_void;
 
-/// The library nvJitLink; its functions are named as in its header.
+/// The library nvJitLink.
 #[derive(Debug)]
 pub struct JitLink(Library);
 
@@ -16,17 +16,17 @@ impl JitLink {
     /// Loads the library; requires `Tool::NvJitLink`.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
-        // SAFETY: loading the library runs none of our code; its functions are called with the
+        // SAFETY: loading the library runs none of our code. Its functions are called with the
         // types in its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// Links a fatbin for a GPU; returns `None` if no image in it fits.
+    /// Links a fatbin for a GPU, or returns `None` if none of its images fits.
     pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
         self.link_all(&[fatbin], gpu)
     }
 
-    /// Links several fatbins for a GPU; returns `None` if no image in one of them fits.
+    /// Links several fatbins for a GPU, or returns `None` if one of them has no image that fits.
     pub fn link_all(&self, fatbins: &[&[u8]], gpu: &str) -> Option<Vec<u8>> {
         type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
         type Add =
@@ -40,7 +40,7 @@ impl JitLink {
         let options = [option.as_ptr()];
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: the types are those of nvJitLink.h. Every pointer refers to memory that lives as
-        // long as the call and has the size passed to the call.
+        // long as the call and has the size that the call gets.
         unsafe {
             let create = self.0.get::<Create>(b"nvJitLinkCreate").unwrap();
             assert_eq!(create(&mut handle, 1, options.as_ptr()), 0, "{gpu}");

@@ -1,5 +1,5 @@
-//! Other tools' reports about a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
-//! `ldd`.
+//! Reads other tools' reports about a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`,
+//! `cuobjdump`, `ldd` and others.
 
 use crate::command_lines::run;
 use crate::data::read;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An entry of a bundle: its ID, its start in the file, its size.
+/// An entry of a bundle: its ID, its offset in the file, and its size.
 pub type Listed = (String, u64, u64);
 
 /// Returns the bundle entries that `llvm-readobj --offloading` lists. In a compressed bundle,
@@ -18,7 +18,7 @@ pub fn readobj_lists_all(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
 }
 
-/// Returns the entries of [`readobj_lists_all`] except those for hosts.
+/// Returns the entries of [`readobj_lists_all`], except those for hosts.
 pub fn readobj_lists(path: &Path) -> Vec<Listed> {
     without_hosts(readobj_lists_all(path))
 }
@@ -45,10 +45,10 @@ fn listed(output: &str) -> Vec<Listed> {
     output.lines().filter_map(entry).collect()
 }
 
-/// Returns the code objects that `llvm-objdump --offloading` writes beside a file: pairs of ID and
-/// file, in the tool's order.
+/// Returns the ID and the file of each code object that `llvm-objdump --offloading` extracts. The
+/// tool writes the files beside its input; the order is the tool's.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
-    // The tool also leaves files in the current folder.
+    // The tool also leaves files in its working folder.
     let folder = path.parent().expect("a file lies in a folder");
     let output =
         stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
@@ -86,8 +86,8 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         .collect()
 }
 
-/// Returns the images that `llvm-objdump --offloading` lists of offload binaries: kind,
-/// architecture, triple and producer of each. The tool writes the images of bundles into the
+/// Returns the images of offload binaries that `llvm-objdump --offloading` lists, each with its
+/// kind, architecture, triple and producer. The tool also extracts the images of bundles into the
 /// file's folder.
 ///
 /// # Panics
@@ -123,8 +123,8 @@ pub fn functions(file: &Path) -> BTreeMap<String, u64> {
     rows.map(|row| (row[row.len() - 1].to_owned(), size(row[2]))).collect()
 }
 
-/// Returns the rows for sections in the output of `llvm-readelf -SW`: name, type, address, offset,
-/// size, entry size, flags, link, info and alignment. The flags may be missing.
+/// Returns the rows for sections in the output of `llvm-readelf -SW`. The columns are name, type,
+/// address, offset, size, entry size, flags, link, info and alignment. The flags may be missing.
 pub fn section_rows(listing: &str) -> Vec<Vec<&str>> {
     let rows =
         listing.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "));
@@ -149,9 +149,9 @@ pub fn cuda_images(file: &Path) -> Vec<String> {
     images
 }
 
-/// Returns the files that `cuobjdump -all` extracts, in the tool's order: the name (`sm_90.cubin`
-/// or `sm_90.ptx`) and the bytes. The tool writes the files to `folder`, which must contain no
-/// others.
+/// Returns the files that `cuobjdump -all` extracts, in the tool's order. Each has a name, such as
+/// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes the files to `folder`, which must
+/// contain no other files.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut cuobjdump = cuda("cuobjdump");
     cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
@@ -171,8 +171,8 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
     lines.map(image).collect()
 }
 
-/// Returns the GPUs of a file's machine code, each with the newest toolkit (times ten) that
-/// compiled for it.
+/// Returns the GPUs for which a file contains machine code. With each GPU, returns ten times the
+/// version of the newest toolkit that compiled for it.
 pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
     let output = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(path)));
     let mut all = BTreeMap::new();
@@ -190,12 +190,12 @@ pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
     all
 }
 
-/// Returns the shared libraries that a program needs at start, as printed by `ldd`.
+/// Returns the shared libraries that a program needs at its start, as `ldd` prints them.
 pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }
 
-/// Asserts that other tools recognize an image as one for `target`. The messages name `module`.
+/// Asserts that other tools recognize an image as one for `target`. Messages contain `module`.
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
@@ -227,12 +227,12 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
         let line = text.lines().find(|line| line.starts_with(".target"));
-        // With debug information, another word follows the target after a comma.
+        // With debug information, a comma and another word follow the target.
         assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
     }
 }
 
-/// Returns the listing of a SPIR-V module by `spirv-dis`; `spirv-val` must accept the module.
+/// Returns the listing of a SPIR-V module by `spirv-dis`. `spirv-val` must accept the module.
 /// Requires [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
 pub fn spirv_listing(image: &Path) -> String {
     succeed(Command::new("spirv-val").arg(image));
@@ -251,14 +251,14 @@ pub fn image_file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-/// Returns the symbols of an image's kernels: in a code object from `llvm-readelf --notes`, in a
-/// cubin from `cuobjdump`, in an image for the CPU from `llvm-nm`.
+/// Returns the symbols of an image's kernels. `llvm-readelf --notes` lists them for a code object,
+/// `cuobjdump` for a cubin, and `llvm-nm` for an image for the CPU.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     if image.extension().is_some_and(|extension| extension == "so") {
         let options = ["--dynamic", "--defined-only", "--format=just-symbols"];
         let output = stdout(&succeed(llvm("llvm-nm").args(options).arg(image)));
-        // The image also exports the functions that launch kernels, and GNU's linker lists the
-        // hidden symbols for the ends of a section.
+        // Leave out the functions that launch kernels, and the hidden symbols at the ends of a
+        // section, which GNU ld lists.
         let is_own =
             |name: &&str| name.starts_with("offload_cpu") || name.ends_with("_offload_regions");
         let kernels = output.lines().filter(|name| !is_own(name));

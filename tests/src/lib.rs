@@ -1,10 +1,10 @@
 //! Code that this package's tests share: tools that may be missing, packages in scratch folders,
-//! files to compare with. Its functions panic on failure, which fails the test.
+//! and expected files. The functions panic on failure, which fails the test.
 //!
 //! A test lists the tools that it needs. If one is missing, the test is shown as ignored, with the
 //! reason. With `OFFLOAD_REQUIRE=all` the test fails instead; `cargo xtask test --all` sets this
-//! after installing everything. Set-up cannot install a GPU or a terminal: without them, tests that
-//! need one are ignored and never fail.
+//! after installing everything. Set-up cannot install a GPU or a terminal. On machines without a
+//! GPU or a terminal, tests that need it are ignored, and never fail.
 
 pub mod bundler;
 pub mod bytes;

@@ -1,4 +1,4 @@
-//! This project's command lines, built as users get them.
+//! Builds this project's programs as users get them, and runs them.
 
 use crate::{processes, scratch};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub fn cargo_offload() -> PathBuf {
     tool("cargo-offload")
 }
 
-/// Returns the program with this name, one of `PROGRAMS`.
+/// Returns the path of the program with this name, which is in `PROGRAMS`.
 pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
@@ -25,7 +25,7 @@ pub fn folder() -> PathBuf {
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        // `cargo xtask test` builds with the same options, so Cargo only links.
+        // `cargo xtask test` has built the crates with the same options, so Cargo only links here.
         build.args(["build", "--offline", "--quiet", "--workspace"]);
         build.args(["--features", "offload-tools/drop-in"]);
         build.args(PROGRAMS.iter().flat_map(|program| ["--bin", program]));
@@ -35,7 +35,7 @@ pub fn folder() -> PathBuf {
     scratch::target_dir().join("debug")
 }
 
-/// The result of a run of `cargo offload`.
+/// The exit status and output of a run of `cargo offload`.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit status.
@@ -46,8 +46,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// Returns the command `cargo offload` in the corpus's folder, without environment settings for
-/// colour.
+/// Returns a command that runs `cargo offload` in the corpus's folder, without variables that set
+/// colours.
 pub fn offload(arguments: &[&str]) -> Command {
     let mut command = in_corpus(Command::new(cargo_offload()));
     command.args(arguments);
@@ -73,8 +73,8 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// Returns the output of a `cargo offload` command line on a terminal with this many columns, in
-/// the corpus's folder. `environment` comes before the command, as in a shell. Needs
+/// Runs `cargo offload` in the corpus's folder, on a terminal with this many columns, and returns
+/// the output. `environment` sets variables, as before a command in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
     let offload = cargo_offload();

@@ -1,7 +1,7 @@
 //! Processes that tests start, and the processor time that they use.
 //!
-//! The system counts the time of ended children for the whole test program, not per thread. So
-//! [`output`] waits for one child at a time, and reads the counter before and after.
+//! The system counts the processor time of ended children for the whole test program, not per
+//! thread. So [`output`] waits for one child at a time, and reads the counter before and after.
 
 use crate::registry::record;
 use std::cell::Cell;
@@ -16,8 +16,8 @@ thread_local! {
     static SHARED: Cell<f64> = const { Cell::new(0.0) };
 }
 
-/// Does work that many tests share and the first of them triggers. The record has a separate line
-/// for it, and its processor time does not count for the test.
+/// Does work that many tests share. The first of these tests calls it, but its processor time does
+/// not count for this test: the work has its own line in the record.
 pub fn shared<T>(name: &str, work: impl FnOnce() -> T) -> T {
     let (start, before) = (Instant::now(), processor_seconds());
     let result = work();
@@ -42,7 +42,7 @@ pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
     let stderr = thread::spawn(move || read(stderr));
     let stdout = read(child.stdout.take());
     let stderr = stderr.join().expect("reading does not panic");
-    // Both pipes are closed, so the child has ended or is about to.
+    // Both pipes are closed, so the child has ended or is about to end.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let before = ended_children();
@@ -58,8 +58,8 @@ fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the processor seconds of the calling thread and of the children that it awaited in this
-/// module, without [`shared`] work; 0 without `/proc`.
+/// Returns the processor seconds of the calling thread, and of the children for which it has waited
+/// in this module, without [`shared`] work. Without `/proc`, returns 0.
 pub fn processor_seconds() -> f64 {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let own = own.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok());

@@ -1,5 +1,5 @@
-//! Published libraries of other projects that contain device code: their list, where set-up puts
-//! them, and how tests read them.
+//! Libraries with device code that other projects have published. This module lists them, finds
+//! them where set-up has put them, and reads them.
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
@@ -46,7 +46,7 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// An archive of CUDA 13.5. Its object contains a fatbin.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
-/// Old versions of ptxas: the newest PTX that each accepts, and the file.
+/// Old versions of ptxas. Each has the newest PTX version that it accepts, and the file.
 pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (7, 8, "ptxas-11.8/nvidia/cuda_nvcc/bin/ptxas"),
     (8, 0, "ptxas-12.0/nvidia/cuda_nvcc/bin/ptxas"),
@@ -55,7 +55,8 @@ pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (8, 7, "ptxas-12.8/nvidia/cuda_nvcc/bin/ptxas"),
 ];
 
-/// Python packages that read the metadata of packages: a folder for Python's path, and a file.
+/// Python packages that read the metadata of packages. Each has a folder for Python's path, and a
+/// file.
 pub const PACKAGE_READERS: [(&str, &str); 3] = [
     ("py-rattler", "py-rattler/rattler/rattler.abi3.so"),
     ("variantlib", "variantlib/variantlib/variant_dist_info.py"),
@@ -90,10 +91,10 @@ pub fn path(file: &str) -> PathBuf {
 /// The maximum number of bytes that decompression may allocate.
 const LIMIT: u64 = 1 << 28;
 
-/// A bundle in a file.
+/// A plain or compressed bundle in a file.
 #[derive(Debug)]
 pub struct OneBundle<'data> {
-    /// The position of the bundle in the file.
+    /// The range of the bundle in the file.
     pub range: Range<usize>,
     /// The format version of a compressed bundle; `None` for a plain bundle.
     pub version: Option<u16>,
@@ -107,8 +108,8 @@ impl OneBundle<'_> {
         Bundle::parse(&self.bytes).expect("a bundle")
     }
 
-    /// Returns the position in the file from which the bundle's offsets count; 0 for a compressed
-    /// bundle.
+    /// Returns the position in the file from which the bundle's offsets count. For a compressed
+    /// bundle, this is 0.
     pub fn start(&self) -> u64 {
         if self.version.is_none() { self.range.start as u64 } else { 0 }
     }
@@ -145,7 +146,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     all
 }
 
-/// Returns the images of a file's fatbins, named like by `cuobjdump`, and the start of each fatbin.
+/// Returns the images of a file's fatbins, with `cuobjdump`'s names, and the offset of each fatbin.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {

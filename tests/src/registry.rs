@@ -1,14 +1,15 @@
-//! Tests as data: name, tools, and duration. `#[test(NEEDS)]` registers a function as a test, and
-//! [`run`] is the `main` of an executable, which runs all its tests.
+//! Registers and runs tests, which have a name, the tools that they need, and a duration.
+//! `#[test(NEEDS)]` registers a function as a test. [`run`] is the `main` of an executable, and
+//! runs its tests.
 //!
 //! A test's name is the path of its function in the executable: `cargo xtask test --test builds --
 //! modules::modules_are_taken_by_name` runs that function. The attribute's argument is the test's
 //! [needs](Needs), such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
 //!
-//! Tests of the standard library's attribute cannot decide at run time that they are ignored
-//! because a tool is missing. Its harness also starts slow tests late, and measures no processor
-//! time. Each `main.rs` imports our attribute with `#[macro_use]`, which hides the standard
-//! library's in all modules.
+//! With the standard library's attribute, a test cannot decide at run time that it is ignored
+//! because a tool is missing. The standard harness also starts slow tests late, and measures no
+//! processor time. Each `main.rs` imports our attribute with `#[macro_use]`, which hides the
+//! standard attribute in all modules.
 
 use crate::processes;
 use crate::tools::Tool;
@@ -21,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Registers tests that are made in a loop: the argument is a value to iterate over.
+/// Registers tests that are made in a loop. The argument is a list or an iterator of tests.
 ///
 /// ```ignore
 /// tests!(corpus_files().into_iter().map(|file| {
@@ -39,7 +40,7 @@ macro_rules! tests {
 
 pub use inventory;
 
-/// A function that makes tests.
+/// A function that returns tests.
 #[derive(Debug)]
 pub struct Registered(pub fn() -> Vec<Test>);
 
@@ -56,9 +57,9 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
     Short,
-    /// The test takes long; the short run omits it.
+    /// The test is slow, so the short run omits it.
     Slow,
-    /// The test takes long, but the short run includes it, because README claims what it tests.
+    /// The test is slow, but the short run includes it, because it tests a claim in README.
     Claimed,
     /// The test runs only on request, for this reason.
     OnRequest(&'static str),
@@ -90,7 +91,7 @@ impl Needs {
         Self { time: Time::Slow, ..self }
     }
 
-    /// Marks slow tests of a claim in README, which the short run includes.
+    /// Marks slow tests that check a claim in README. The short run includes them.
     pub const fn claimed(self) -> Self {
         Self { time: Time::Claimed, ..self }
     }
@@ -101,13 +102,14 @@ impl Needs {
         Self { time: Time::OnRequest(reason), ..self }
     }
 
-    /// Ignores tests if this function returns a reason. It is called only if all tools are present.
+    /// Ignores tests if this function returns a reason. The function is called only if all tools
+    /// are present.
     pub const fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
         Self { ignored_if: reason, ..self }
     }
 
-    /// Returns why the tests cannot run on this machine, and whether that is a failure; `None` if
-    /// no tool is missing.
+    /// Returns the reason why the tests cannot run on this machine, and whether this is a failure.
+    /// Returns `None` if no tool is missing.
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
@@ -135,14 +137,15 @@ impl std::fmt::Debug for Test {
 }
 
 impl Test {
-    /// Returns the test `name` of a module; `module_path!()` gives the module's path.
+    /// Returns the test `name` of a module, whose path is `module_path!()`.
     pub fn new(
         module: &str,
         name: &str,
         needs: Needs,
         run: impl FnOnce() + Send + 'static,
     ) -> Self {
-        // `module_path!()` begins with the executable's name, which is not part of a test's name.
+        // `module_path!()` begins with the executable's name, but a test's name does not contain
+        // it.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
         Self { name: module + name, needs, run: Box::new(run) }
@@ -186,8 +189,8 @@ impl Test {
     }
 }
 
-/// Writes a line to the file that `cargo xtask test` reads: the name of a test, or of work that
-/// tests share, and its seconds or why it did not run.
+/// Writes a line to the file that `cargo xtask test` reads. The line contains the name of a test or
+/// of work that tests share, and its seconds or the reason why it did not run.
 pub(crate) fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
@@ -219,7 +222,7 @@ fn lock_running() -> MutexGuard<'static, Vec<(String, Instant)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The time after which a test is not just slow: it waits for something that never happens.
+/// After this time, a test is not just slow: it waits for something that never happens.
 const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
 
 /// Ends the program with an error when a test hangs. Otherwise CI would end the run at its time
@@ -239,8 +242,8 @@ fn end_if_a_test_hangs() {
     }
 }
 
-/// Runs the tests that the command line selects, slow ones first: if a slow test started last, the
-/// other processors would be idle until it ends.
+/// Runs the tests that the command line selects. Slow tests start first: if a slow test started
+/// last, the other processors would be idle until its end.
 pub fn run() -> ExitCode {
     let arguments = Arguments::from_args();
     let registered = inventory::iter::<Registered>.into_iter();

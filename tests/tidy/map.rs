@@ -1,5 +1,5 @@
-//! ARCHITECTURE.md as a map: the files that its tables name must exist, and contain what the tables
-//! state.
+//! Tests of the tables in ARCHITECTURE.md: the files that they name must exist, and must mention
+//! the row's subject.
 
 use super::sources::{after, quoted, read};
 use offload_tests::scratch::workspace;
@@ -19,7 +19,8 @@ fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     lines.skip(1).map(|row| row.split('|').skip(1).map(str::trim).collect()).collect()
 }
 
-/// Returns the paths in backticks. A file without a folder is in the previous path's folder.
+/// Returns the paths in backticks. If a path has no folder, the file is in the previous path's
+/// folder.
 fn paths(cell: &str) -> Vec<String> {
     let mut folder = "";
     let mut paths = Vec::new();
@@ -51,12 +52,12 @@ fn text(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
-/// Whether a text contains this word, possibly with an ending.
+/// Whether a text contains this word, or a longer word that begins with it.
 fn mentions(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }
 
-/// Returns the errors in a row, whose first two cells are the subject and the paths.
+/// Returns the errors in a row. The row's first two cells are the subject and the paths.
 fn faults(row: &[&str]) -> Vec<String> {
     let bold = row[0].split("**").skip(1).step_by(2);
     let words: Vec<String> = bold.chain(quoted(row[0], '`')).map(str::to_lowercase).collect();

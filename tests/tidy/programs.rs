@@ -1,13 +1,14 @@
-//! Programs that tests start must be where set-up has installed its packages on a minimal Debian.
+//! Tests that a minimal Debian has all programs that tests start, once set-up has installed its
+//! packages.
 
 use super::sources::{CRATES, read, sources};
 
-/// Programs of Debian's `minbase`, which debootstrap and container images contain. It has no
-/// `kill`: tests use the one that shells have built in.
+/// Programs in Debian's `minbase`, the packages that debootstrap and container images install.
+/// `minbase` has no program `kill`, so tests use the `kill` that is built into shells.
 const MINBASE: &str =
     "bash chmod cp env ldd mkfifo mount script sh sha256sum stty tar true unshare";
 
-/// Packages in `xtask/src/tools/mod.rs`, with their programs.
+/// Packages that `xtask/src/tools/mod.rs` installs, with their programs.
 const INSTALLED: [(&str, &str); 8] = [
     ("binutils", "addr2line ar ld.bfd nm objcopy objdump readelf strip"),
     ("distcc", "distcc distccd"),
@@ -38,7 +39,7 @@ fn tests_start_only_programs_that_set_up_installs() {
             for start in ["Command::new(\"", ".tool(\""] {
                 let Some((_, rest)) = line.split_once(start) else { continue };
                 let program = rest.split('"').next().unwrap_or_default();
-                // A path names a program that a test makes.
+                // A program with a path is one that a test makes.
                 if !known.contains(&program) && !program.contains('/') {
                     missing.push(format!("{path}:{number}: {program}"));
                 }

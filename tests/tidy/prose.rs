@@ -1,10 +1,10 @@
-//! Tests that summaries stand alone, and use the project's words.
+//! Tests that rustdoc's summaries stand alone, and that texts use the project's words.
 
 use super::sources::{FOLDERS, documents, files, read, sources};
 use offload_tests::scratch::workspace;
 use std::fs;
 
-/// Starts that say nothing in a list or pop-up, which shows only the summary.
+/// Starts of summaries that mean nothing in a list or pop-up, which shows only the summary.
 const NO_STARTS: [&str; 5] = ["The same", "What ", "It ", "These", "Of "];
 
 /// Replaced names and words, each with its replacement.
@@ -59,8 +59,8 @@ fn replaced_names_are_gone() {
     }
 }
 
-/// Checks that no file mentions a crate or program called `offload`, which is another project's
-/// name. Ours are the crate `offload-gpu` and the program `cargo offload`.
+/// Checks that no file mentions a crate or program called `offload`, because another project has
+/// this name. Our crate is `offload-gpu`, and our program is `cargo offload`.
 #[test]
 fn no_crate_and_no_program_is_called_offload() {
     let mut paths = Vec::new();
@@ -88,8 +88,9 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// Whether a line uses the name as a dependency, as a crate's path, or as a program with a command:
-/// after a mark, or in a shell. `crate::offload` in offload-tools is our own module.
+/// Whether a line uses the name as a dependency, as a crate's path, or as a program with a command,
+/// after a mark such as a backtick or in a shell. `crate::offload` in offload-tools is our own
+/// module.
 fn names_offload(line: &str, commands: &[String]) -> bool {
     let own = line.trim_start_matches(['+', '/', '!', ' ']);
     let is_dependency = own.starts_with(concat!("offload", " = "));

@@ -6,7 +6,7 @@ use offload_tests::scratch::workspace;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Variables that Cargo sets, and others that no user sets. The guide omits them;
+/// Variables that Cargo sets, and other variables that users do not set. The guide omits them, but
 /// `docs/what-a-build-does.md` lists them.
 const NOT_FOR_USERS: &str = "
     OUT_DIR TARGET HOST OPT_LEVEL DEBUG MAKEFLAGS MFLAGS RUSTC_LINKER RUSTC
@@ -23,14 +23,14 @@ fn page(name: &str) -> String {
     read(&format!("docs/guide/src/reference/{name}.md"))
 }
 
-/// Returns the quoted texts in the code from `start` to `end`, without comments.
+/// Returns the quoted texts between `start` and `end` in a file's code.
 fn listed(path: &str, start: &str, end: &str) -> Vec<String> {
     let code = code(&read(path));
     let list = after(&code, start).split(end).next().unwrap_or_default();
     quoted(list, '"').map(str::to_owned).collect()
 }
 
-/// Returns the texts in backticks in this column, for rows that start with `start`.
+/// Returns the texts in backticks in this column of the rows that start with `start`.
 fn cells(page: &str, start: &str, column: usize) -> Vec<String> {
     let rows = page.lines().filter(|line| line.starts_with(start));
     let cells = rows.filter_map(|row| row.trim_matches('|').split(" | ").nth(column));
@@ -51,8 +51,8 @@ fn the_page_of_variables_lists_those_that_the_build_reads() {
     assert!(missing.is_empty(), "docs/guide/src/reference/variables.md lacks {missing:?}");
     let first_column = cells(build, "| `", 0);
     let names = first_column.iter().map(|cell| cell.split(['=', '<']).next().unwrap_or(cell));
-    // `variables_of_offload_build` does not find these three names: they are short, or start with a
-    // small letter.
+    // `variables_of_offload_build` does not find these three names: they are too short, or start
+    // with an underscore.
     let unknown: Vec<&str> = names
         .filter(|name| !read.contains(*name) && !read.contains(name.trim_end_matches('_')))
         .filter(|name| !["AR", "CL", "_CL_"].contains(name))
@@ -125,7 +125,7 @@ fn headers_read_the_variables_of_checks() {
 
 #[test]
 fn the_page_of_kernels_lists_names_that_the_headers_have() {
-    /// Names that a macro in the headers composes, so no header contains them.
+    /// Names that no header contains, because a macro in the headers composes them.
     const OTHERS: [&str; 1] = ["make_float4"];
     let text = page("kernels");
     let (table, _) = text.split_once("## Limits").expect("the page has its sections");

@@ -26,7 +26,7 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Returns the repository's documents: paths and texts.
+/// Returns the paths and texts of the repository's documents.
 pub fn documents() -> Vec<(PathBuf, String)> {
     let mut paths = Vec::new();
     files(workspace(), "md", &mut paths);
@@ -42,12 +42,12 @@ pub fn quoted(text: &str, mark: char) -> impl Iterator<Item = &str> {
     text.split(mark).skip(1).step_by(2)
 }
 
-/// Returns the text after a heading or another start, which must exist.
+/// Returns the text after `start`, such as a heading, which must exist.
 pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
     text.split_once(start).unwrap_or_else(|| panic!("there is no `{start}`")).1
 }
 
-/// Adds a folder's files with this extension, except build outputs.
+/// Finds the files with this extension in a folder and its subfolders, except build outputs.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let built = ["target", "examples/target"].map(|folder| workspace().join(folder));
     for path in
@@ -62,7 +62,7 @@ pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the Rust sources in a folder: paths in the repository, and texts.
+/// Returns the Rust sources in a folder, each with its path in the repository and its text.
 pub fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     files(&workspace().join(folder), "rs", &mut found);
@@ -75,7 +75,7 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     found.into_iter().map(source).collect()
 }
 
-/// Returns a file's code without comments, up to its unit tests.
+/// Returns a file's code up to its unit tests, without comments.
 pub fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]").next().unwrap_or("");
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
-//! AMD's GPUs: the instructions that write back and invalidate caches, from "Memory Model" in
-//! LLVM's "User Guide for AMDGPU Backend".
+//! Atomic operations on AMD's GPUs: the instructions that write back and invalidate caches, from
+//! "Memory Model" in LLVM's "User Guide for AMDGPU Backend".
 
 use super::table;
 use offload_tests::prelude::*;
@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 /// The targets, each with different instructions.
 const TARGETS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
 
-/// Returns the instructions for a release and for an acquire.
+/// Returns the cache instructions for a release and for an acquire.
 fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     match (target, scope) {
         ("gfx90a" | "gfx942", "block") => [&[], &[]],
@@ -20,8 +20,8 @@ fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     }
 }
 
-/// Asserts that each kernel in the table has the instructions of its order and its scope, or those
-/// of the whole system.
+/// Asserts that each kernel in the table has the instructions for its order and its scope. With
+/// `is_for_system`, every scope is the whole system.
 #[track_caller]
 pub fn assert_orders(target: &str, image: &Path, is_for_system: bool) {
     let code = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(image)));

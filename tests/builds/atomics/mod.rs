@@ -1,6 +1,6 @@
-//! Atomic operations must keep their orders and scopes: for NVIDIA's GPUs with each clang, compared
-//! with nvcc and `cuda::atomic_ref`, and for AMD's. An operation that would lose them must be an
-//! error.
+//! Atomic operations must keep their orders and scopes. For NVIDIA's GPUs, each clang is compared
+//! with nvcc and `cuda::atomic_ref`; AMD's GPUs and SPIR-V have separate tests. An operation that
+//! would lose its order or scope must be an error.
 
 pub mod amd;
 mod spirv;
@@ -33,7 +33,7 @@ fn ptx_by(clang: &Path, arch: u32, level: u32, source: &Path) -> String {
     fs::read_to_string(out).expect("PTX")
 }
 
-/// Compiles the table with nvcc, and returns the instructions.
+/// Compiles the table with nvcc, and returns each kernel's instructions.
 pub fn instructions_by_nvcc(folder: &Path, source: &str) -> BTreeMap<String, Vec<String>> {
     let (source_file, out) = (folder.join("cuda.cu"), folder.join("cuda.ptx"));
     scratch::write(&source_file, source);
@@ -47,7 +47,7 @@ pub fn instructions_by_nvcc(folder: &Path, source: &str) -> BTreeMap<String, Vec
     table::instructions(&fs::read_to_string(out).expect("PTX"))
 }
 
-/// Asserts that each kernel has the same instructions.
+/// Asserts that each kernel has the same instructions in both maps.
 #[track_caller]
 pub fn assert_same(
     found: &BTreeMap<String, Vec<String>>,
@@ -88,8 +88,9 @@ fn assert_assembles(source: &Path, arch: u32) {
     succeed(&mut assemble);
 }
 
-/// More forms of the compiler's functions: a statement with `p` and `y`, pointers to `unsigned`,
-/// and its instructions for `sm_80`. The parts of a name are sorted.
+/// More forms of the compiler's functions. Each row has a statement with `p` and `y`, which point
+/// to `unsigned`, and the statement's instructions for `sm_80`. The parts of an instruction's name
+/// are sorted.
 const FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)                         | atom.acq_rel.add.b32.sys
 *y = __atomic_fetch_add(p, 1, __ATOMIC_RELAXED)                         | atom.add.b32.relaxed.sys
@@ -120,8 +121,8 @@ __atomic_store_n((int **)p, nullptr, __ATOMIC_RELEASE)                  | st.b64
 *y = atomicAdd(p, 1)                                                    | atom.add.b32
 ";
 
-/// Forms for GPUs that have only fences: the instructions for `sm_60`, and for `sm_50`, which has
-/// no scopes either.
+/// Forms for GPUs whose only orders are fences. The columns are the statement, the instructions for
+/// `sm_60`, and those for `sm_50`, which has no scopes either.
 const OLD_FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)       | membar.sys atom.add.b32.sys membar.sys  | membar.sys atom.add.b32 membar.sys
 *y = __atomic_load_n(p, __ATOMIC_ACQUIRE)             | ld.b32.volatile membar.sys              | ld.b32.volatile membar.sys
@@ -167,7 +168,7 @@ fn each_form_has_its_order() {
             assert_eq!(found, expected, "clang {version}, sm_{arch}");
             assert_assembles(&file, arch);
             if version == 22 {
-                // Without optimization, PTX has the instructions for all orders.
+                // Without optimization, the PTX contains the instructions for all orders.
                 ptx_by(&clang, arch, 0, &file);
                 assert_assembles(&file, arch);
             }
@@ -175,8 +176,8 @@ fn each_form_has_its_order() {
     }
 }
 
-/// An operation that clang compiles without its order must be an error that names it, in every
-/// language. Operations without an order are right.
+/// If clang drops an operation's order, the build must fail with an error that names the operation,
+/// in every language. Operations without an order must compile.
 #[test(CLANG.slow())]
 fn what_clang_loses_is_an_error() {
     let scenario = Scenario::new("atomics_errors");
@@ -196,7 +197,7 @@ fn what_clang_loses_is_an_error() {
         .has("fetch_add with the order acq_rel, in k\n")
         .has("put fences around an operation with __ATOMIC_RELAXED");
     errors("k.c", &c("__ATOMIC_RELAXED"), &["compute_80"]).passes();
-    // A function for any order does not contain an operation with each order.
+    // A function that takes any order must not count as an operation with every order.
     let inlined = c("order").replace("{\n", "{\n  const int order = relaxed();\n");
     let inlined = "static int relaxed(void) { return __ATOMIC_RELAXED; }\n".to_owned() + &inlined;
     errors("k.c", &inlined, &["compute_80"]).passes();
@@ -237,13 +238,13 @@ fn one_source_for_all_targets() {
     build(&["compute_80"], "++*(_Atomic(unsigned) *)p")
         .fails()
         .has("_Atomic loses its orders on NVIDIA's GPUs: use __atomic_fetch_add and kin");
-    // 8 bytes at a multiple of 4, which no instruction supports.
+    // 8 bytes that are aligned only to 4: no atomic instruction supports them.
     for target in ["compute_80", "spirv64"] {
         let statement =
             "struct pair { int a, b; } v = {1, 2}; __atomic_store((pair *)p, &v, __ATOMIC_RELEASE)";
         build(&[target], statement).fails().has("'this_type_needs_alignas_with_its_size<pair>'");
     }
-    // CUDA's functions have no order.
+    // CUDA's functions have no order to lose.
     build(&["compute_80"], "*y = atomicAdd(p, 1) + atomicCAS(p, 1, 2) + atomicInc(p, 9)").passes();
     for (statement, lost) in UNUSUAL {
         build(&["compute_80"], statement)
@@ -254,7 +255,7 @@ fn one_source_for_all_targets() {
     }
 }
 
-/// The compiler's functions with different names, and the orders that they would lose.
+/// Further names of the compiler's functions, and the orders that these functions would lose.
 const UNUSUAL: [(&str, &str); 6] = [
     (
         "*y = atomic_fetch_add_explicit((atomic_uint *)p, 1, memory_order_acq_rel)",
@@ -267,8 +268,8 @@ const UNUSUAL: [(&str, &str); 6] = [
     ("*y = _InterlockedExchange((int *)p, 1) + atomicExch(p, 2)", "swap with the order seq_cst"),
 ];
 
-/// CUDA's headers declare their own functions for PTX; the compiler's functions must keep their
-/// orders.
+/// CUDA's headers declare their own atomic functions for PTX. With these headers, too, the
+/// compiler's functions must keep their orders.
 #[test(crate::NVCC_AND_CLANG.slow())]
 fn orders_with_the_headers_of_cuda() {
     let scenario = Scenario::new("atomics_cuda");

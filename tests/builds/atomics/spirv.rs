@@ -1,11 +1,11 @@
-//! SPIR-V: instructions with the order and scope, for accesses to the block's and the device's
-//! memory.
+//! Atomic operations in SPIR-V: each instruction must have its order and scope, for the block's
+//! memory and the device's memory.
 
 use super::table;
 use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 
-/// Each kernel in the table must have the instructions of its order and scope.
+/// Each kernel in the table must have the instructions for its order and scope.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn each_order_and_scope() {
     let scenario = Scenario::new("atomics_spirv");
@@ -57,19 +57,19 @@ fn each_order_and_scope() {
             let words: Vec<&str> = line.split(' ').collect();
             let at = if words[0] == "Store" { 2 } else { 3 };
             let what = (words[0].to_owned(), Some(value(words[at]) as usize), value(words[at + 1]));
-            // Loops begin with a read.
+            // Compare-exchange loops begin with a load.
             if words[0] != "Load" || instruction == "Load" {
                 found.push(what);
             }
         }
-        // Once for the device's memory, once for the block's.
+        // Each instruction appears twice: for the device's memory and for the block's.
         assert_eq!(found, vec![(instruction, scope, order); 2], "{name}");
         count += 1;
     }
     assert_eq!(count, table::sources().count);
 }
 
-/// An operation that clang writes without its order must be an error that names it.
+/// If clang drops an operation's order, the build must fail with an error that names the operation.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn what_spirv_loses_is_an_error() {
     let scenario = Scenario::new("atomics_spirv_errors");

@@ -1,4 +1,4 @@
-//! Every atomic operation with every order and scope, on numbers of each width, in three languages.
+//! Every atomic operation with every order and scope, on numbers of each type, in three languages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const NUMBERS: [(&str, &str, bool); 6] = [
     ("f64", "double", true),
 ];
 
-/// An order: its names in Rust and in C++, the latter in capitals for the compiler's functions.
+/// An order: its names in Rust and in C++. The compiler's functions have the C++ name in capitals.
 const ORDERS: [(&str, &str); 5] = [
     ("Relaxed", "relaxed"),
     ("Acquire", "acquire"),
@@ -40,7 +40,7 @@ const OPERATIONS: [&str; 11] = [
     "fetch_max",
 ];
 
-/// The kernels in three languages, with equal names.
+/// The kernels in three languages. A kernel has the same name in all of them.
 pub struct Sources {
     pub rust: String,
     pub clang: String,
@@ -48,7 +48,7 @@ pub struct Sources {
     pub count: usize,
 }
 
-/// Returns a kernel for each row of the table.
+/// Returns a kernel for each row of the table, in each language.
 pub fn sources() -> Sources {
     let mut all = Sources {
         rust: "use core::sync::atomic::Ordering::*;\nuse offload_kernel::{Atomic, kernel};\n"
@@ -134,7 +134,7 @@ impl Sources {
     }
 }
 
-/// Parses a kernel's name: returns the operation, the order and the scope.
+/// Returns the operation, the order and the scope in a kernel's name.
 pub fn parts(name: &str) -> [&str; 3] {
     let operation = OPERATIONS.iter().find(|it| name.starts_with(**it)).expect("an operation");
     let scope = name.rsplit('_').next().expect("a scope");
@@ -142,8 +142,9 @@ pub fn parts(name: &str) -> [&str; 3] {
     [operation, order.expect("an order").1, scope]
 }
 
-/// Returns the instructions of each PTX kernel that other threads can see, except plain reads and
-/// writes. The parts of a name are in a fixed order, and types without effect become bits.
+/// Returns each PTX kernel's atomic instructions and fences, but not its plain reads and writes.
+/// The parts of an instruction's name are sorted. `u32` and `s32` become `b32` where signedness
+/// does not matter.
 pub fn instructions(ptx: &str) -> BTreeMap<String, Vec<String>> {
     let (mut kernels, mut kernel) = (BTreeMap::<String, Vec<String>>::new(), String::new());
     for line in ptx.lines() {

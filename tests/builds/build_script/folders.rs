@@ -1,4 +1,4 @@
-//! Packages and target folders that are moved, in unusual places, or have unusual names.
+//! Packages and target folders that are moved, are in unusual places, or have unusual names.
 
 use offload_tests::judges::image_file_name;
 use offload_tests::prelude::*;
@@ -32,8 +32,8 @@ fn a_moved_work_folder_stays_fresh() {
     watched.compilations().assert_none("another place");
 }
 
-/// Tests a name that a C source gives to a kernel with `__asm__`. Programs use this name, also
-/// after the second run of the build script.
+/// Tests a kernel's name that the source sets with `__asm__`. The program must find the kernel by
+/// this name, even after the build script has run again.
 #[test(CLANG)]
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
@@ -54,8 +54,8 @@ fn a_kernel_with_control_characters_in_its_name() {
     }
 }
 
-/// The header's name also contains a TAB. clang writes it unchanged into its dependency files; c++
-/// puts a backslash before it.
+/// The header's name also contains a TAB. clang writes the TAB unchanged into its dependency files;
+/// c++ puts a backslash before it.
 #[test(COMPILERS.slow())]
 fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     const HEADER: &str = "include dir/ü\tü/wert\t$1#.h";
@@ -79,7 +79,7 @@ fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     };
     build();
     build().found_fresh("build_strange");
-    // The header's edit reaches every image only if the build reads the dependency files of all
+    // An edit of the header reaches every image only if the build reads the dependency files of all
     // compilers.
     let images = || {
         archs.map(|arch| scenario.output_bytes("debug", &format!("add/{}", image_file_name(arch))))

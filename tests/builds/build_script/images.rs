@@ -1,12 +1,12 @@
-//! The content of images, as read by other tools: symbols, targets, versions, effects of options,
+//! The contents of images, as read by other tools: symbols, targets, versions, effects of options,
 //! and the library for the program.
 
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// Kernels in two files call a function in a third. Two packages are built in folders with
-/// different names; one contains Cargo's target folder, as by default. Both must produce the same
-/// bytes.
+/// Kernels in two files call a function in a third file. The package is built in two folders with
+/// different names, one of which contains Cargo's target folder, as by default. Both builds must
+/// produce the same bytes.
 #[test(COMPILERS.slow())]
 fn several_files_make_one_program_in_any_folder() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
@@ -66,8 +66,8 @@ fn assert_are_whole(scenario: &Scenario, profile: &str) {
         expect(cubin.iter().any(is_kernel), "sm_80.cubin");
     }
     for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
-        // A weak symbol may stay undefined. A symbol with a version was found in a library by the
-        // linker.
+        // A weak symbol may stay undefined. If a symbol has a version, the linker found it in a
+        // library.
         let mut open = symbols(&image(file));
         open.retain(|[_, binding, section, name]| {
             section == "UND" && binding != "WEAK" && !name.is_empty() && !name.contains('@')
@@ -120,8 +120,8 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
 
 #[test(COMPILERS.slow())]
 fn each_image_says_its_target() {
-    // The flags as llvm-readelf names them: processor, xnack, sramecc. `xnack` without a sign means
-    // any setting.
+    // The flags as llvm-readelf prints them: processor, xnack, sramecc. `xnack` without a sign
+    // means any setting.
     const AMD: [(&str, &str); 5] = [
         ("gfx90a:xnack-", "gfx90a, xnack-, sramecc"),
         ("gfx942", "gfx942, xnack, sramecc"),
@@ -171,7 +171,7 @@ fn each_image_says_its_target() {
     }
 }
 
-/// Tests PTX of every length modulo 8, the pack's alignment.
+/// Tests PTX of every length modulo 8, because 8 is the pack's alignment.
 #[test(CLANG.slow())]
 fn a_nul_follows_every_ptx() {
     let scenario = Scenario::new("build_ptx_ends");
@@ -200,7 +200,7 @@ fn a_nul_follows_every_ptx() {
         assert_eq!(pack.get(end), Some(&0), "{number}: no NUL behind the {} bytes", image.size);
         residues.push(text.trim_end().len() % 8);
     }
-    // The texts' lengths must have all eight remainders modulo 8.
+    // The texts' lengths must cover all eight remainders.
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
 }

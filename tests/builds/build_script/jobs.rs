@@ -1,4 +1,4 @@
-//! How many compilers run in parallel, and which image's steps run first.
+//! The number of compilers that run in parallel, and the order of the images' steps.
 
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Calls, Run, Scenario, Watched};
@@ -23,14 +23,14 @@ fn as_many_compilers_run_as_there_are_jobs() {
 
     let calls = build_changed("1.0f", build("-j1"));
     expect_one_at_a_time(&calls, "one job");
-    // The steps for a target form a chain. The chain with the most remaining steps runs first, so
-    // three steps precede two. Equal chains keep the list's order.
+    // The steps for a target form a chain. The chain with the most remaining steps runs first, so a
+    // chain of three steps starts before a chain of two. Equal chains keep the list's order.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };
     let work = calls.of_compilations();
     let kinds: Vec<&str> = work.0.iter().map(kind).collect();
-    // Descriptions of kernels come last.
+    // The kernels' descriptions are made last.
     let expected = ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80", "gfx90a", "sm_80"];
     assert_eq!(kinds, expected, "{work:#?}");
 

@@ -1,11 +1,11 @@
-//! Messages of a build: warnings appear once, errors name their module, and nothing is printed if
-//! nothing is built.
+//! A build's messages: warnings appear once, errors name their module, and a build that compiles
+//! nothing prints nothing.
 
 use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
 
-/// Compilers print a warning for each target; the user must see it once and completely.
+/// Compilers print a warning again for each target. The user must see the whole warning once.
 #[test(CLANG.slow())]
 fn warnings_are_shown_once() {
     let scenario = Scenario::new("build_warnings");
@@ -29,7 +29,7 @@ fn warnings_are_shown_once() {
         .lacks(" generated");
 }
 
-/// Kernel compilers must get no warning options, unless build.rs or the environment has them.
+/// Kernel compilers must get no warning options except those in build.rs or the environment.
 #[test(CLANG.slow())]
 fn warnings_of_the_cpu_are_those_by_default() {
     let scenario = Scenario::new("build_warnings_cpu");
@@ -47,7 +47,7 @@ fn warnings_of_the_cpu_are_those_by_default() {
         scenario.build().env("CXX", &cxx).passes().has("[-Wunused-variable]");
     }
     pack("");
-    // A launcher in CXX is not started, so it need not exist.
+    // The build does not start a launcher in CXX, so the launcher need not exist.
     for (name, value) in
         [("CXXFLAGS", "-Wunused-variable"), ("CXX", "ccache g++ -Wunused-variable")]
     {
@@ -73,7 +73,7 @@ fn a_template_without_instances() {
 }
 
 /// Compilers also print remarks, and details for `-v`. Users who request this output must see it
-/// next to the same compiler's warnings.
+/// next to the warnings of the same compiler.
 #[test(CLANG.slow())]
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");
@@ -91,7 +91,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
         .once(": warning: \"look here\" [-W#warnings]")
         .once(": warning: #warning \"look here\"");
     printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
-    // clang and g++ each print a line with the place and two lines that quote it.
+    // clang and g++ each print a line with the location, and two lines that quote the source.
     printed.times(6, "warning: build_chatter@");
     let all = build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
     all.each_once([
@@ -101,7 +101,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
     all.times(2, "| #include <...> search starts here:");
 }
 
-/// One module's option must not apply to another module with the same targets.
+/// An option of one module must not apply to another module with the same targets.
 #[test(CLANG)]
 fn each_modules_options_are_asked_about() {
     const MAIN: &str = r#"let plain = Module::new("plain").file("kernels/add.cu").clone();
@@ -145,13 +145,13 @@ fn nothing_is_built_for_docs_rs() {
             "src/lib.rs",
             "pub static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n",
         );
-    // rustc links with `cc`, so the tools include it.
+    // rustc links with `cc`, so the folder also needs `cc`.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
         {
-            // Each tool is a script instead of a link, because rustup's programs act according to
-            // the name that starts them.
+            // Each tool is a script instead of a link, because rustup's programs behave differently
+            // under different names.
             scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
         }
     }

@@ -1,5 +1,5 @@
-//! Build scripts as users write them, run by Cargo: when images are compiled, their contents, and
-//! the messages.
+//! Build scripts as users write them, run by Cargo. Tests when images are compiled, what they
+//! contain, and what the build prints.
 
 mod folders;
 mod images;

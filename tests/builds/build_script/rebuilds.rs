@@ -18,14 +18,14 @@ fn a_second_build_compiles_nothing() {
     build().passes().found_fresh("build_twice");
     watched.log().assert_none("a build without a change");
 
-    // The script runs again, finds all images current, and changes only the index. Each run writes
-    // the index, so that removed packs disappear from it.
+    // The script runs again, finds all images current, and writes only the index. Each run writes
+    // the index, because removed packs must disappear from it.
     let folder = scenario.out_dir("debug").join("offload");
     let before = scratch::times(&folder);
     scenario.touch_build_script();
     build().passes().ran_the_build_script();
     watched.log().assert_none("a second run of the script");
-    // A variable that no compiler reads makes the script run again, but no compiler.
+    // A change of a variable that no compiler reads runs the script again, but no compiler.
     scenario.build_script(&format!("println!(\"cargo::rerun-if-env-changed=AGAIN\"); {MAIN}"));
     build().passes();
     build().env("AGAIN", "1").passes().ran_the_build_script();
@@ -63,7 +63,8 @@ fn the_environment_names_the_targets() {
     assert_eq!(build(&list), listed);
     let other = pack();
     assert!(own != other);
-    // The target's name has its features in canonical order, unlike the variable.
+    // The target's name lists its features in canonical order, whatever their order in the
+    // variable.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
     // The package's own variable has priority over the one for all packages; an empty variable
     // counts as unset.
@@ -108,8 +109,8 @@ fn only_what_a_change_reaches_is_compiled() {
         watched.compilations()
     };
     let every_image: &[(&str, usize)] = &[("clang", 3), ("c++", 2)];
-    // Each of a pack's commands writes into a folder with the pack's name, so the log shows which
-    // packs are compiled.
+    // Each command writes into a folder with its pack's name, so the log shows which packs are
+    // compiled.
     let expect = |pack: &str, counts: &[(&str, usize)], why: &str| {
         let calls = build();
         calls.assert_counts(counts, why);
@@ -133,7 +134,7 @@ fn only_what_a_change_reaches_is_compiled() {
     scenario.kernel("without", "VALUE + 1.0f");
     expect("without", every_image, "a source");
 
-    // A changed or removed image must be made again.
+    // An image that was changed or removed must be made again.
     fs::remove_file(scenario.output("debug", "with/cpu.so")).expect("the image is there");
     let ptx = scenario.output("debug", "without/compute_80.ptx");
     fs::write(&ptx, b"damaged").expect("the image can be written");
@@ -142,7 +143,7 @@ fn only_what_a_change_reaches_is_compiled() {
     assert!(String::from_utf8_lossy(&read(&ptx)).contains(".visible .entry without("));
 }
 
-/// A changed PATH makes the script run again, but it compiles only if it finds a different
+/// After a change of PATH, the script runs again, but it compiles only if it finds a different
 /// compiler.
 #[test(CLANG.slow())]
 fn another_compiler_in_path_is_noticed() {
@@ -150,7 +151,7 @@ fn another_compiler_in_path_is_noticed() {
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
-        // Each build queries the script, for example for its version. Leave these queries out of
+        // Each build queries this compiler, for example for its version. Leave these queries out of
         // the log.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
@@ -180,8 +181,8 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is identified by its file, not its name. Also tests a header that the build script
-/// writes in each run.
+/// A compiler is identified by its file, not its name. The test also includes a header that the
+/// build script writes in each run.
 #[test(CLANG.slow())]
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");
@@ -204,14 +205,15 @@ fn another_compiler_behind_the_same_name_is_noticed() {
         (read(scenario.output("debug", "add/cpu.so")), printed)
     };
     let (first, _) = build("2");
-    // Although the script writes the header into `OUT_DIR`, the next build must not run the script
+    // The script has written the header into `OUT_DIR`, but the next build must not run the script
     // again.
     build("").1.found_fresh("build_compiler");
     let (second, _) = build("3");
     assert!(first != second, "the image is still the old compiler's");
 }
 
-/// A build script may continue after `try_compile` fails. Cargo must still run it again.
+/// A build script may continue after `try_compile` fails. Cargo must nevertheless run the script
+/// again.
 #[test(CLANG)]
 fn a_failure_that_is_handled_is_not_final() {
     let scenario = Scenario::new("build_handled");

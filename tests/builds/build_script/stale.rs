@@ -1,25 +1,24 @@
-//! Tests that no image is stale, with each cause of an old image, one at a time. (`model/` tests
-//! random combinations.)
+//! Tests each cause of a stale image separately. (`model/` tests random combinations.)
 
 use crate::{variables_of_cargo, with_ptxas};
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
-/// Returns a source whose kernel has a value that a header defines.
+/// Returns a source whose kernel contains the value `VALUE`, which a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// The compilers for `compute_80` and for the CPU: the name, which is also a pack's, the calls that
-/// select it, and the image's file.
+/// The compilers for `compute_80` and for the CPU: the compiler's name, which is also its pack's
+/// name; the calls that select the compiler; and the image's file.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".arch("compute_80")"#, "clang/compute_80.ptx"),
     ("gcc", r#".arch("cpu")"#, "gcc/cpu.so"),
     ("nvcc", r#".arch("compute_80").compiler(Compiler::Nvcc)"#, "nvcc/compute_80.ptx"),
 ];
 
-/// Returns a package that compiles `kernels/add.cu` with each of the [`KINDS`] and these calls.
+/// Returns a package that compiles `kernels/add.cu` with these calls and each of the [`KINDS`].
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     let packs = KINDS.map(|(kind, own, _)| {
@@ -29,8 +28,8 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Builds with the tests' nvcc in `NVCC`, and with folders of the package in these variables.
-/// Returns the images of the [`KINDS`].
+/// Builds with the tests' nvcc in `NVCC`, and with these variables, whose values are folders in the
+/// package. Returns the images of the [`KINDS`].
 #[track_caller]
 fn images(scenario: &Scenario, folders: &[(&str, &str)]) -> [Vec<u8>; 3] {
     let folders = folders.iter().map(|(name, folder)| (*name, scenario.folder.join(folder)));
@@ -39,7 +38,7 @@ fn images(scenario: &Scenario, folders: &[(&str, &str)]) -> [Vec<u8>; 3] {
     KINDS.map(|(_, _, file)| read(scenario.output("debug", file)))
 }
 
-/// Asserts that the images of all [`KINDS`] differ.
+/// Asserts that the two images differ for each of the [`KINDS`].
 #[track_caller]
 fn assert_differ(one: &[Vec<u8>; 3], other: &[Vec<u8>; 3], why: &str) {
     for (number, (kind, ..)) in KINDS.iter().enumerate() {
@@ -47,7 +46,7 @@ fn assert_differ(one: &[Vec<u8>; 3], other: &[Vec<u8>; 3], why: &str) {
     }
 }
 
-/// Adds and removes headers that the source's `#include` or `__has_include` finds.
+/// Adds and removes headers that an `#include` or a `__has_include` of the source finds.
 #[test(COMPILERS.slow())]
 fn headers_that_come_and_go() {
     let scenario = package("stale_headers", r#".include("inc1").include("inc2")"#);
@@ -60,8 +59,8 @@ fn headers_that_come_and_go() {
     let first = images();
     scenario.write("inc1/val.h", "#define VALUE 7.0f\n");
     assert_differ(&images(), &first, "a header before another in the folders of build.rs");
-    // The header is in the source's own folder, which the build does not report to Cargo, so touch
-    // the build script.
+    // The new header is in the source's own folder. The build does not report this folder to Cargo,
+    // so touch the build script.
     scenario.write("kernels/add.cu", with_header("#include \"val.h\""));
     let first = images();
     scenario.write("kernels/val.h", "#define VALUE 9.0f\n").touch_build_script();
@@ -118,7 +117,7 @@ fn variables_that_compilers_read() {
     assert!(!written.contains("add.cu"), "{written}");
 }
 
-/// Edits each file that a flag names, with one pack by clang and one by nvcc.
+/// Edits each file that a flag names. clang compiles one pack, and nvcc the other.
 #[test(COMPILERS.slow())]
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
@@ -192,7 +191,7 @@ fn assembly_that_takes_in_files() {
     assert!(built() != second, ".include");
 }
 
-/// Two files change after a compiler has read them but before the build ends. An older file
+/// Two files change after a compiler has read them but before the build ends: an older file
 /// replaces the header, and an editor saves the source.
 #[test(CLANG.slow())]
 fn edits_while_a_compiler_runs_are_not_lost() {
@@ -218,7 +217,7 @@ fn edits_while_a_compiler_runs_are_not_lost() {
     };
     let first = ptx();
     assert!(!scenario.folder.join("older.h").exists(), "the header was not replaced");
-    // Cargo does not notice a file with an older time.
+    // Cargo does not notice a file whose modification time is older.
     scenario.touch_build_script();
     assert_ne!(ptx(), first, "the image is of the header that is gone");
 
@@ -241,8 +240,8 @@ fn folders_of_builds_in_path_do_not_count() {
         run.without(&["OFFLOAD_PTXAS", "CUDA_HOME"]).passes()
     };
     build();
-    // Each build changes the folder `deps`, which is in PATH here. The next build must still be
-    // fresh.
+    // PATH contains the folder `deps`, which each build changes. The next build must nevertheless
+    // be fresh.
     fs::write(deps.join("path_of_builds.tmp"), "").expect("the target folder can be written");
     let printed = build();
     fs::remove_file(deps.join("path_of_builds.tmp")).expect("it is there");
@@ -296,15 +295,15 @@ fn a_compiler_behind_a_masquerade() {
         fs::read_to_string(&log).unwrap_or_default().lines().count()
     };
     assert!(build() > 0);
-    // The build queries the linker each time, but compiles nothing.
+    // Each build queries the linker, but this one compiles nothing.
     let asks = build();
     real("two/clang", "SECOND");
     assert!(build() > asks, "another compiler behind the link");
     assert_eq!(build(), asks);
 }
 
-/// Starts two build scripts in one `OUT_DIR`, as happens if a user ends only Cargo: its build
-/// script still runs when the next build starts another.
+/// Starts two build scripts in one `OUT_DIR`. This happens if a user kills only Cargo: its build
+/// script is still running when the next build starts another.
 #[test(CLANG.slow())]
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
@@ -329,7 +328,7 @@ fn two_scripts_in_one_out_dir() {
     assert!(!calls.overlap(), "compilers of both ran at once: {calls:?}");
 }
 
-/// Returns PTX with a kernel with this name.
+/// Returns PTX that contains a kernel with this name.
 fn ptx(name: &str) -> String {
     format!(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}() {{ ret; }}\n")
 }
@@ -356,7 +355,7 @@ fn packs_of_several_threads() {
     }
 }
 
-/// Puts a link where the build writes a temporary file. The link's target must not change.
+/// Puts a link where the build writes a temporary file. The file behind the link must not change.
 #[test]
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");

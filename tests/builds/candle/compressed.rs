@@ -1,7 +1,6 @@
 //! The modules of `candle-kernels` as PTX in a compressed pack. Each image must decompress to its
-//! original bytes, even if all other modules' streams are damaged. Compares the images with those
-//! of an uncompressed pack, checks the sizes of the pack and the program, and checks the images as
-//! PTX.
+//! original bytes, even if all other modules' streams are damaged. The tests compare the images
+//! with those of an uncompressed pack, and check the PTX and the sizes of the pack and the program.
 
 use super::lowered_ptx::assert_are_lowered;
 use super::{MODULES, SOME, paths};
@@ -25,18 +24,19 @@ fn all_of_candle_kernels_compressed() {
     assert!(sizes.added <= 2_500_000, "{sizes:?}");
 }
 
-/// Sizes in bytes for some modules as PTX for two targets: of the images, of the compressed pack,
-/// and of its part in the program.
+/// Sizes in bytes of the images, of the compressed pack, and of its share of the program. The
+/// images are some modules as PTX for two targets.
 #[derive(Debug)]
 #[allow(dead_code, reason = "messages have all of them")]
 struct Sizes {
     images: u64,
     pack: u64,
-    /// How much larger the program is than without the pack.
+    /// How much the pack enlarges the program.
     added: u64,
 }
 
-/// A program that writes the named modules' images to a folder, or prints why it cannot get them.
+/// A program that writes the images of the named modules to a folder, or prints why it cannot
+/// decompress them.
 const MAIN: &str = r#"use std::path::PathBuf;
 
 static CANDLE: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!("candle", compressed);
@@ -59,7 +59,7 @@ fn main() {
 
 /// Compiles the modules as PTX. First makes an uncompressed pack, whose images must equal the
 /// decompressed images of the compressed pack. Then damages all modules except one in a copy of the
-/// program, and checks that this one still decompresses.
+/// program, and checks that the undamaged module still decompresses.
 fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
@@ -127,7 +127,7 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
     }
 }
 
-/// Returns a program in whose pack all modules' streams except the selected one's are damaged.
+/// Returns the program with a damaged pack: only the selected module's stream remains intact.
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
     // The pack has one offload binary per module: a 40-byte header, then a compressed stream.
     const HEADER: usize = 40;

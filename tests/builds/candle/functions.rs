@@ -1,6 +1,6 @@
-//! The unchanged modules of `candle-kernels`, compiled by clang without an SDK, also for AMD's
-//! GPUs, which their authors did not support. `include_kernels!` makes a function for each kernel.
-//! `cuobjdump`, `llvm-readelf` and rustc check the results.
+//! The unchanged modules of `candle-kernels`, compiled by clang without an SDK: for NVIDIA's GPUs,
+//! and for AMD's GPUs, which candle does not support. `include_kernels!` makes a function for each
+//! kernel. `cuobjdump`, `llvm-readelf` and rustc check the results.
 
 use super::{MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;
@@ -33,9 +33,9 @@ fn all_of_candle_kernels_have_functions_for_amd() {
     functions("candle_functions_amd_all", |_| true, "gfx1100", 3);
 }
 
-/// Checks the images and functions of the selected modules, and their number. For AMD's GPUs, the
-/// build script defines `__CUDA_ARCH__`, because most kernels for half and bfloat16 check this
-/// macro for GPU support.
+/// Checks the images and functions of the selected modules, and the number of kernels. For AMD's
+/// GPUs, the build script defines `__CUDA_ARCH__`, because most kernels for half and bfloat16 check
+/// this macro for GPU support.
 fn functions(name: &str, is_wanted: fn(&str) -> bool, target: &str, opt_level: u32) {
     let mut expected = MODULES.map(|(module, kernels)| (module.to_owned(), kernels)).to_vec();
     expected.retain(|(module, _)| is_wanted(module));

@@ -1,7 +1,7 @@
-//! candle's launches, in `launches/`, with the argument expressions of candle-core's
-//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As there, kernels' names are composed
-//! at run time. `launches/wrong.rs` has the refused launches. The buffers are cudarc's, with a
-//! stand-in for the driver.
+//! candle's launches, in `launches/`. Their argument expressions are those in candle-core's
+//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As in candle, the program composes the
+//! kernels' names at run time. `launches/wrong.rs` contains the refused launches. The buffers are
+//! cudarc's, and a fake driver replaces CUDA's.
 
 use super::paths;
 use offload_tests::prelude::*;
@@ -37,7 +37,7 @@ const REFUSED: [&[&str]; 12] = [
     &["parameter 1, `src0`, is `*const f32`, but the argument is `&CudaSlice<u8>`"],
 ];
 
-/// Wrong launches of kernels that the program names: rustc must refuse them.
+/// Wrong launches by generated functions: rustc must refuse them.
 const WRONG: &str = r#"
 mod kernels {
     offload_gpu::include_kernels!("candle");

@@ -1,12 +1,12 @@
-//! The PTX of `candle-kernels` with lowered versions: which version each module needs, and whether
-//! that version's and today's assemblers accept it.
+//! The PTX of `candle-kernels` with lowered versions. Tests which PTX version each module needs,
+//! and that the assembler of this version and today's assembler accept the PTX.
 
 use super::MODULES;
 use crate::nvcc::lowered_ptx::assert_is_lowered;
 use offload_format::target::PtxVersion;
 use offload_tests::prelude::*;
 
-/// The modules that convert 8-bit numbers on compute capability 9.0, which PTX supports since 8.1.
+/// The modules that convert 8-bit numbers on compute capability 9.0. Such conversions need PTX 8.1.
 const NEWER: [&str; 5] = ["affine", "binary", "cast", "indexing", "unary"];
 
 /// Checks modules' images, which are named like `affine.compute_80`.

@@ -47,7 +47,7 @@ fn all_of_candle_kernels() {
     assert_has_all(&scenario, build, "release", &modules, with_launches.len(), &["sm_80", "sm_90"]);
 }
 
-/// Builds with the build.rs in docs/migrating.md, with only the sources' folder changed.
+/// Builds with the build.rs of docs/migrating.md, in which only the sources' folder is changed.
 #[test(NVIDIA.slow())]
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
@@ -89,8 +89,8 @@ fn main() {
 }
 "#;
 
-/// Builds a program from these modules and sources with launches, for these targets. Checks every
-/// image with other tools, and starts the program.
+/// Builds a program for these targets, from these modules and from sources that contain launches.
+/// Checks every image with other tools, and starts the program.
 fn assert_has_all(
     scenario: &Scenario,
     build: Run<'_>,
@@ -112,7 +112,7 @@ fn assert_has_all(
             assert_is_for(module, target, &scenario.output(profile, &image));
         }
         assert_eq!(count(&library, target), with_launches, "{target} in {}", library.display());
-        // The linker takes only objects with functions that the program uses, so the program may
+        // The linker includes only objects whose functions the program uses, so the program may
         // contain fewer images.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }

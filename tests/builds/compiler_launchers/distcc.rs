@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A distcc server, which ends with the test.
+/// A distcc server, which stops at the end of the test.
 struct Node {
     server: Child,
     port: u16,
@@ -47,8 +47,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Also ends the child processes, which do the work. Uses the shell's built-in `kill`,
-        // because the program is not installed everywhere.
+        // Also end the child processes, which do the work. Use the shell's built-in `kill`, because
+        // a program of this name is not installed everywhere.
         let kill = format!("kill -- -{}", self.server.id());
         if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
             let _ = self.server.wait();
@@ -70,8 +70,8 @@ fn two_other_machines_make_the_same_bytes() {
         scenario.write(&format!("{name}.c"), text);
     }
     let pack = || read(scenario.output("debug", "add.pack"));
-    // Without debug information: it contains checksums of the sources, but distcc sends
-    // preprocessed sources.
+    // Build without debug information. It would contain checksums of the sources, and these differ
+    // for the preprocessed sources that distcc sends.
     let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
     build().passes();
     let plain = pack();

@@ -33,7 +33,7 @@ fn it_gets_what_reads_a_source() {
     assert_eq!(log.lines().count(), 3, "{log}");
     for line in log.lines() {
         let is_compilation = line.starts_with("one /") && line.contains(" -c ");
-        // The image for the CPU is compiled from a copy with entries.
+        // The CPU's image is compiled from a copy of the source with added entry points.
         let is_for_cpu = line.contains(" -fsigned-char ");
         let source = if is_for_cpu { "/cpu.0.cpp -o " } else { " add.cu -o " };
         assert!(is_compilation && line.contains(source), "{line}");
@@ -56,7 +56,7 @@ fn a_launcher_that_is_not_there() {
     }
     // An empty variable counts as unset.
     build("").passes();
-    // If nothing is compiled, invalid values of the variables are not errors.
+    // If nothing is compiled, invalid values in these variables are not errors.
     scenario.touch_build_script();
     build("sccachee").env("OFFLOAD_JOBS", "none").passes();
 }

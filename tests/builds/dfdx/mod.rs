@@ -1,8 +1,8 @@
-//! The kernels of the published crate `dfdx`, unchanged from the registry's sources. clang makes an
-//! image of each file for both vendors' GPUs and the CPU, using only this kit's header, and each
-//! kernel gets a Rust function. nvcc makes the same images.
+//! The kernels of the published crate `dfdx`, unchanged from the registry's sources. clang and g++
+//! compile each file with only this kit's header, for NVIDIA's and AMD's GPUs and for the CPU. Each
+//! kernel gets a Rust function. nvcc compiles the same files.
 //!
-//! Each kernel file includes its own `atomicAdd(__half *, __half)`, for GPUs older than sm_70.
+//! Each kernel file includes dfdx's own `atomicAdd(__half *, __half)`, for GPUs older than sm_70.
 
 mod launches;
 
@@ -20,7 +20,7 @@ const ALL: &str =
 /// The targets that clang and g++ compile for, with the kit's header.
 const TARGETS: [&str; 3] = ["gfx90a", "sm_80", "cpu"];
 
-/// Modules for the default tests, with their numbers of kernels.
+/// The modules for the default tests, with their numbers of kernels.
 const SOME: [(&str, usize); 3] = [("dropout", 6), ("max_to", 9), ("sgd", 4)];
 
 #[test(NEEDS.slow())]
@@ -47,7 +47,8 @@ fn all_of_dfdx_by_nvcc() {
     assert_eq!(counts.iter().map(|it| it.1).sum::<usize>(), KERNELS, "{counts:?}");
 }
 
-/// The number of kernels in all modules; three of them are in a header, and so in each module.
+/// The number of kernels in all modules. Three kernels are in a header, so every module contains
+/// them.
 const KERNELS: usize = 493;
 
 /// Returns the crate's `.cu` files by stem.
@@ -73,8 +74,8 @@ fn folder() -> PathBuf {
     dfdx().expect("Tool::Dfdx was checked")
 }
 
-/// Builds the selected modules for a target, checks their kernels' functions, and returns each
-/// module with its number of kernels.
+/// Builds the selected modules for a target, and checks the functions of their kernels. Returns
+/// each module with its number of kernels.
 fn functions(
     name: &str,
     target: &str,

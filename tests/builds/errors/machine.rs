@@ -3,7 +3,7 @@
 use super::{each_once, message};
 use offload_tests::prelude::*;
 
-/// A file replaces the folder, so even root cannot write into it.
+/// A file has the folder's name, so even root cannot write there.
 #[test(GCC)]
 fn an_out_dir_that_cannot_be_written() {
     let scenario = Scenario::new("errors_out_dir");
@@ -56,8 +56,8 @@ fn no_ptxas() {
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         assert_eq!(checked, Ok(()), "{printed}");
     }
-    // A build must find what the message's command installs, without a variable. Files replace
-    // those of pip's packages.
+    // A build must find, without a variable, the ptxas that the message's command installs. Here,
+    // scripts replace the files in pip's packages.
     let home = scenario.folder.join("home");
     let with_home = |targets| build().home(&home).env("OFFLOAD_ARCH", targets);
     let installed = |targets, package: &str| {
@@ -73,7 +73,7 @@ fn no_ptxas() {
     scenario
         .script(&format!("{folder}/cu13/bin/ptxas"), &format!("exec '{}' \"$@\"", ptxas.display()));
     with_home("sm_80").passes();
-    // The same for an architecture that CUDA 13 no longer supports.
+    // Do the same for an architecture that CUDA 13 no longer supports.
     let folder = installed("sm_70", "nvidia-cuda-nvcc-cu12");
     let script = "case \"$*\" in */dev/null*) ;; *) echo 'the ptxas of CUDA 12' >&2; exit 1;; esac";
     scenario.script(&format!("{folder}/cuda_nvcc/bin/ptxas"), script);

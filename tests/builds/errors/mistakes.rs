@@ -1,9 +1,10 @@
-//! Typical mistakes, with everything that a user sees: `mistakes.txt`, for a reader to judge.
+//! Typical mistakes. `mistakes.txt` contains everything that a user sees, for a reader to judge.
 
 use super::message;
 use offload_tests::prelude::*;
 
-/// The mistakes: a title, which is also the pack's name, the calls in build.rs, and the kernel.
+/// The mistakes. Each has a title, which is also the pack's name; the calls in build.rs; and the
+/// kernel.
 const MISTAKES: [(&str, &str, &str); 10] = [
     ("target-misspelt", r#".file("kernels/k.cu").archs(["gfx110", "cpu"])"#, RIGHT),
     ("target-without-underscore", r#".file("kernels/k.cu").archs(["sm80"])"#, RIGHT),
@@ -60,7 +61,7 @@ fn messages_of_typical_mistakes() {
         scenario.write("kernels/k.cu", kernel);
         let printed = scenario.build().env("CASE", name).ends();
         let message = message(&printed, name).unwrap_or_else(|why| panic!("{name}: {why}"));
-        // Cargo itself may print the end of the message.
+        // Cargo may print its own warnings after the message.
         let message = message.split("\n\nwarning: ").next().unwrap_or_default();
         text += &format!("--- {name}: {calls}\n{message}\n\n");
     }
@@ -71,7 +72,7 @@ fn messages_of_typical_mistakes() {
     ] {
         text = text.replace(&*path.to_string_lossy(), shown);
     }
-    // Compilers' commands are longer than a page's lines.
+    // Compilers' commands are long, so cut them after 80 characters.
     let lines = text.lines().map(|line| match line.char_indices().nth(80) {
         Some((at, _)) if line.starts_with("  /") => format!("{} …\n", &line[..at]),
         _ => format!("{line}\n"),

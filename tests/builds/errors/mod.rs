@@ -1,5 +1,5 @@
-//! Errors that end a build: each must be one message with the error and its solution. No incomplete
-//! files may remain.
+//! Errors that end a build. Each must be one message that contains the error and its solution. No
+//! incomplete files may remain.
 
 mod cases;
 mod compilers;
@@ -48,12 +48,12 @@ fn each_once<S: AsRef<str>>(
     })
 }
 
-/// A table's failed cases. A test reports them all, not only the first.
+/// The failed cases of a table. A test reports all of them, not only the first.
 #[derive(Default)]
 struct Problems(Vec<String>);
 
 impl Problems {
-    /// Records a case whose check failed.
+    /// Adds a case if its check failed.
     fn check(&mut self, case: &str, checked: Result<(), String>, printed: &Printed) {
         if let Err(problem) = checked {
             self.0.push(format!("==== {case}: {problem}\n{printed}"));

@@ -1,4 +1,4 @@
-//! Builds that may use only the prebuilt set, and a set that does not match the package.
+//! Builds that may use only the prebuilt set, although the set does not match the package.
 
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
@@ -13,7 +13,7 @@ enum Change {
 }
 use Change::{Append, Line, Nothing, Remove};
 
-/// A file, its change, the next build's variables, and sentences in the message.
+/// A file, how it changes, variables of the next build, and sentences in the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 /// Makes a table of rows.
@@ -96,8 +96,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     problems.assert_none();
     // All files have their original contents again.
     build().passes();
-    // Remove a folder for headers. A build with the prebuilt set does not need it; a build with a
-    // compiler reports that it is missing.
+    // Remove a folder for headers. A build with the prebuilt set does not need the folder, but a
+    // build with a compiler must report that the folder is missing.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
     build().passes();
     scenario

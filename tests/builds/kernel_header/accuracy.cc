@@ -1,6 +1,6 @@
-// How far the functions that GPUs get are from the exact values, in units in the last place of the result:
-// `<function> <float|double> <worst>`, one line each. The reference is the C library's long double, where that is longer
-// than double; special values count as infinitely wrong if they are not the same.
+// Prints a line `<function> <float|double> <worst>` for each function that GPUs get: its worst error, in units in the last
+// place of the result. The reference is the C library's long double, where it is longer than double. A wrong special value
+// counts as an infinite error.
 
 #include <offload/kernel.h>
 
@@ -30,12 +30,12 @@ template <typename T> double error(T found, long double exact) {
   if (std::isnan(nearest))
     return std::isnan(found) ? 0 : wrong;
   if (found == nearest)
-    // A zero has the right sign.
+    // A zero must have the right sign.
     return found != 0 || std::signbit(found) == std::signbit(nearest) ? 0 : wrong;
   if (std::isnan(found) || exact == 0 || std::isinf(exact))
     return wrong;
   if (std::isinf(found))
-    // As if numbers went on.
+    // Compute the error as if the result were the largest number.
     found = std::copysign(limits::max(), found);
   int exponent;
   std::frexp(exact, &exponent);
@@ -98,7 +98,7 @@ void two(const char *name, Ours ours, Exact exact, double low, double high) {
   print<T>(name, worst);
 }
 
-// The C library has no sinpi; its sine is as good near 0.
+// The C library has no sinpi. Near 0, its sine is exact enough.
 static long double sine_of_turns(long double x) {
   if (!(std::fabs(x) < INFINITY))
     return NAN;
@@ -127,7 +127,7 @@ static long double cosine_of_turns(long double x) {
   two<double>(#name, [](double x, double y) { return offload_math::name(x, y); },                                      \
               [](long double x, long double y) -> long double { return exact; }, low, high)
 
-// Exact or wrong.
+// Tests functions whose results are either exact or wrong.
 template <typename T> void ldexp_and_frexp() {
   double bad_ldexp = 0, bad_frexp = 0;
   auto same = [](T a, T b) { return a == b || (a != a && b != b); };

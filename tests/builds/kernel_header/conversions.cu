@@ -1,5 +1,5 @@
-// Conversions from and to halves, bfloat16 and fp8: all numbers of these types, and around each boundary of the wider
-// ones. Each function returns a sum of all results of one of 256 parts. NVIDIA's headers and ours compile this source.
+// Converts all numbers of half, bfloat16 and fp8, and wider numbers around each boundary. Each
+// function returns a checksum of one of 256 parts. NVIDIA's headers and ours compile this source.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -17,7 +17,7 @@ struct Sum {
     sum = (sum ^ value) * 1099511628211ull;
     sum ^= sum >> 29;
   }
-  // Not a number is one value: AMD's and Intel's instructions keep some of its bits.
+  // All NaNs count as one value: AMD's and Intel's instructions keep some bits of a NaN.
   PART void number(float x) {
     unsigned bits;
     __builtin_memcpy(&bits, &x, 4);
@@ -32,7 +32,7 @@ struct Sum {
   }
   PART void e4m3(__nv_fp8_storage_t x) { add((x & 0x7f) == 0x7f ? 256 : x); }
   PART void e5m2(__nv_fp8_storage_t x) { add((x & 0x7f) > 0x7c ? 256 : x); }
-  // To each of the types, by constructors and by functions.
+  // Conversions to each of the types: here by constructors, and below also by functions.
   template <typename T> PART void small(T x) {
     half(__half(x)), bfloat16(__nv_bfloat16(x)), e4m3(__nv_fp8_e4m3(x).__x), e5m2(__nv_fp8_e5m2(x).__x);
   }
@@ -103,7 +103,7 @@ PART void from_integers(Sum &sum, wide x) {
   sum.bfloat16(__short2bfloat16_rn((short)x)), sum.bfloat16(__ushort2bfloat16_rn((unsigned short)x)), sum.bfloat16(__int2bfloat16_rn((int)x));
   sum.bfloat16(__uint2bfloat16_rn((unsigned)x)), sum.bfloat16(__ll2bfloat16_rn((long long)x)), sum.bfloat16(__ull2bfloat16_rn(x));
 }
-// Each number of up to 10 bits at each place, and each multiple of 8 up to 2^17, with their neighbours.
+// Each number with 10 significant bits, each multiple of 8 up to 2^17, and their neighbours.
 PART wide to_all_from_integers(unsigned part) {
   Sum sum;
   for (int place = 0; place < 55; ++place)
@@ -120,14 +120,14 @@ PART wide to_all_from_integers(unsigned part) {
   return sum.sum;
 }
 
-// The bits of float and double around each number of a type, and around the middle of it and the next.
+// Floats and doubles around each 16-bit number, and around the middle between neighbouring numbers.
 PART wide to_all_from_reals(unsigned part) {
   Sum sum;
   for (unsigned bits = part << 8; bits < (part + 1) << 8; ++bits)
     for (int beside = -1; beside < 2; ++beside)
       for (int middle = 0; middle < 2; ++middle) {
         unsigned sign = bits >> 15, rest = bits & 0x7fff;
-        // As bfloat16, and as half, the least numbers of which float and double have in steps of 2^-25.
+        // As bfloat16, and as half; subnormal halves and their middles are multiples of 2^-25.
         unsigned single = bits << 16 | (unsigned)middle << 15;
         sum.real(same_bits<float>(single + (unsigned)beside));
         double least = (2 * rest + (unsigned)middle) / 33554432.0, value = same_bits<float>(single);
@@ -140,7 +140,7 @@ PART wide to_all_from_reals(unsigned part) {
   return sum.sum;
 }
 
-// Functions that round once, or not at all: of each number, with special ones and one more.
+// Functions that round at most once: each number with a special number and one other number.
 template <typename T, typename Raw, typename T2> PART wide arithmetic(unsigned part, unsigned infinity) {
   Sum sum;
   unsigned some[] = {0, 0x8000, 1, 0x8001, 0x3c01, 0xbf80, infinity - 1, infinity, infinity | 0x8000, infinity + 1, 0x7fff, 0xffff};

@@ -11,7 +11,8 @@ const SOURCE: &str = include_str!("kernels.cu");
 
 tests!(compilers());
 
-/// Returns a test for each compiler, optimization level and way to switch between threads' stacks.
+/// Returns tests with several compilers, optimization levels, and ways to switch between the
+/// threads' stacks.
 fn compilers() -> impl Iterator<Item = Test> {
     let compilers = [
         ("gcc_unoptimized", "g++", "-O0"),
@@ -45,7 +46,7 @@ fn compilers() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Returns the command for the C++ compiler of kernels.
+/// Returns the command with which a C++ compiler compiles kernels.
 fn cxx(program: impl AsRef<OsStr>, options: &str) -> Command {
     let usual = "-x c++ -std=c++17 -Wall -Wextra -Werror -fPIC -fvisibility=hidden";
     compiler(program, &format!("{usual} {options}"))
@@ -66,8 +67,7 @@ fn compile_source(name: &str, program: &str, options: &str, source: &str) -> Pat
     image
 }
 
-/// g++ for AArch64 accepts different constraints in inline assembly from clang, and from g++ for
-/// x86-64.
+/// In inline assembly, g++ for AArch64 accepts other constraints than clang and g++ for x86-64.
 #[test(needs(&[Tool::GccAarch64]))]
 fn gcc_for_aarch64_compiles_kernels() {
     for options in ["-O0 -g", "-O3", "-O2 -DOFFLOAD_CPU_UCONTEXT"] {
@@ -134,12 +134,12 @@ macro_rules! launch {
     }};
 }
 
-/// System functions whose names nvcc's sources may use for kernels.
+/// Names of system functions that nvcc accepts as names of kernels.
 const SYSTEM: &str = "access alarm brk chdir chroot clone close crypt dup dup2 execv fork fsync getpid index isatty \
     link lseek nice open pause pipe pread read readlink rindex rmdir sbrk setns sleep stat swab symlink sync sysconf truncate \
     unlink unshare usleep wait write";
 
-/// Returns a source with a kernel for each name, whose threads wait.
+/// Returns a source with a kernel of each of these names. The kernels' threads wait for each other.
 fn of_system() -> String {
     let kernel = |name| {
         format!(
@@ -150,7 +150,7 @@ fn of_system() -> String {
     SYSTEM.split_whitespace().map(kernel).collect()
 }
 
-/// Functions with these names that an image calls must still be the system's.
+/// If an image calls a system function with one of these names, it must still get the system's.
 #[test(CLANG)]
 fn kernels_have_names_of_system_functions() {
     for (program, options) in
@@ -243,7 +243,7 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let x = numbers(size);
     let mut found = vec![-1_i64; 8 * size];
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-    // The data have one element for each thread, and eight results.
+    // `x` has one element for each thread, and `found` has eight.
     launch!(image, lanes(from: *const i32, to: *mut i64), [1, 1, 1], shape);
     assert_eq!(found, expected::lanes(&x, image.lanes), "lanes {shape:?}");
 }
@@ -262,8 +262,8 @@ fn transpose(image: &Image) {
     }
 }
 
-/// Runs four launches at the same time. Each has separate shared memory; all change the same cells
-/// with atomic functions.
+/// Runs four launches at the same time. Each launch has its own shared memory, but all launches
+/// change the same cells with atomic functions.
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
@@ -279,8 +279,8 @@ fn atomics(image: &Image) {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
                 let [i, u, l, f, d] = addresses;
-                // The arrays contain all elements that the kernel accesses, which it does only with
-                // atomic functions.
+                // The arrays contain all elements that the kernel accesses. The kernel changes them
+                // only with atomic functions.
                 launch!(
                     image,
                     atomics(i: usize, u: usize, l: usize, f: usize, d: usize),
@@ -296,7 +296,7 @@ fn atomics(image: &Image) {
     assert_eq!(cells, Cells::after(LAUNCHES, THREADS));
 }
 
-/// Minima and maxima of quiet and signaling NaN with the largest or the smallest number.
+/// Minima and maxima of a quiet or signaling NaN and an extreme number.
 fn extremes(image: &Image) {
     for [nan, wide] in [[0x7fc0_0000, 0x7ff8_0000], [0x7f80_0001, 0x7ff0_0000], [!0, !0]] {
         for number in [f32::MAX, 1e-45, -0.0, f32::NEG_INFINITY] {

@@ -1,22 +1,23 @@
-//! The values that the kernels of `kernels.cu` must compute, computed by loops. Both the kernel
-//! header's tests and the checks for a GPU (`gpu/src/checks/header.rs`) compile this file.
+//! The expected results of the kernels in `kernels.cu`, computed by loops. Both the kernel header's
+//! tests and the checks for a GPU (`gpu/src/checks/header.rs`) compile this file.
 
 /// Returns small integers, whose sums are exact as floats in any order.
 pub fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
 
-/// Returns the sum of each block of `size` values: `tree_sum`.
+/// Returns the results of `tree_sum`: the sum of each block of `size` values.
 pub fn sums(values: &[f32], size: usize) -> Vec<f32> {
     values.chunks(size).map(|block| block.iter().sum()).collect()
 }
 
-/// Returns each block of `size` values reversed: `reverse`.
+/// Returns the results of `reverse`: each block of `size` values is reversed.
 pub fn reversed(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks(size).flat_map(|block| block.iter().rev().copied()).collect()
 }
 
-/// Returns the prefix sums; -1 from the `n`-th on: `scan`.
+/// Returns the results of `scan`: the first `n` prefix sums. The other elements keep their initial
+/// value, -1.
 pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
     let mut sum = 0;
     let value = |(t, value): (usize, &i32)| {
@@ -26,7 +27,7 @@ pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
     values.iter().enumerate().map(value).collect()
 }
 
-/// Returns what `votes` writes into its three buffers, initially -1, with blocks of `size` threads.
+/// Returns the three buffers, initially -1, after `votes` with a block of `size` threads.
 pub fn votes(size: usize) -> [Vec<i32>; 3] {
     let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
     let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
@@ -72,7 +73,7 @@ pub fn lanes(values: &[i32], warp_size: usize) -> Vec<i64> {
     expected
 }
 
-/// Returns the transpose of a matrix with `rows` rows: `transpose`.
+/// Returns the result of `transpose` for a matrix with `rows` rows.
 pub fn transposed(values: &[i32], rows: usize, columns: usize) -> Vec<i32> {
     let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
     at.map(|at| values[at]).collect()
@@ -103,7 +104,7 @@ impl Cells {
             if launches.is_multiple_of(2) { 0 } else { (0..threads).fold(0, |x, t| x ^ t) };
         Self {
             i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
-            // Ten increments or decrements return a counter to its start.
+            // Ten increments or decrements bring a counter back to its initial value.
             u: [!0 << 5, 0x7f, exclusive, all % 10, (10 - all % 10) % 10, 1, 1],
             l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
             f: [all as f32, -(last as f32)],

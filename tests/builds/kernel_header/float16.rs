@@ -1,12 +1,12 @@
-//! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and the wider types'
-//! numbers around each boundary. The reference is NVIDIA's headers, in a program for the host.
-//! Directed roundings are compared with the CPU's.
+//! Tests `cuda_fp16.h`, `cuda_bf16.h` and `cuda_fp8.h` with every number of each type, and with
+//! numbers of wider types around each boundary. The reference is a program for the host with
+//! NVIDIA's headers. Directed roundings are compared with the CPU's.
 
 use super::{CPU, built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// The program prints a line for each group of results, and for each of the group's 256 parts.
+/// Prints a line for each of the 256 parts of each group of results.
 const MAIN: &str = "#include <cstdio>\nint main() {\n  \
                       for (unsigned i = 0; i < GROUPS * 256; ++i)\n    \
                         printf(\"group %u, part %02x: %llx\\n\", i / 256, i % 256, result(i / 256, i % 256));\n}\n";

@@ -1,5 +1,5 @@
-//! The kernels of the CPU test, compiled for GPUs: their instructions, and the sizes of shared
-//! memory recorded in images.
+//! The kernels of the CPU test, compiled for GPUs. The tests check the kernels' instructions, and
+//! the sizes of shared memory that the images contain.
 
 use super::{built, disassembly, text_for};
 use offload_format::image::Kernels;
@@ -8,15 +8,16 @@ use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-/// Returns the bytes of shared memory in each kernel, without those that the launch adds.
+/// Returns each kernel's number of bytes of shared memory, without the memory that a launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = read(image);
     let kernels = Kernels::parse(&bytes).expect("the image can be read");
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// Returns the expected bytes of shared memory in each kernel. `votes` is the number for the kernel
-/// `votes`, which counts at a barrier; `each` is what the system reserves for every kernel.
+/// Returns each kernel's expected number of bytes of shared memory. `votes` is the number for the
+/// kernel `votes`, which counts threads at a barrier. `each` is the number that the system reserves
+/// for every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let own = [("tree_sum", 4096), ("transpose", 16 * 17 * 4), ("scan", 8192), ("votes", votes)];
     let none = ["reverse", "lanes", "atomics", "extremes", "stuck"].map(|name| (name, 0));
@@ -24,8 +25,8 @@ fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     all.map(|(name, size)| (name.to_owned(), Some(size + each))).collect()
 }
 
-/// Returns each function's instructions from a listing, in which names start at the left, and
-/// instructions after spaces.
+/// Splits a listing into functions. If a line begins a function, `name` returns the function's
+/// name.
 fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let (mut functions, mut current) = (BTreeMap::new(), String::new());
     for line in listing.lines() {
@@ -162,8 +163,8 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// Tests that `__dp4a` becomes one instruction on each GPU with an instruction for products of
-/// bytes. The first gfx9 processor has none.
+/// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for products of
+/// bytes. gfx900, the first gfx9 processor, has none.
 #[test(CLANG)]
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \

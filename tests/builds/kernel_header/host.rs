@@ -1,10 +1,11 @@
-//! Host functions in a kernel source: those that call functions that CUDA has for both sides must
-//! compile, and those that need the vendor's library must cause advice.
+//! Host functions in a kernel source. If they only call functions that CUDA has for both host and
+//! device, they must compile. If they need the vendor's library, the error must contain advice.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
 
-/// Host functions, and one for both sides, that call functions for both sides and C's functions.
+/// Host functions, and one function for host and device. They call C's functions, and functions
+/// that CUDA has for both host and device.
 const BOTH_SIDES: &str = "
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -1,11 +1,11 @@
-// Kernels whose threads wait for each other. cpu.rs says in plain Rust what each of them computes.
+// Kernels whose threads wait for each other. expected.rs computes their results in plain Rust.
 
 __device__ unsigned thread_of_block() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
 __device__ unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
 
-// Each block's sum, as a tree.
+// The sum of each block, computed as a tree.
 extern "C" __global__ void __launch_bounds__(1024) tree_sum(const float *x, float *sums) {
   __shared__ float part[1024];
   unsigned t = thread_of_block(), size = block_size();
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(1024) tree_sum(const float *x, floa
     sums[blockIdx.x] = part[0];
 }
 
-// Each block's elements from back to front, through memory whose size the launch gives.
+// Reverses each block's elements, through shared memory whose size the launch sets.
 extern "C" __global__ void reverse(double *x) {
   OFFLOAD_DYNAMIC_SHARED(double, tile);
   unsigned t = thread_of_block(), size = block_size();
@@ -40,7 +40,7 @@ extern "C" __global__ void transpose(const int *in, int *out) {
     out[(blockIdx.x * 16 + y) * rows + blockIdx.y * 16 + threadIdx.x] = tile[threadIdx.x][y];
 }
 
-// The sums of the first elements, one after the other; threads from `n` on return before the first barrier.
+// The first `n` prefix sums. Threads from number `n` on return before the first barrier.
 extern "C" __global__ void scan(const int *x, int *sums, unsigned n) {
   __shared__ int part[2][1024];
   unsigned t = thread_of_block(), from = 0;
@@ -55,7 +55,7 @@ extern "C" __global__ void scan(const int *x, int *sums, unsigned n) {
   sums[t] = part[from][t];
 }
 
-// Every third thread returns at once. What the others learn at barriers, twice over.
+// Every third thread returns immediately. The other threads vote at barriers, in two rounds.
 extern "C" __global__ void votes(int *counts, int *alls, int *anys) {
   unsigned t = thread_of_block();
   if (t % 3 == 2)
@@ -67,7 +67,7 @@ extern "C" __global__ void votes(int *counts, int *alls, int *anys) {
   }
 }
 
-// 8 results for each thread.
+// The results of 8 warp functions for each thread.
 extern "C" __global__ void lanes(const int *x, long long *out) {
   unsigned t = thread_of_block();
   int own = x[t];
@@ -92,7 +92,7 @@ extern "C" __global__ void lanes(const int *x, long long *out) {
   mine[7] = t % warpSize == 0 ? sum : 0;
 }
 
-// One of each atomic function, which all threads of the grid use.
+// Each atomic function, called by all threads of the grid.
 extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, float *f, double *d) {
   int t = (int)(blockIdx.x * block_size() + thread_of_block());
   atomicAdd(&i[0], t);
@@ -121,7 +121,7 @@ extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, f
   __threadfence();
 }
 
-// One bit for each wrong result: of a NaN and a number, the number is least and greatest.
+// One bit for each wrong result: the minimum and the maximum of a NaN and a number are the number.
 extern "C" __global__ void extremes(const unsigned *bits, unsigned *wrong) {
   float nan = __uint_as_float(bits[0]), x = __uint_as_float(bits[1]);
   double wide = __hiloint2double((int)bits[2], 1), y = x;
@@ -138,7 +138,7 @@ extern "C" __global__ void extremes(const unsigned *bits, unsigned *wrong) {
     *wrong = *wrong << 1 | !is_right;
 }
 
-// Half of the threads wait for the other half, which waits for them.
+// Threads at a barrier and threads in a warp function wait for each other.
 extern "C" __global__ void stuck() {
   if (threadIdx.x < 16)
     __syncthreads();

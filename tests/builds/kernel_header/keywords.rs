@@ -1,10 +1,10 @@
-//! Keywords of CUDA's and HIP's compilers in declarations: for each target, they must compile or be
-//! an error with advice.
+//! Keywords of CUDA's and HIP's compilers in declarations. For each target, a keyword must compile,
+//! or cause an error with advice.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 
-/// Lines with all keywords that every target supports.
+/// Declarations with all keywords that every target supports.
 const KEYWORDS: &str = r#"
 struct __align__(16) aligned { int x; };
 struct __builtin_align__(8) also_aligned { int x; };

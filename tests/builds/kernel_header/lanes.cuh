@@ -1,4 +1,4 @@
-// Functions of a header that several sources include.
+// Functions in a header that several sources include.
 static __device__ int of_header(int p, unsigned mask) { return __any_sync(mask, p); } // half: mask
 template <typename T> __device__ int of_template(T p) {
   unsigned votes = __ballot_sync(OFFLOAD_ALL_LANES, p > 0); // half: result

@@ -1,5 +1,5 @@
-//! Warnings about code that keeps the masks of 64 lanes in 32 bits. Only builds for targets with
-//! 64-lane warps may have them.
+//! Warnings about code that keeps masks of 64 lanes in 32 bits. Only builds for targets with
+//! 64-lane warps may print these warnings.
 
 use super::compiler;
 use offload_tests::prelude::*;
@@ -16,8 +16,8 @@ const KINDS: [(&str, &str); 4] = [
     ("shift", "[-Wshift-count-overflow]"),
 ];
 
-/// Returns the warnings that comments in the sources announce for a compiler, sorted: `file:line
-/// kind`.
+/// Returns the sorted warnings that a compiler must print according to the sources' comments, in
+/// the form `file:line kind`.
 fn expected(compiler: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (name, text) in [("lanes.cu", SOURCE), ("lanes.cuh", HEADER)] {
@@ -57,7 +57,7 @@ fn scenario(name: &str) -> Scenario {
     scenario
 }
 
-/// Each line must have its warning once, although several targets and modules contain the line.
+/// Each line's warning must appear once, although several targets and modules contain the line.
 #[test(COMPILERS.slow())]
 fn halves_of_64_lanes_have_warnings() {
     let scenario = scenario("header_lanes");
@@ -83,8 +83,8 @@ fn halves_of_64_lanes_have_warnings() {
     assert_eq!(warnings(of_cpu, "64", gcc), expected("g++"));
 }
 
-/// Options turn these warnings into errors or disable them; other conversion warnings appear only
-/// with options, even if a source has an error.
+/// Options can turn these warnings into errors, or disable them. Other conversion warnings appear
+/// only if an option enables them, even if a source has an error.
 #[test(COMPILERS.slow())]
 fn options_of_build_scripts_decide() {
     let scenario = scenario("header_lanes_options");
@@ -109,7 +109,8 @@ fn options_of_build_scripts_decide() {
     pack(wide).fails().has("unknown type name 'nonsense'").lacks(other);
 }
 
-/// All versions of clang in use must check the masks of calls, and know how many lanes a GPU has.
+/// Each version of clang must check the masks that calls pass, and must warn only for GPUs with 64
+/// lanes.
 #[test(needs(&[Tool::Llvm22, Tool::Clangs, Tool::Oldest]))]
 fn each_clang_looks_at_masks() {
     let folder = scratch::folder("header-lanes-clangs");

@@ -1,12 +1,12 @@
-//! The mathematical functions: each must compile for every target without external symbols. Our own
-//! functions' errors must be within the bounds in offload/math.h.
+//! The mathematical functions. Each must compile for every target without external symbols, and the
+//! errors of our own functions must be within the bounds in offload/math.h.
 
 use super::{built, compiler, disassembly, text_by, text_for};
 use offload_tests::judges::spirv_listing;
 use offload_tests::prelude::*;
 use offload_tests::tools::clangs;
 
-/// Functions of one number that we implement for GPUs.
+/// Functions with one argument that we implement for GPUs.
 const OURS: &str = "exp exp2 exp10 expm1 log log2 log10 log1p cbrt rsqrt sin cos tan sinpi cospi asin acos atan sinh cosh \
                     tanh asinh acosh atanh erf erfc";
 const INSTRUCTIONS: &str = "sqrt fabs floor ceil trunc rint nearbyint round";
@@ -77,8 +77,8 @@ fn every_function_of_math_h_compiles_for_every_target() {
     }
 }
 
-/// The program prints `<function> <type> <worst error>` for each function, in units in the last
-/// place. The bounds are those in offload/math.h.
+/// The program prints `<function> <type> <worst error>` for each function. The errors are in units
+/// in the last place. The bounds are those in offload/math.h.
 #[test(GCC.slow())]
 fn the_functions_for_gpus_are_as_exact_as_documented() {
     let folder = scratch::folder("header_accuracy");
@@ -130,8 +130,9 @@ fn sums_and_products_in_our_functions_are_never_fused() {
     );
 }
 
-/// The type of a, b and c; a function with a named rounding beside others; and how often at least
-/// it rounds floats to halves. The last row shows that each compiler fuses what it may.
+/// Each row has the type of a, b and c; an expression that calls functions with a named rounding;
+/// and the minimum number of times that the expression rounds floats to halves. The last row shows
+/// that each compiler fuses what it may.
 const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "__fmul_rn(a, b) + c", 0),
     ("float", "__fadd_rn(a * b, c)", 0),
@@ -157,7 +158,8 @@ const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "a * b + c", 0),
 ];
 
-/// Returns the table's values from which a listing has fused something.
+/// Returns the table's expressions in which a compiler has fused operations, according to a
+/// listing.
 fn fused(listing: &str) -> Vec<&'static str> {
     let name = |line: &str| {
         let name = line.split([':', '(']).next()?.rsplit(' ').next()?;
@@ -176,7 +178,7 @@ fn fused(listing: &str) -> Vec<&'static str> {
             return has(&["rsqrt", "v_rsq"]);
         }
         if value.contains("double2half") {
-            // These would round to float first.
+            // These instructions would round to float first.
             return has(&["cvt.rn.f32.f64", "v_cvt_f32_f64", "cvt.rn.f32.s32", "v_cvt_f32_i32"]);
         }
         let rounded = ["v_cvt_f16_f32", "cvt.rn.f16.f32"].map(|it| code[*row].matches(it).count());
@@ -199,7 +201,8 @@ fn named_roundings_are_never_fused() {
     for (version, clang) in clangs() {
         for target in ["gfx90a", "sm_80", "gfx1100"] {
             for option in OPTIONS {
-                // Versions differ most in their default, and in everything that they may fuse.
+                // clang's versions differ most in what they fuse by default and with `-ffast-math`,
+                // so older versions are only tested with these options.
                 if version < 22 && (target == "gfx1100" || option == OPTIONS[1]) {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! `offload/kernel.h`: the names for kernels, compiled for both vendors' GPUs and the CPU. clang,
-//! g++, the images' records and loops in Rust check the results.
+//! The names that `offload/kernel.h` defines for kernels, compiled for GPUs and the CPU. clang,
+//! g++, the images' metadata and loops in Rust check the results.
 
 mod cpu;
 mod expected;
@@ -29,12 +29,12 @@ fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
     command
 }
 
-/// Compiles a kernel to text for a GPU; returns the text.
+/// Compiles a kernel to text for a GPU, and returns the text.
 fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
     text_by(&llvm_bin().join("clang"), target, source, options, name)
 }
 
-/// Does the same as [`text_for`], with a different clang.
+/// Compiles a kernel as [`text_for`] does, but with the given clang.
 fn text_by(clang: &Path, target: &str, source: &str, options: &str, name: &str) -> String {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
@@ -57,7 +57,7 @@ fn text_by(clang: &Path, target: &str, source: &str, options: &str, name: &str) 
     std::fs::read_to_string(out).expect("text")
 }
 
-/// Returns a code object's instructions; it must need no symbol from another.
+/// Returns a code object's instructions, and checks that it has no undefined symbols.
 fn disassembly(image: &Path) -> String {
     let undefined = succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(image));
     assert_eq!(stdout(&undefined).trim(), "", "{}", image.display());
@@ -102,7 +102,7 @@ const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpul
 const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -nogpuinc -std=c++17";
 const CPU: &str = "-x c++ -std=c++17";
 
-/// Users copy the examples' kernels into projects that compile with warnings.
+/// Users copy the examples' kernels into projects that enable warnings.
 #[test(CLANG.slow())]
 fn kernels_of_the_examples_have_no_warnings() {
     let mut compiled = 0;
@@ -173,7 +173,8 @@ fn missing_parts_of_cuda_have_advice() {
     }
 }
 
-/// Sources for CUDA have functions with instructions that no kernel for other GPUs calls.
+/// Sources for CUDA contain functions with inline PTX. For other GPUs, such a function may only
+/// cause an error if a kernel calls it.
 #[test(CLANG)]
 fn inline_ptx_is_an_error_at_its_use() {
     let folder = scratch::folder("header-ptx");

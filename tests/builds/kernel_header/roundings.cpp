@@ -1,4 +1,4 @@
-// Compares the header's directed roundings with the CPU's own, and prints what differs.
+// Compares the header's directed roundings with the CPU's own, and prints the differences.
 #include <fenv.h>
 #include <offload/kernel.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static float number() {
   switch (some_bits() % 8) {
   case 0:
     return some[bits % 12];
-  case 1: /* alike in size */
+  case 1: /* of similar sizes */
   case 2:
     return as<float>((bits & 0x807fffff) | (100 + unsigned(some_bits() % 60)) << 23);
   default:

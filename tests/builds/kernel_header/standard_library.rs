@@ -1,5 +1,5 @@
-//! Headers of the C++ library in sources for every target, with and without ROCm. What GPUs cannot
-//! run must be an error where a kernel uses it.
+//! Headers of the C++ library in sources for every target, with and without ROCm. If GPUs cannot
+//! run a function, its use in a kernel must be an error.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
@@ -20,13 +20,13 @@ const OTHERS: &str = "array atomic cassert ccomplex cctype cerrno cfenv cfloat c
      math.h setjmp.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h \
      tgmath.h time.h uchar.h wchar.h wctype.h";
 
-/// Returns a kernel after these headers.
+/// Returns a source that includes these headers before its kernel.
 fn source<'a>(headers: impl Iterator<Item = &'a str>, name: &str) -> String {
     let includes: String = headers.map(|header| format!("#include <{header}>\n")).collect();
     format!("{includes}extern \"C\" __global__ void {name}(int *y) {{ y[threadIdx.x] = 1; }}\n")
 }
 
-/// A host function that calls what is constexpr since C++20.
+/// A host function that calls functions that are constexpr since C++20.
 const HOST: &str = "inline std::string host(std::vector<std::string> all) {\n  \
      std::sort(all.begin(), all.end());\n  all.push_back(\"last\");\n  return all[0] + all[1];\n}\n";
 
@@ -40,19 +40,19 @@ fn every_header_compiles_for_every_target() {
         .pack("k", &calls)
         .write("kernels/a.cu", source(headers(), "a") + HOST)
         .write("kernels/z.cu", source(headers().rev(), "z"));
-    // clang finds ROCm by this file.
+    // clang detects ROCm by this file.
     let version = "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=4\nHIP_VERSION_PATCH=0\n";
     scenario.write("rocm/share/hip/version", version);
     scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
     scenario.pack("k", &(calls + r#".flag("-std=c++20")"#)).build().passes();
-    // libc++ checks whether this is a keyword.
+    // libc++ checks whether `_Atomic` is a keyword.
     let asks = "#if __is_identifier(_Atomic)\n#error\n#endif\n";
     scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#));
     scenario.write("kernels/k.cu", asks.to_owned() + &source([].into_iter(), "k"));
     scenario.build().env("CXX", llvm_bin().join("clang++")).passes();
 }
 
-/// Placement `new`, virtual destructors, and host functions with their own heap.
+/// Tests placement `new` and virtual destructors in kernels, and host functions that use the heap.
 #[test(CLANG.slow())]
 fn objects_live_in_memory_that_kernels_have() {
     for (number, includes) in

@@ -1,24 +1,24 @@
-//! The functions that vendors' headers declare for kernels: the kit's header must have each on
-//! every target, or the guide must list it as missing.
+//! The functions that vendors' headers declare for kernels. For each function, the kit's header
+//! must have it on every target, or the guide must list it as missing.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
 use offload_tests::tools::rocm;
 
-/// The headers behind NVIDIA's pages "CUDA Math API" and the language extensions in the CUDA
+/// The headers for NVIDIA's page "CUDA Math API" and for the language extensions in the CUDA
 /// Programming Guide, CUDA 13.5.
 const CUDA: &str = "crt/device_functions.h crt/math_functions.h crt/device_double_functions.h device_atomic_functions.h
     sm_20_atomic_functions.h sm_20_intrinsics.h sm_30_intrinsics.h sm_32_atomic_functions.h sm_32_intrinsics.h
     sm_35_intrinsics.h sm_60_atomic_functions.h sm_61_intrinsics.h crt/sm_70_rt.h crt/sm_80_rt.h crt/sm_90_rt.h
     vector_functions.h cuda_fp16.h cuda_bf16.h cuda_fp8.h";
 
-/// The headers behind AMD's page "HIP C++ language extensions" and its list of device functions,
+/// The headers for AMD's page "HIP C++ language extensions" and for AMD's list of device functions,
 /// HIP 5.2.
 const HIP: &str =
     "amd_device_functions.h amd_warp_functions.h amd_hip_atomic.h amd_hip_unsafe_atomics.h
     amd_hip_fp16.h amd_math_functions.h amd_hip_complex.h";
 
-/// The starts of names that no page lists: the headers' internal names, and those of C libraries.
+/// The starts of names that no page lists: the headers' internal names, and names in C libraries.
 const INTERNAL: &str = "__cmath __DOUBLE __FLOAT __pow_helper __NV_ __nv_associate __nv_aligned __nv_memcpy __tanhf __libcpp
     __CUDA __DEPRECATED __cuda __isfinite __finite __isinf __isnan __signbit __make_mantissa __hip_hc __builtin __amdgcn
     __get_dynamic __named_sync __work_group __local_to_generic __clamp_01 __device__ __attribute__ __align__ T U amd_mixed

@@ -4,7 +4,8 @@
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
 
-/// The start of a program, before the calls of all modules' functions, which are never executed.
+/// The start of a program. The program's other functions call the functions of all modules, but are
+/// only compiled.
 const START: &str = r#"mod kernels {
     offload_gpu::include_kernels!("PACK");
 }

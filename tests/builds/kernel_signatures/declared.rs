@@ -127,7 +127,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
              { ... }, mod add { ... }",
     );
 
-    // Nothing was built, so the macro knows nothing about the kernels and accepts every
+    // Nothing was built, so the macro has no information about the kernels, and accepts every
     // declaration.
     scenario.write("src/main.rs", main("mod types { fn unknown(a: f32); fn nothing(); }"));
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
@@ -147,7 +147,7 @@ fn kernels_that_nvcc_compiles() {
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     let wrong = DECLARED.replace("a: f32", "a: u32");
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
-    // A cubin does not record types, but PTX does.
+    // A cubin has no types, but PTX does.
     scenario.build().fails().once(
         "parameter 2, `a`, of the kernel `saxpy` is declared as `u32` (4 bytes), but in the image for compute_80 \
          it is a floating-point number of 4 bytes",

@@ -9,7 +9,7 @@ const SOURCE: &str = "struct Params { int n; float by; };\n\
     extern \"C\" __global__ void scale(Params p, Mode mode, float *x) { x[p.n] *= mode == Mode::Up ? p.by : 1 / p.by; }\n\
     extern \"C\" __global__ void clear(int n, float *x) { x[n] = 0; }\n";
 
-/// A public and a private module, and a declared kernel.
+/// Two public modules and a private module. One of the public modules declares a kernel.
 const PROGRAM: &str = "//! Kernels.\n\
     pub mod open { offload_gpu::include_kernels!(\"pack\"); }\n\
     mod closed { offload_gpu::include_kernels!(\"pack\"); }\n\
@@ -37,8 +37,8 @@ fn rustdoc_shows_kernels_and_types_alone() {
         expected.extend(of(&format!("{module}::"), &["PACK", "Params", "Mode::Down", "Mode::Up"]));
     }
     assert_eq!(listed(&[]), expected);
-    // rustdoc also shows private modules, but in them it does not list imports as items, so
-    // functions are in the module that contains only functions.
+    // With this option, rustdoc also lists private modules, but not the imports in them. So the
+    // functions of `closed` appear only in its internal module.
     expected.extend(of("closed::", &["PACK", "Params"]));
     for module in ["open", "closed", "declared"] {
         expected.extend(of(&format!("{module}::__offload_items::"), &FUNCTIONS));

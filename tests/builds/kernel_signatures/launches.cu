@@ -1,4 +1,4 @@
-// Kernels with the parameters that dfdx's kernels have.
+// Kernels with the same parameters as dfdx's kernels.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

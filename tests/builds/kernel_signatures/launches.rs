@@ -1,4 +1,4 @@
-//! Launches as in dfdx: with `usize`, with `half::f16`, and with buffers of both.
+//! Launches as in dfdx: they pass `usize`, `half::f16`, and buffers of these types.
 use half::{bf16, f16};
 use offload_gpu::run::{Device, RunError};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), RunError> {
     println!("{:?}", out.to_vec()?);
     unsafe { kernels::launches::neg_f16(numel, &inp, &mut out).launch(&device, grid, block)? };
     println!("{:?}", out.to_vec()?);
-    // A different module has the same type.
+    // This kernel is in a different module, but has the same type.
     unsafe { kernels::native::swap_f16(numel, &mut out).launch(&device, 1, 1)? };
     let scale = f16::from_f32(0.5);
     let mut sums = device.zeros::<f16>(2)?;

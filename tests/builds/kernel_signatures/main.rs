@@ -7,7 +7,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
-/// The functions again, in a module whose item has the name of an enumeration.
+/// A second copy of the functions, in a module with an item that has an enumeration's name.
 pub mod own {
     /// An item of the program.
     pub const fn with_own_name() -> &'static str {
@@ -75,13 +75,13 @@ fn main() {
         half, Bf16::from_bits(0x3f80), narrow, pair, position, halves, &raw const half, null_mut::<F16>(),
         (&raw const pixel).cast_mut(), null_mut::<Bool>(), None,
     ));
-    // Halves and bytes by their bits; null pointers by `None`.
+    // Halves and bytes are passed as their bits, and null pointers as `None`.
     show(kernels::shared(
         0x3c00, 0x3f80, 0x38, pair, position, halves, null::<u16>(), null_mut::<u16>(), None, null_mut::<u8>(),
         Some(null()),
     ));
     show(kernels::shared(half, 0, narrow, pair, position, halves, None, None, None, null_mut::<bool>(), null::<f32>()));
-    // Structs that only pointers lead to are whole, and values of each struct may be in buffers.
+    // Structs behind pointers are complete, too, and buffers may contain values of each struct.
     let cpu = Device::cpu();
     let leaf = kernels::Leaf { tree: null_mut(), weight: 1.5 };
     let (mut leaves, mut unaligned) = (
@@ -108,7 +108,7 @@ fn main() {
     plain::<kernels::Unaligned>();
     plain::<kernels::ns_Array_float_3>();
     plain::<kernels::Derived>();
-    // Enumerations are integers, and their names are constants of these types.
+    // Enumerations are integers, and their enumerators are constants of these types.
     let chosen = kernels::Chosen {
         option: kernels::Chosen_option::Some,
         kind: kernels::ns_Kind::Least,

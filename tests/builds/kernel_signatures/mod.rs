@@ -1,6 +1,6 @@
-//! Signatures of kernels: how the build reads sources, and which functions programs get. The
-//! results are checked with clang, whose images record all arguments' offsets and sizes, and with
-//! rustc, which lays out the structs.
+//! Signatures of kernels: how the build reads sources, and which functions programs get. Two
+//! compilers check the results: clang's images contain all arguments' offsets and sizes, and rustc
+//! lays out the structs.
 
 mod all;
 mod declared;
@@ -42,7 +42,8 @@ fn every_type_has_a_counterpart() {
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
 }
 
-/// C-style typedefs in the same file; other typedefs keep the struct's name.
+/// A C-style typedef in the same file gives a struct its name. With other typedefs, the struct
+/// keeps its name.
 #[test(CLANG.slow())]
 fn structs_have_the_names_that_kernels_write() {
     let source = "#include \"other.h\"\n\
@@ -74,7 +75,7 @@ fn structs_have_the_names_that_kernels_write() {
     scenario.build().passes();
 }
 
-/// Runs a published library's launches, with its arguments.
+/// Runs launches like those of a published library, with the same arguments.
 #[test(CLANG.slow())]
 fn launches_with_sizes_and_halves_compile_unchanged() {
     let mut scenario = Scenario::without_sources("signatures_launches");
@@ -137,7 +138,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
         scenario.write("src/main.rs", main(&format!("{name}(std::ptr::null_mut::<f32>())")));
         scenario.build().passes();
     }
-    // A launch with a pointer to something that differs may still be right.
+    // A launch may be right even if it passes a pointer to a struct that differs.
     let known = signatures(&scenario, "debug");
     assert!(known.contains("record Part - - differs Part\n"), "{known}");
     scenario.write("src/main.rs", main("part(std::ptr::null_mut::<kernels::Part>())"));
@@ -153,9 +154,9 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     assert!(printed.stderr.contains("(x: *mut f32, n: i32, m: i32) for compute_80"), "{printed}");
 }
 
-/// Tests kernels whose arguments are at different places in the images, so calls have no buffer.
-/// The PTX has the same offsets as the source. A GPU whose argument memory starts only at a
-/// multiple of 16, such as sm_90, has different offsets.
+/// Tests kernels whose arguments have different offsets in the images, so calls have no buffer. The
+/// PTX has the same offsets as the source. GPUs such as sm_90 have different offsets, because their
+/// argument memory is only aligned to 16.
 #[test(CLANG.slow())]
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
@@ -210,7 +211,7 @@ fn builds_without_compilers_have_the_same_functions() {
     let expected = signatures(&scenario, "release");
     assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
 
-    // Also test a release build only for NVIDIA's GPUs.
+    // Also test a release build for NVIDIA's GPUs alone.
     let nvidia = with_source("signatures_release", SAXPY.as_bytes());
     nvidia
         .write("src/main.rs", CALL)
@@ -220,8 +221,8 @@ fn builds_without_compilers_have_the_same_functions() {
 
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
-    // If nothing was built before, the signatures come from the set; without a set, from the
-    // earlier build.
+    // A skipped build has the signatures of the prebuilt set or of an earlier build. Without
+    // either, there are no functions.
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
     fresh.write("src/main.rs", CALL);
@@ -231,7 +232,7 @@ fn builds_without_compilers_have_the_same_functions() {
         .once("OFFLOAD_SKIP was set, and no earlier build read the parameters")
         .once("the prebuilt set has no prebuilt/pack.signatures")
         .lacks("E0425");
-    // Documentation needs no functions.
+    // The documentation can be built without functions.
     fresh.cargo(&["doc", "--no-deps"]).env("DOCS_RS", "1").passes();
     fresh.build().passes();
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
@@ -256,7 +257,7 @@ fn functions_for_the_cpu_alone() {
     let scenario = with_source("signatures_cpu", GUARDED.as_bytes());
     let main = "mod kernels { offload_gpu::include_kernels!(\"pack\"DECLARED); }\n\
         fn main() { println!(\"{:?}\", kernels::fill_float(std::ptr::null_mut(), 1_i16).kernel().name());CALL }";
-    // On x86-64's stack, a struct of 44 bytes is aligned to 8, and elsewhere to 4.
+    // On x86-64's stack, a struct of 44 bytes is aligned to 8; elsewhere, it is aligned to 4.
     let calls = main.replace(
         "CALL",
         "let whole = kernels::Whole { first: 1, tail: kernels::Tail { a: [0; 10] } };\n    \
@@ -272,18 +273,18 @@ fn functions_for_the_cpu_alone() {
     let names = [".gitattributes", "pack.manifest", "pack.signatures"];
     assert_eq!(scenario.files("prebuilt"), names);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
-    // The file is not used for a different source.
+    // After the source has changed, the build does not use the file.
     scenario.write("kernels/types.cu", GUARDED.replace("short", "char"));
     unknown().once("kernels/types.cu has changed since prebuilt/pack.manifest was made");
-    // Programs may declare kernels, and then need no functions.
+    // If a program declares the kernels, it needs neither clang nor the file.
     let declared =
         ", extern { #[link_name = \"_Z4fillIfEvPT_s\"] fn fill_float(x: *mut f32, n: i16); }";
     let declared = main.replace("DECLARED", declared).replace("CALL", "");
     scenario.write("src/main.rs", declared);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
 
-    // A source that only g++ accepts is built if `CXX` names g++. If the program needs its
-    // functions, the error has clang's message.
+    // A source that only g++ accepts is built if `CXX` names g++. If the program needs the kernels'
+    // functions, the error contains clang's message.
     const BY_GCC: (&str, &str) = ("CXX", "g++");
     let source = format!("#ifdef __clang__\n#error not for clang\n#endif\n{GUARDED}");
     scenario.write("kernels/types.cu", source);
@@ -292,8 +293,8 @@ fn functions_for_the_cpu_alone() {
     scenario.build().envs([CPU, BY_GCC]).fails().once(UNKNOWN).once("error: not for clang");
 }
 
-/// Kernels whose parameters have different types for g++, with values of the same and of different
-/// sizes.
+/// Kernels whose parameters have different types for g++ and clang. Some of these types have the
+/// same size, and others do not.
 const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { int a; float b; };\n#else\n\
     typedef double real;\nstruct Pair { float a; int b; };\n#endif\ntemplate <typename T> struct Two { T a; real b; };\n\
     extern \"C\" __global__ void scale(real by, double *x) { *x = 2 * by; }\n\
@@ -310,12 +311,12 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
 
 #[test(CLANG.slow())]
 fn types_that_depend_on_the_compiler_are_compared() {
-    // As on Arm, `char` is unsigned unless the build sets it.
+    // As on Arm, `char` is unsigned unless the build sets its sign.
     assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++ -funsigned-char");
 }
 
-/// Tests that the build compares the types seen by this folder's clang with those in the image for
-/// the CPU, which is compiled by `gcc` or that clang.
+/// Tests that the build compares the types that the clang in this folder sees with the types in the
+/// CPU's image, which `gcc` or that clang compiles.
 pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     let [clang, clang_cxx] =
         ["clang", "clang++"].map(|program| clang.join(program).display().to_string());
@@ -384,8 +385,8 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().passes();
 }
 
-/// Tests the program's own types in packs with one module and with several, in programs without a
-/// build, and with declared kernels.
+/// Tests the program's own types in place of kernels' structs: with one module and with several,
+/// without a build, and with declared kernels.
 #[test(CLANG.slow())]
 fn types_of_the_program_take_the_places_of_structs() {
     let header = "#pragma once\nstruct Point { float x, y; };\nstruct Cell { Point at[2]; long id; };\n\
@@ -435,13 +436,15 @@ fn types_of_the_program_take_the_places_of_structs() {
     scenario.build().passes();
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     scenario.check().env("OFFLOAD_FROM_DISK", "1").passes();
-    // A type for only one module's structs; the other has a struct from the macro.
+    // The program has types only for one module's structs. The other module has structs from the
+    // macro.
     let of_one = "use crate::Point as one::Point, use crate::Cell as one::Cell, use crate::later::Later as one::Later_int";
     scenario.write("src/main.rs", with_layout(main(of_one, "", ["one::one", "one::one"])));
     scenario.build().passes();
     scenario.write("src/main.rs", with_layout(main(of_one, "", both)));
     scenario.build().fails().has("of the kernel `two` is").lacks("of the kernel `one` is");
-    // The same fields at different offsets; both modules have the same struct.
+    // The program's type has the same fields at different offsets. Each message appears once,
+    // because both modules have the same struct.
     scenario.write("src/main.rs", main(own, "", both));
     let printed = scenario.build().fails();
     printed.once("the field `id` of `crate::Cell` is 8 bytes at offset 0, but in the kernels' `Cell` it is 8 bytes at offset 16");
@@ -450,7 +453,7 @@ fn types_of_the_program_take_the_places_of_structs() {
         "`crate::Cell` is 32 bytes, aligned to 16, but the kernels' `Cell` is 24 bytes, aligned to 8",
     );
 
-    // One module, and a kernel that the program declares.
+    // The pack has one module, and the program declares one of its kernels.
     scenario.build_script(
         r#"Build::new().files(["kernels/one.cu", "kernels/two.cu"]).archs(["gfx90a", "compute_80"]).compile("own");"#,
     );
@@ -532,7 +535,7 @@ fn functions_of_a_dependency() {
     runs(&[("OFFLOAD_SKIP", "1")], "[]");
     runs(&[], BUILT);
 
-    // The source's change must reach both packages.
+    // A change of the source must reach both packages.
     library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
     for package in [&caller, &embedder] {
         let printed = package.check().fails();

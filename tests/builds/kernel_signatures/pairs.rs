@@ -1,5 +1,5 @@
-//! Random pairs of types: a source has one for one vendor, and the other for another vendor. Each
-//! difference must be refused by name, and no pair of equal types may be.
+//! Random pairs of types. A source has the first type for one target, and the second type for
+//! another target. Each difference must be refused by name; equal types must not be refused.
 
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Obstacle};
@@ -15,7 +15,7 @@ const TARGETS: [(&str, &str); 4] = [
     ("cpu", "OFFLOAD_CPU"),
 ];
 
-/// The number of different and of equal types for each pair of targets.
+/// The number of pairs of different types, and of equal types, for every two targets.
 const COUNT: usize = 84;
 
 /// C++ types, each in several spellings.
@@ -37,7 +37,7 @@ const TYPES: [&[&str]; 15] = [
     &["uchar4"],
 ];
 
-/// A difference, or two spellings of the same type.
+/// Two different texts, or two spellings of the same.
 struct Pair {
     kind: Kind,
     is_equal: bool,
@@ -47,7 +47,7 @@ struct Pair {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A parameter, what it points to, a field of a struct by value, or the order of these.
+    /// A parameter, what it points to, a field of a struct passed by value, or their order.
     Parameter,
     /// A struct behind a pointer.
     Pointee,
@@ -55,7 +55,7 @@ enum Kind {
     Enumeration,
 }
 
-/// Returns two types: the same one in two spellings, or different ones.
+/// Returns two spellings of one type, or two different types.
 fn types(numbers: &mut Numbers, is_equal: bool) -> [&'static str; 2] {
     let first = numbers.below(TYPES.len() as u64);
     let step = if is_equal { 0 } else { numbers.between(1, TYPES.len() as u64 - 1) };
@@ -64,7 +64,7 @@ fn types(numbers: &mut Numbers, is_equal: bool) -> [&'static str; 2] {
 
 fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
     let types = types(numbers, is_equal);
-    // A pointer's target has a different type if it is `const`.
+    // With `const`, a pointer's target would have a different type.
     let mutable = types.map(|ty| ty.trim_start_matches("const "));
     let none = String::new;
     let only = |parameters: [String; 2]| parameters.map(|text| (none(), text));
@@ -84,7 +84,8 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }
         5 => {
-            // Two parameters with the same type: a new name is no difference, but swapping them is.
+            // Two parameters with the same type: renaming one is no difference, but swapping them
+            // is.
             let [one, other] = if is_equal { ["n", "count"] } else { ["n", "m"] };
             let swapped = if is_equal { "m" } else { "n" };
             let [first, second] = [types[0], types[0]];
@@ -171,7 +172,7 @@ fn source(pairs: &[(String, Pair)], of_other: &str) -> String {
     text
 }
 
-/// Whether programs cannot use what differs.
+/// Whether programs cannot use the kernel, struct, variable or enumeration that differs.
 fn is_refused(module: &IndexModule, name: &str, kind: Kind) -> bool {
     let signatures = &module.signatures;
     let kernel = signatures.kernels.iter().find(|kernel| kernel.symbol == format!("k{name}"));

@@ -1,5 +1,5 @@
-//! Random parameters: compares their offsets and sizes in Rust, in every image, and in compilers
-//! with `static_assert`.
+//! Random parameters: compares their offsets and sizes in Rust and in every image, and compilers
+//! check them with `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
 use offload_pack::signature::{Content, Field, Record, Signatures, Type};
@@ -7,7 +7,7 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::{RandomKernels, SEEDS};
 use std::fmt::Write;
 
-/// The images whose argument records are compared.
+/// The images whose arguments are compared.
 const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "compute_80.ptx"];
 
 #[test(COMPILERS.slow())]
@@ -58,8 +58,8 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// Returns the records that the Rust code declares: the types of parameters' values and, with
-/// `pointees`, of what pointers point to.
+/// Returns the records that the Rust code declares: those that parameters pass by value and, with
+/// `pointees`, those behind pointers.
 fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -85,7 +85,7 @@ fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     used
 }
 
-/// Numbers that are records in C++ but have no fields in Rust.
+/// Types of numbers that are records in C++ but have no fields in Rust.
 const NUMBERS: [&str; 4] = ["__half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"];
 
 fn of_fields(record: &Record) -> &[Field] {
@@ -96,7 +96,7 @@ fn of_fields(record: &Record) -> &[Field] {
 /// The offset and size of each argument, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// Returns the arguments' places recorded in each image, and those that ptxas selects for PTX on
+/// Returns the arguments' places in each image, and in the cubins that ptxas makes from the PTX for
 /// GPUs with different layouts.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
     let built =
@@ -128,8 +128,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// Returns the end of the program, which prints layouts: for each call the places of the arguments,
-/// then the layout of each record.
+/// Returns the end of the program. It prints the places of each call's arguments, then the layout
+/// of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -174,8 +174,8 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Checks that each argument has the length recorded in every image. If all images record the same
-/// places, the call's arguments must also be at these places; otherwise, the call must have no
+/// Checks that each argument has the same size as in every image. If all images have the same
+/// places, the call's arguments must also have these places; otherwise, the call must have no
 /// buffer. Returns the number of kernels without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
@@ -228,7 +228,7 @@ struct Layout {
   __device__ static void check() {
 ";
 
-/// Whether `static_assert` can check a field: C++ reports no place for bit-fields and bases, and
+/// Whether `static_assert` can check a field: C++ has no `offsetof` for bit-fields and bases, and
 /// lanes have no name in C++.
 fn is_checked(field: &str) -> bool {
     !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
@@ -270,7 +270,7 @@ fn with_layouts<'a>(
     })
 }
 
-/// Checks that the bytes of Rust's fields are those in which the host's compiler finds bits of
+/// Checks that Rust's fields cover the bytes in which the host's compiler stores the bits of
 /// values.
 fn compare_with_masks(
     scenario: &Scenario,

@@ -1,12 +1,12 @@
-//! Halves and vectors in CUDA's and HIP's headers: programs must pass the same types as for the
-//! kit's headers.
+//! Halves and vectors in CUDA's and HIP's headers. For these headers, programs must pass the same
+//! types as for the kit's headers.
 
 use super::declared::BY_NVCC;
 use offload_tests::prelude::*;
 
 const VENDORS: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::Cuda]);
 
-/// The kernel, for each vendor's headers; `brain` is the vendor's type.
+/// The kernel, for each vendor's headers. `brain` is the vendor's bfloat16.
 const KERNELS: &str = "
 extern \"C\" __global__ void k(__half h, brain b, float4 v, float3 w, uchar2 c, __half2 pair, const __half *x, brain *y,
                              const float4 *points, ulonglong2 *words) {

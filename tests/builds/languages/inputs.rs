@@ -41,8 +41,8 @@ pub fn make_inputs(kernels: &Path) {
 
 fn make_ir(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
-    // The IR is for any processor, so remove clang's attributes, which name the processor that the
-    // functions were compiled for.
+    // This IR must be for any processor, so remove clang's attributes, which name the processor of
+    // the functions.
     let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
     let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
     fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
@@ -72,7 +72,7 @@ fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
 }
 
-/// Returns a file's text without some of its lines.
+/// Returns a file's text without the selected lines.
 fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> String {
     let text =
         fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -127,8 +127,8 @@ fn make_containers(kernels: &Path) {
     succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
 }
 
-/// Writes a bundle of the two code objects with clang's bundler. `version` is the version of
-/// compressed bundles.
+/// Writes a bundle of the two code objects with clang's bundler. `version` is the version of a
+/// compressed bundle's format.
 pub fn bundle(kernels: &Path, name: &str, options: &[&str], version: &str) {
     succeed(
         llvm("clang-offload-bundler")

@@ -149,7 +149,8 @@ fn every_language_for_every_kind_of_target() {
     }
 }
 
-/// Returns the path of a module's image; for a code object or cubin as source, the source's path.
+/// Returns the path of a module's image. If the source is a code object or a cubin, this is the
+/// source's path.
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
         ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
@@ -232,7 +233,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     let by_rocm = image();
     scenario.build().passes();
     assert!(image() != by_rocm, "ROCm's headers without a request for them");
-    // The compiler in build.rs must win.
+    // The compiler that build.rs selects must win.
     scenario.pack("add", &format!("{calls}.compiler(Compiler::Clang)"));
     scenario.build().env("ROCM_PATH", &rocm).passes();
     assert!(image() != by_rocm, "ROCm's headers in place of the kit's");
@@ -246,7 +247,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     if ["/opt/rocm", "/usr/include/hip"].iter().any(|folder| Path::new(folder).exists()) {
         return;
     }
-    // These requests find no ROCm.
+    // These builds request ROCm, but there is none.
     for (calls, include) in [
         ("", "<hip/hip_complex.h>"),
         (r#".include("rocm/include")"#, "<hip/hip_runtime.h>"),
@@ -260,7 +261,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     }
 }
 
-/// Whether clang supports the header depends on the contents of its own folder, not on its version.
+/// A clang supports the header if its own folder contains the header, whatever its version.
 #[test(CLANG)]
 fn a_clang_without_gpuintrin_is_named() {
     let scenario = Scenario::new("build_no_gpuintrin");
@@ -288,8 +289,9 @@ fn a_clang_without_gpuintrin_is_named() {
         .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h came with clang 20");
 }
 
-/// OpenCL C kernels with arguments in local memory: one, two beside a variable in local memory, and
-/// a `const` one passed on by another kernel.
+/// OpenCL C kernels with arguments in local memory. `block_sum` has one such argument, `two` has
+/// two and a variable in local memory, and `outer` passes its argument on to `inner`, whose
+/// argument is `const`.
 const LOCAL: &str = r#"kernel void block_sum(global const float *x, global float *out, local float *scratch, uint n) {
   uint i = get_global_id(0), l = get_local_id(0);
   scratch[l] = i < n ? x[i] : 0.0f;

@@ -1,6 +1,5 @@
-//! A package whose C++ is compiled by nvcc, as the crate `cc` does with `.cuda(true)`, together
-//! with a library of launchers built by this kit. The linker, `cuobjdump`, and the program check
-//! the results.
+//! A package with C++ that the crate `cc` compiles with nvcc, by `.cuda(true)`, and with a library
+//! of launchers that this kit builds. The linker, `cuobjdump`, and the program check the results.
 
 use super::{kernels, results_of_a_launch};
 use offload_tests::judges::cuda_images;
@@ -26,8 +25,8 @@ const KERNEL: &str = "__global__ void scale(float *x, float by) { x[threadIdx.x]
 fn cxx_that_nvcc_compiles_is_linked_beside_a_library() {
     let scenario = Scenario::without_sources("cxx_by_nvcc");
     scenario.manifest("build-dependencies", "cc = \"1\"");
-    // Linkers look for `launch_scale` only in later libraries. This kit's library adds CUDA's
-    // runtime for both.
+    // Linkers look for `launch_scale` only in later libraries, so `host` comes first. This kit's
+    // library adds CUDA's runtime for both libraries.
     scenario
         .build_script(
             r#"cc::Build::new().cuda(true).cudart("none").file("cxx/host.cpp").compile("host");
@@ -47,7 +46,7 @@ fn main() {
 }
 "#,
         );
-    // Both crates read the variable.
+    // Both `cc` and offload-build read this variable.
     scenario.build().env("NVCC", cuda("nvcc").get_program()).passes();
     let program = scenario.program("debug", scenario.name());
     assert_eq!(kernels(&program, "sm_80"), ["_Z5scalePff"]);

@@ -7,7 +7,7 @@ use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
 use offload_tests::prelude::*;
 
-/// The number of steps of the constraint polynomial; each is in a separate file.
+/// The number of steps of the constraint polynomial. Each step is in a separate file.
 const STEPS: usize = 2;
 
 const FIELD: &str = r#"#pragma once
@@ -80,8 +80,8 @@ fn main() {
 }
 "#;
 
-/// Returns a workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the
-/// program.
+/// Writes a workspace with the headers' crate `<prefix>_field`, the prover `<prefix>_sys`, and the
+/// program `<prefix>`, and returns the program.
 fn workspace(prefix: &str) -> Scenario {
     let [field, sys] = ["field", "sys"].map(|part| format!("{prefix}_{part}"));
     let on = |name: &str| format!("{name} = {{ path = \"../{name}\" }}\n");
@@ -95,7 +95,7 @@ fn workspace(prefix: &str) -> Scenario {
     let scenario = Scenario::workspace(&format!("{prefix}_workspace"), &members);
 
     let headers = scenario.member(&field);
-    // The prover compiles a source of this crate, so it gets the whole crate's path.
+    // The prover compiles a source of this crate, so this crate reports its whole path.
     headers
         .write(
             "build.rs",

@@ -1,6 +1,7 @@
 //! Packages that are built as described in the guide's page "A library of launchers". They imitate
-//! published packages that launch kernels: the same structure, with fewer files and small kernels
-//! of our own. `runtimes/guide` follows that page, whose headers crate has a template.
+//! published packages that launch kernels: they have the same structure, but fewer files and small
+//! kernels of our own. `runtimes/guide` tests the page itself, including its headers crate with a
+//! template.
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
@@ -8,7 +9,7 @@
 //! | `newer_gpus.rs` | mistralrs-quant | files in folders, some for newer GPUs only, `cfg` flags, two compilers at a time |
 //! | `device_linked.rs` | risc0-sys | two crates with `links`, device code that is linked, C++ of the host |
 //!
-//! Sources that include `runtime.h` are for both vendors.
+//! Sources that include `runtime.h` are for both NVIDIA's and AMD's GPUs.
 
 mod cxx_by_nvcc;
 mod device_linked;
@@ -18,8 +19,8 @@ use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-/// The header `runtime.h`, which includes the vendor's runtime and defines the same names for both
-/// vendors.
+/// The header `runtime.h`. It includes CUDA's or HIP's runtime, and defines the same names for
+/// both.
 const RUNTIME: &str = "#pragma once
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
@@ -30,7 +31,8 @@ const RUNTIME: &str = "#pragma once
 #endif
 ";
 
-/// Returns the sorted kernels in a library or program for a target, as listed by `cuobjdump`.
+/// Returns the sorted names of the kernels that `cuobjdump` lists for a target in a library or
+/// program.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
     let mut usage = cuda("cuobjdump");
     let listed = stdout(&succeed(usage.args(["-res-usage", "-arch", target]).arg(file)));
@@ -41,8 +43,8 @@ fn kernels(file: &Path, target: &str) -> Vec<String> {
     names
 }
 
-/// Returns the number of sources for which the package's program has code objects for this
-/// processor, as listed by `roc-obj-ls`.
+/// Returns the number of code objects for this processor that `roc-obj-ls` lists in the package's
+/// program.
 fn code_objects(package: &Scenario, target: &str) -> usize {
     let listed = roc_obj_lists(&copy_of_program(package));
     listed.iter().filter(|(id, ..)| id.ends_with(target)).count()

@@ -1,14 +1,14 @@
-//! A package with files in three folders. One folder's files need compute capability 8.0, and
-//! another's need 9.0. nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls,
-//! and the program check the results.
+//! A package with files in three folders. The files in one folder need compute capability 8.0, and
+//! the files in another need 9.0. nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of
+//! nvcc's calls, and the program check the results.
 
 use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::HIP;
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::prelude::*;
 
-/// The folders: name, number of files, and the files' lowest compute capability (80 is 8.0, and 0
-/// is any).
+/// The folders: name, number of files, and the files' lowest compute capability (80 means 8.0, and
+/// 0 means any).
 const FOLDERS: [(&str, usize, usize); 3] = [("common", 4, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
@@ -58,7 +58,7 @@ fn names(folder: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{folder}_{index}"))
 }
 
-/// Returns a source that compiles only for the GPUs that it supports.
+/// Returns a source that compiles only for GPUs of at least this compute capability.
 fn source(folder: &str, name: &str, minimum: usize) -> String {
     format!(
         "#include \"runtime.h\"\n#include \"{folder}.h\"\n\
@@ -69,7 +69,7 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// Returns the package with all its folders, but with only `common` files in the first. Its program
+/// Returns the package with all folders. The first folder has `common` files. The package's program
 /// prints each launcher's result.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
@@ -142,8 +142,8 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     }
     printed.lacks(fp8);
 
-    // After a change to one folder's header, and after a new file, the build must compile only the
-    // affected files.
+    // If one folder's header changes, or a file is added, the build must compile only the affected
+    // files.
     scenario.write("kernels/include/marlin.h", "#define FACTOR 3.0f\n");
     build().passes();
     assert_eq!(started(), of_newer, "a header of {marlin}");
@@ -151,16 +151,16 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     build().passes();
     assert_eq!(started(), 2, "a new file for two targets");
 
-    // If nothing is compiled, the build script sets the flags of all folders, so the package still
-    // has all files' functions.
+    // If nothing is compiled, the build script sets the flags of all folders, so the package has
+    // the functions of all files.
     let checked = scenario.check().env("OFFLOAD_SKIP", "1").arg("-v").passes();
     checked.has("--cfg has_marlin").has("--cfg has_fp8");
     let checked = build().arg("-v").passes();
     checked.has("--cfg has_marlin").lacks("--cfg has_fp8");
 }
 
-/// Only the files in the folder `common` are compiled for AMD's GPUs: the other folders are for
-/// NVIDIA's.
+/// For AMD's GPUs, only the files in the folder `common` are compiled: the other folders are for
+/// NVIDIA's GPUs.
 #[test(HIP.slow())]
 fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;

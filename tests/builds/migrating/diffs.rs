@@ -1,11 +1,12 @@
-//! The diffs in `docs/migrating.md`: the kept lines form one program with a pack and one with a
-//! static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the results.
+//! The diffs in `docs/migrating.md`. Their kept lines form a program with a pack, and a program
+//! with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the
+//! results.
 
 use super::diffs;
 use offload_tests::judges::{assert_is_for, cuda_images, cuobjdump_extracts, image_file_name};
 use offload_tests::prelude::*;
 
-/// Returns the manifest of the example `cuda-vector-add`, which the page names and which depends on
+/// Returns the manifest of the example `cuda-vector-add`, to which the page refers. It depends on
 /// cudarc.
 fn manifest(name: &str) -> String {
     let scenario = Scenario::example("cuda-vector-add", name);
@@ -62,8 +63,8 @@ fn the_pack_is_built_and_loaded() {
     }
 }
 
-/// Tests the library's two functions, and whether launches use the launching thread's default
-/// stream.
+/// Tests the library's two functions. Their launches must use the default stream of the launching
+/// thread.
 #[test(NVCC.slow())]
 fn the_library_launches_on_the_stream_of_the_thread() {
     let build_script = diffs().pop().expect("the page has diffs");

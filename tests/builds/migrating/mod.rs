@@ -1,5 +1,5 @@
-//! `docs/migrating.md`: the calls in its tables must compile, and the kept lines of its diffs are
-//! built and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
+//! Tests `docs/migrating.md`: the calls in its tables must compile, and the programs of its diffs
+//! are built and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
 
 mod diffs;
 mod tables;
@@ -8,9 +8,9 @@ use offload_tests::prelude::*;
 
 /// A row of a table.
 struct Row {
-    /// The row's line in the document, from 1.
+    /// The number of the row's line in the document, from 1.
     line: usize,
-    /// The texts in backticks in the last column, which is about this kit.
+    /// The texts in backticks in the last column, which shows this kit's equivalents.
     ours: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The tables: each of this kit's calls must compile, and the crate must document each of its
+//! The tables: each call of this kit must compile, and the guide's reference must list each of its
 //! variables. rustc checks the calls.
 
 use super::{Row, rows};
@@ -6,7 +6,7 @@ use offload_tests::prelude::*;
 
 /// Texts in backticks that are neither a call nor a variable.
 const OTHERS: &[&str] = &[
-    // Texts about a different program or Cargo.
+    // Texts about Cargo or other programs.
     "cargo build -j",
     "cc::Build",
     ".cuda(true)",
@@ -17,8 +17,8 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel_ptsz",
     "__device__",
     "__expf",
-    // Texts from the user's program: the macro and the selection, which the diffs' kept lines
-    // contain.
+    // Texts from the user's program, which the test of the diffs builds: the macro, and the
+    // selection of an image.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
     "select",
@@ -32,13 +32,14 @@ const OTHERS: &[&str] = &[
     "all",
     "all-major",
     "compute_80",
-    // Names of calls without arguments: calls in the same row, or calls in general.
+    // Names of calls, without arguments. They refer to a call in the same row, or to a call in
+    // general.
     "compile",
     ".modules",
 ];
 
-/// Returns the expression for a call in backticks, where `build` is a `&mut Build`; `None` if the
-/// text is not a call.
+/// Returns an expression for a call in backticks, or `None` if the text is not a call. In the
+/// expression, `build` is a `&mut Build`.
 fn call(span: &str) -> Option<String> {
     if OTHERS.contains(&span) {
         return None;
@@ -88,8 +89,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// Compiles a build script with a function for each row's calls. The functions never run: other
-/// tests check the calls' effects.
+/// Compiles a build script that has a function for each row's calls. The functions never run: other
+/// tests check what the calls do.
 #[test(GCC)]
 fn every_call_compiles() {
     let mut functions = String::new();
@@ -107,8 +108,8 @@ fn every_call_compiles() {
     }
     assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
     let mut scenario = Scenario::new("migrating_tables");
-    // `.compress()` needs the first feature. With the second, the crates are the same as in other
-    // tests.
+    // `.compress()` needs the first feature. The second feature makes the crates the same as in
+    // other tests, so Cargo can reuse them.
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario.write(
         "build.rs",

@@ -1,5 +1,5 @@
-//! A stand-in for clang. It joins a source with its includes, which it searches for like compilers,
-//! and writes the result as "PTX". The test compiles it with rustc.
+//! A stand-in for clang, which the test compiles with rustc. It joins a source with its includes,
+//! which it finds as compilers do, and writes the result as "PTX".
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,7 +9,7 @@ use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
-    // Bytes appended to the file change the compiler's identity.
+    // The test appends a number to the file, to give the compiler a different identity.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
     file.seek(SeekFrom::End(-8))
@@ -98,8 +98,8 @@ impl Call {
         Ok(())
     }
 
-    /// Returns the file with this name, searched in the folder of `includer` and in all other
-    /// folders.
+    /// Searches the folder `includer` and the folders for headers, and returns the first file with
+    /// this name.
     fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
         let folders = self.folders.iter().chain(&self.system).map(PathBuf::as_path);
         let mut paths = includer.into_iter().chain(folders).map(|folder| folder.join(name));

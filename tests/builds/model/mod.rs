@@ -1,8 +1,8 @@
-//! Random edits compared with clean builds. The edits change sources, headers, flags, variables and
-//! compilers. After each edit, the next build's image must equal a clean build's.
+//! Compares builds after random edits with clean builds. The edits change headers, flags, variables
+//! and compilers. After each edit, the next build must make the same image as a clean build.
 //!
 //! `OFFLOAD_TEST_SEQUENCES` sets the number of edit sequences for each of the four tests with the
-//! stand-in. In addition, a tenth of all sequences run through Cargo.
+//! stand-in. About a tenth of all sequences also run through Cargo.
 
 mod world;
 
@@ -30,8 +30,8 @@ const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     }
     build.compile("model");"#;
 
-/// Returns the tests that run the build script as Cargo does. The first four are equal, so that
-/// they use all processors.
+/// Returns the tests that run the build script as Cargo does. The tests with the stand-in are split
+/// in four, to use more processors.
 fn direct_tests() -> Vec<Test> {
     let stand_in = NOTHING.slow();
     let tests = [
@@ -39,7 +39,7 @@ fn direct_tests() -> Vec<Test> {
         (2, "stand_in_two", stand_in, Kind::StandIn),
         (3, "stand_in_three", stand_in, Kind::StandIn),
         (4, "stand_in_four", stand_in, Kind::StandIn),
-        // Real compilers report the files that they read.
+        // These tests use real compilers, which report the files that they read.
         (6, "clang", CLANG.slow(), Kind::Clang),
         (7, "gcc", GCC.slow(), Kind::Gcc),
         (8, "nvcc", NVCC.slow(), Kind::Nvcc),
@@ -50,7 +50,7 @@ fn direct_tests() -> Vec<Test> {
     tests.map(test).into()
 }
 
-/// Returns the number of sequences that each test tries.
+/// Returns the number of sequences in a test.
 fn sequences(kind: Kind) -> usize {
     let (variable, default) = if kind.is_stand_in() {
         ("OFFLOAD_TEST_SEQUENCES", 20)
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// A package, and its build script as a program.
+/// A package, and the program of its build script.
 struct Model {
     scenario: Scenario,
     script: PathBuf,
@@ -114,7 +114,8 @@ impl Model {
             scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
         }
         scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
-        // The first build compiles only the build script, which compiles nothing.
+        // The first build compiles only the build script: with this variable, the script compiles
+        // nothing.
         scenario.build().env("OFFLOAD_SKIP", "1").passes();
         let script = scenario.build_script_program("debug");
         Self { scenario, script, kind }
@@ -138,7 +139,7 @@ impl Model {
         }
     }
 
-    /// Returns the image that the script makes in this `OUT_DIR`; `None` if the script fails.
+    /// Runs the script with this `OUT_DIR`. Returns the image, or `None` if the script fails.
     fn run(&self, world: &World, out_dir: &Path) -> Option<Vec<u8>> {
         fs::create_dir_all(out_dir).expect("the target folder can be written");
         let mut command = Command::new(&self.script);
@@ -161,7 +162,7 @@ impl Model {
     }
 }
 
-/// Returns the stand-in, which is compiled once.
+/// Returns the stand-in's program, and compiles it at the first call.
 fn stand_in() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let compile = || {
@@ -177,7 +178,7 @@ fn stand_in() -> PathBuf {
 }
 
 /// Runs the build script as Cargo does, after each edit in the sequences. Asserts that each image
-/// equals a clean build's.
+/// is the same as a clean build's.
 fn direct(name: &str, seed: u64, kind: Kind) {
     let model = Model::new(&format!("model-{name}"), kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
@@ -196,8 +197,8 @@ fn direct(name: &str, seed: u64, kind: Kind) {
 }
 
 fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
-    // Remove the results of the previous clean build. Only this kit's headers remain, which are
-    // always the same.
+    // Remove the results of the previous clean build, except this kit's headers, which are always
+    // the same.
     for name in ["model", "model.index", "probes.cache"] {
         let path = clean.join("offload").join(name);
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

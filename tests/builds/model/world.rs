@@ -1,11 +1,11 @@
-//! A package with random edits of its files, options, variables and compiler.
+//! Random edits of a package's files, options, variables and compiler.
 
 use offload_tests::prelude::*;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-/// The package's folders with headers: next to the source, from `.include(...)`, from a flag, from
-/// a variable.
+/// The package's folders with headers. Compilers find them next to the source, by `.include(...)`,
+/// by a flag, or by a variable.
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 
@@ -18,11 +18,11 @@ const WRITABLE: &str = "the target folder can be written";
 #[derive(Debug)]
 pub struct World {
     pub folder: PathBuf,
-    /// The stand-in and its folder; `None` if a real compiler is used.
+    /// The stand-in for clang, or `None` if the test uses a real compiler.
     pub compiler: Option<StandIn>,
     flags: BTreeSet<&'static str>,
     pub variables: BTreeMap<&'static str, PathBuf>,
-    /// Lines of `request` that do not change.
+    /// The lines of `request` that never change.
     lines: &'static str,
     number: u32,
     pub history: Vec<String>,
@@ -33,7 +33,7 @@ pub struct World {
 pub struct StandIn {
     pub program: PathBuf,
     pub folder: PathBuf,
-    /// Whether builds start a script that starts one of the two copies.
+    /// Whether builds start a script, which then starts one of the two copies.
     pub is_wrapped: bool,
 }
 
@@ -42,7 +42,7 @@ impl StandIn {
         let mut bytes = fs::read(&self.program).expect("the stand-in is there");
         bytes.extend(format!("{tag:08}").bytes());
         let path = self.folder.join(which).join("clang");
-        // A running program's file cannot be written, so remove it first.
+        // The file of a running program cannot be written, so remove the file first.
         let _ = fs::remove_file(&path);
         scratch::write(&path, bytes);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -64,7 +64,7 @@ impl StandIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,
-    /// Cargo notices the edit only after something else in the package also changes.
+    /// Cargo does not notice the edit until something else in the package changes, too.
     Later,
 }
 
@@ -131,7 +131,7 @@ impl World {
         text
     }
 
-    /// Makes a random edit, and returns when Cargo notices it.
+    /// Makes a random edit. Returns whether Cargo notices the edit immediately or only later.
     pub fn edit(&mut self, random: &mut Random) -> Noticed {
         let nothing = || ("nothing".into(), Noticed::Yes);
         let (edit, noticed) = self.try_edit(random).unwrap_or_else(nothing);
@@ -139,7 +139,7 @@ impl World {
         noticed
     }
 
-    /// Returns the edit; `None` if the package has nothing to edit in this way.
+    /// Returns the edit, or `None` if the package has nothing that can be edited in this way.
     fn try_edit(&mut self, random: &mut Random) -> Option<(String, Noticed)> {
         let any =
             |random: &mut Random| random.pick(&FOLDERS).to_owned() + "/" + random.pick(&NAMES);
@@ -153,8 +153,8 @@ impl World {
                 let text = self.text(random);
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
-                // Only the folders of `.include(...)` are reported to Cargo, so it notices a new
-                // header in a different folder later.
+                // The build reports only the folders of `.include(...)` to Cargo, so Cargo notices
+                // a new header in a different folder later.
                 let is_later = is_new && !path.starts_with("inc");
                 let noticed = if is_later { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)

@@ -39,25 +39,25 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         (append, "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
         (prepend, with_ptx, "unnamed", "sm_75;compute_75"),
         (prepend, "--gpu-architecture sm_100", "unnamed", "sm_100"),
-        // These are target names of a different program.
+        // These are the names of targets in another program.
         (append, "--gpu-code=compute_9.0,sm_9.0", "unnamed", "compute_90;sm_90"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
         printed.once(&format!("{variable}={value} names GPUs, but nvcc runs without "));
         printed.once(&format!("To build for these GPUs, set OFFLOAD_ARCH=\"{targets}\""));
-        // Neither nvcc nor offload-build prints anything else.
+        // There are only the two warnings of offload-build and the build script.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
         assert_eq!(cuda_images(&cubin), ["sm_80.cubin"], "{value}");
         let ptx = scenario.output_text("debug", "pack/compute_80.ptx");
         assert!(ptx.contains("\n.target sm_80\n"), "{value}");
         assert_eq!(cuda_images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
-        // The kernel's name shows that nvcc used the variable's other flags.
+        // The kernel's name shows that nvcc used the other flags in the variable.
         let is_named = read(&cubin).windows(names.len()).any(|it| it == names.as_bytes());
         assert!(is_named, "{value}: no kernel {names}");
         times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
     }
-    // The targets that the advice names must be accepted.
+    // A build must accept the targets in the advice.
     for targets in ["sm_75;compute_75", "compute_90;sm_90"] {
         scenario.build().env("OFFLOAD_ARCH", targets).passes();
     }

@@ -1,13 +1,13 @@
-//! Images from nvcc, and from clang with CUDA's headers: their targets, as read by `cuobjdump`, and
-//! their kernels.
+//! Images from nvcc, and from clang with CUDA's headers. Tests their kernels, and their targets as
+//! `cuobjdump` reads them.
 
 use super::package;
 use crate::NVCC_AND_CLANG;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// Asserts that the pack's image for each target really is for it. The files' names start with
-/// `module`.
+/// Asserts that the pack's image for each target really is for this target. The names of the files
+/// start with `module`.
 fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     for target in targets {
         let image = scenario.output("debug", &format!("pack/{module}{}", image_file_name(target)));
@@ -16,7 +16,8 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     }
 }
 
-/// NVIDIA's GPUs get the version with `cub`; the CPU computes the sums with the other.
+/// NVIDIA's GPUs get the version with `cub` from the guide; the CPU computes the sums with the
+/// other version.
 #[test(NVCC_AND_CLANG.slow())]
 fn the_guides_kernel_with_cub_has_all_images() {
     let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");
@@ -44,8 +45,8 @@ fn the_guides_kernel_with_cub_has_all_images() {
     assert!(ptx.expect("the image").contains("shfl.sync.down"), "cub reduces by shuffles down");
 }
 
-/// Makes images for plain, architecture-specific and family-specific targets, and PTX, from two
-/// sources that nvlink links.
+/// Makes images for plain, architecture-specific and family-specific targets, and PTX. One module
+/// has two sources that nvlink links.
 #[test(NVCC.slow())]
 fn nvcc_makes_every_kind_of_image() {
     const HALF: [&str; 4] = ["sm_80", "sm_90a", "sm_100f", "compute_90"];
@@ -74,7 +75,7 @@ fn nvcc_makes_every_kind_of_image() {
     }
 }
 
-/// Uses a release build, because a dev build's line information names folders.
+/// Uses a release build, because the line information of a dev build contains folder names.
 #[test(NVCC.slow())]
 fn nvcc_makes_the_same_bytes_in_any_folder() {
     const CALLS: &str =
@@ -98,7 +99,7 @@ fn clang_compiles_with_cuda_headers() {
     // Also test a function of libdevice.
     let sine = "extern \"C\" __global__ void s(float *x) { *x = sinf(*x); }\n";
     scenario.write("kernels/half.cu", format!("{}{sine}", super::HALF));
-    // clang prints no warning.
+    // clang must print no warning.
     scenario.build().passes().lacks("warning: vendor_clang_cuda");
     assert_are_for(&scenario, "", &TARGETS);
 }

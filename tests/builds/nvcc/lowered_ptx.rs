@@ -1,5 +1,5 @@
-//! The version of nvcc's PTX: lowered to the oldest one with a source's instructions, but kept
-//! where the table lacks some of them.
+//! The version of nvcc's PTX. The build lowers it to the oldest version that has all of the text's
+//! instructions. If the table of instructions lacks one of them, the build keeps nvcc's version.
 
 use super::{PLAIN, package};
 use offload_format::image::PtxHeader;
@@ -10,8 +10,9 @@ use offload_tests::published::{self, OLD_PTXAS};
 /// The PTX version that the tests' nvcc writes.
 const NEWEST: &str = "9.5";
 
-/// Asserts that nvcc's PTX has this version, and that the first assembler for the version accepts
-/// it. Today's assembler must make the same machine code as from nvcc's own version.
+/// Asserts that nvcc's PTX has this version, and that the first assembler for this version accepts
+/// the PTX. From this version and from nvcc's own version, today's assembler must make the same
+/// machine code.
 #[track_caller]
 pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
     let image = folder.display();
@@ -19,7 +20,7 @@ pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxV
     assert_eq!(header.version, version, "{image}");
     let arch = target.replace("compute", "sm");
     let assemble = |ptxas: Command, name: &str, text: &[u8]| {
-        // Cubins contain the source's name, so all sources have the same name.
+        // A cubin contains the name of its source, so all sources have the same name.
         let folder = folder.join(name);
         scratch::write(folder.join("k.ptx"), text);
         run(ptxas, &folder, &format!("-arch={arch} -O0 k.ptx -o k.cubin"));
@@ -35,14 +36,14 @@ pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxV
     newest.splice(header.version_range(), NEWEST.bytes());
     let lowered = assemble(cuda("ptxas"), "lowered", text);
     let newest = assemble(cuda("ptxas"), "newest", &newest);
-    // With line tables, a cubin contains the text, whose version has two digits.
+    // With line tables, a cubin contains the PTX, in which the two digits of the version differ.
     let others = lowered.iter().zip(&newest).filter(|(a, b)| a != b).count();
     assert!(lowered.len() == newest.len() && others <= 2, "{image}: {others} other bytes");
 }
 
 const TARGETS: [&str; 3] = ["compute_80", "compute_90a", "compute_100a"];
 
-/// Sources with their versions for each target; `None` for nvcc's own version.
+/// Sources, and the PTX version for each target. `None` means nvcc's own version.
 const SOURCES: [(&str, &str, [Option<&str>; 3]); 4] = [
     ("plain", PLAIN, [Some("7.8"), Some("8.0"), Some("8.6")]),
     (
@@ -102,7 +103,7 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
     printed
         .has("elect.compute_90a: the PTX keeps version")
         .has("has `wgmma.fence.sync.aligned` at offset");
-    // With an unchanged list, nothing may be made again.
+    // A second run of the script must keep the lowered versions.
     scenario.touch_build_script();
     scenario.build().passes();
     assert_eq!(SOURCES.map(|(name, ..)| versions(name)), lowered);
@@ -113,13 +114,13 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
         assert_eq!(*lowered, expected, "{name}");
         assert_eq!(versions(name), [(); 3].map(|()| of_nvcc.clone()), "{name}");
     }
-    // The index must match the text.
+    // The index must contain the version of the PTX.
     let index = fs::read_to_string(scenario.output("debug", "pack.index")).expect("it is text");
     assert!(index.contains(&of_nvcc), "{index}");
 }
 
 /// The examples' sources that nvcc compiles, with their PTX versions for `compute_80`, `compute_90`
-/// and `compute_100`. The HIP example's source is the same as `cuda-vector-add`'s.
+/// and `compute_100`. The HIP example has the same source as `cuda-vector-add`.
 const EXAMPLES: [(&str, [(u32, u32); 3]); 9] = [
     ("cuda-launchers/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),
     ("cuda-vector-add/kernels/vector_add.cu", [(7, 8), (7, 8), (8, 6)]),

@@ -1,6 +1,6 @@
-//! Messages for a source that nvcc cannot compile: nvcc's own message, and a solution. Also the
-//! output of nvcc and ptxas in successful runs: Cargo shows warnings in each build, and the rest
-//! with `-vv`.
+//! Messages if nvcc cannot compile a source: they contain nvcc's own message and a solution. Also
+//! tests the output of nvcc and ptxas in successful runs: Cargo must show warnings in each build,
+//! and other output only with `-vv`.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::registry::NVCC;
@@ -79,7 +79,7 @@ fn only_warnings_are_warnings() {
     for detail in ["| ptxas info    : Used ", "| #$ \"$CICC_PATH/cicc\" "] {
         assert!(all.count(detail) >= 4, "{detail}: {all}");
     }
-    // The script does not run again, but Cargo repeats its warnings, and only those.
+    // The script does not run again. Cargo repeats the script's warnings, but no other output.
     let printed = build().passes();
     // The warning must appear once for the images and once for the library, with its source line
     // and advice.
@@ -87,8 +87,8 @@ fn only_warnings_are_warnings() {
         "kernels/one.cu(2): warning #177-D: variable \"unused\" was declared but never referenced";
     printed.times(2, warning).times(2, "int unused;").lacks("ptxas info").lacks("#$ ");
     printed.times(12, "warning: vendor_printed@");
-    // A normal build of sources without warnings must print nothing, although `--resource-usage`
-    // makes ptxas print.
+    // If the sources have no warnings, a normal build must print nothing, even if
+    // `--resource-usage` makes ptxas print something.
     scenario.write("kernels/one.cu", first.replace("  int unused;\n", ""));
     scenario.build().env("FLAGS", "--resource-usage").passes().lacks("warning: vendor_printed");
 }

@@ -11,7 +11,7 @@ mod toolkits;
 
 use offload_tests::prelude::*;
 
-/// A kernel that uses a header from CUDA and one from the package.
+/// A kernel that uses one of CUDA's headers and one of the package's.
 const HALF: &str = r#"#include <cuda_fp16.h>
 #include "factor.h"
 extern "C" __global__ void scale(int n, __half *x) {
@@ -40,7 +40,8 @@ fn cuda_home() -> PathBuf {
     env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked").into()
 }
 
-/// Returns a package that makes the pack "pack" with these calls, and contains all the kernels.
+/// Returns a package that makes the pack "pack" with these calls. The package contains all of the
+/// kernels above.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario

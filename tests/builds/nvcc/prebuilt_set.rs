@@ -1,5 +1,5 @@
 //! A dev build that uses a release build's prebuilt set, with images from nvcc and clang. Checks
-//! the manifest, and runs a build that may start no compiler.
+//! the manifest, and runs a build that must not start a compiler.
 
 use super::package;
 use crate::NVCC_AND_CLANG;
@@ -22,7 +22,8 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     }
     build.compile("as_asked");"#,
     );
-    // Only this package has the level; otherwise Cargo would recompile the dependencies.
+    // The profile sets the level only for this package. Otherwise, Cargo would recompile the
+    // dependencies.
     let profile = "[profile.release.package.vendor_prebuilt]\nopt-level = \"s\"\n";
     scenario.write("Cargo.toml", scenario.text("Cargo.toml") + profile);
     let release = scenario.build().release();
@@ -34,8 +35,8 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     });
     assert_eq!(optimized, ["s", "3", "2"]);
 
-    // The dev build may use the set: Cargo's profile does not count as an option, but settings in
-    // build.rs do.
+    // The dev build may use the set: a different Cargo profile is not a different option, but
+    // different settings in build.rs are.
     let dev = |level: &str| {
         let build = scenario.build().env("OFFLOAD_PREBUILT", "only").env("LEVEL", level);
         build.env("NVCC", "/nowhere/nvcc")

@@ -1,5 +1,5 @@
-//! Optimization and debug information of vendors' compilers, as read by `llvm-readelf`, in dev and
-//! release builds, with explicit requests, and with flags in build.rs.
+//! Optimization and debug information from vendors' compilers, in dev and release builds, with
+//! explicit requests, and with flags in build.rs. `llvm-readelf` reads the results.
 
 use super::package;
 use crate::NVCC_AND_CLANG;
@@ -29,7 +29,7 @@ fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
     scenario
 }
 
-/// Returns the instructions of the kernel in this pack's image.
+/// Returns the kernel's instructions in this pack's image.
 fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
     let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
@@ -92,8 +92,8 @@ fn dev_and_release_builds_have_the_same_instructions() {
     }
 }
 
-/// In a dev build, our options request line information. nvcc would warn about each repeated
-/// option, and about `-lineinfo` next to `-G`, for each of several files.
+/// In a dev build, our options request line information. nvcc warns about repeated options, and
+/// about `-lineinfo` with `-G`, so our options must not come in addition to such flags.
 #[test(NVCC_AND_CLANG.slow())]
 fn flags_of_build_rs_replace_ours() {
     const NVCC: &str = ".compiler(Compiler::Nvcc)";

@@ -1,10 +1,10 @@
-//! When nvcc starts, and how many nvcc processes run in parallel, according to a log of nvcc's
-//! calls.
+//! Tests when nvcc starts, and how many nvcc processes run in parallel. A log of nvcc's calls shows
+//! this.
 
 use super::{FACTOR, package};
 use offload_tests::prelude::*;
 
-/// A toolkit whose nvcc logs its start and end. All other parts are the real toolkit's.
+/// A toolkit whose nvcc logs when it starts and ends. The real nvcc does the work.
 pub struct LoggingToolkit<'a> {
     scenario: &'a Scenario,
     pub root: PathBuf,
@@ -12,8 +12,8 @@ pub struct LoggingToolkit<'a> {
 
 impl<'a> LoggingToolkit<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
-        // The log is outside the package's own folder, because a folder that changes while
-        // compilers run cannot be recorded.
+        // The log is outside the folders of kernels: if a folder changes while compilers run, the
+        // build cannot store its state.
         let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(

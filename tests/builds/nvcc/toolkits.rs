@@ -1,5 +1,5 @@
-//! Where CUDA toolkits are searched for, and the messages if no toolkit is found or two disagree.
-//! Cargo and `cuobjdump` check the results.
+//! Where the build searches for CUDA toolkits, and its messages if it finds none, or if two
+//! variables name different toolkits. Cargo and `cuobjdump` check the results.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use crate::NVCC_AND_CLANG;
@@ -7,7 +7,7 @@ use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 use std::os::unix::fs::symlink;
 
-/// Tests the folders where pip installs a toolkit, in an active virtual environment.
+/// Tests the folders in which pip installs a toolkit, in an active virtual environment.
 #[test(NVCC_AND_CLANG.slow())]
 fn a_toolkit_among_pythons_packages_is_found() {
     let scenario = package("vendor_python", "");
@@ -48,8 +48,8 @@ fn without_a_toolkit_the_places_are_listed() {
 #[test(NVCC)]
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
-    // This stand-in for nvcc reports its own folder as the place of its parts, so it counts as a
-    // different toolkit.
+    // This stand-in for nvcc reports its own folder as its toolkit's, so it belongs to a different
+    // toolkit.
     let other = scenario.folder.join("other");
     let nvcc = scenario.script(
         "other/bin/nvcc",
@@ -80,11 +80,11 @@ fn one_toolkit_with_two_names_is_one() {
     let same = scenario.folder.join("same");
     symlink(cuda_home(), &same).expect("a link can be made");
     scenario.build().env("CUDA_PATH", &same).passes();
-    // `off` is not a file, and hides the existing toolkit.
+    // `off` is not a file. It hides the installed toolkit.
     scenario.build().env("NVCC", "off").fails().has("NVCC is `off`");
 }
 
-/// Tests a target that every nvcc 13 supports, and one that none supports.
+/// Tests a target that every nvcc 13 supports, and a target that no nvcc supports.
 #[test(NVCC.slow())]
 fn targets_that_nvcc_knows_are_built() {
     let scenario = package("vendor_if_known", "");

@@ -10,7 +10,7 @@ __global__ void early_return(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; if
 __global__ void two_sites(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; int x = 0; if (in[g] & 1) { x = 5; __syncthreads(); x += s[(t + 1) % blockDim.x]; } else { __syncthreads(); x = s[(t + 9) % blockDim.x] * 2; } __syncthreads(); s[t] = x; __syncthreads(); out[g] = s[(t + 3) % blockDim.x]; }
 __global__ void trips(ARGS) { I; __shared__ int s[1024]; s[t] = in[g]; __syncthreads(); int x = 0; for (int i = 0; i < 1 + t % 7; i++) { x += s[(t + i) % blockDim.x]; __syncthreads(); if (t % 7 == 6) s[t] = x & 255; __syncthreads(); } out[g] = x; }
 __global__ void branch_shuffle(ARGS) { I; int v = in[g]; if (t / 32 % 2) { for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(~0u, v, d); } out[g] = v; }
-#if !defined(OFFLOAD_CPU_LANES) // its masks are those of 32 lanes
+#if !defined(OFFLOAD_CPU_LANES) // its masks are for 32 lanes
 __global__ void half_mask(ARGS) { I; int v = in[g]; if (t % 32 < 16) v += __shfl_down_sync(0xffffu, v, 3, 16); else v -= __shfl_up_sync(0xffff0000u, v, 2, 8); __syncwarp(); unsigned b = __ballot_sync(~0u, v & 1); if (t % 32 == 5) return; b ^= __ballot_sync(~0u, v & 2); out[g] = v + b; }
 KERNEL(half_mask)
 #endif
@@ -29,7 +29,7 @@ struct Node { int v; Node *next; };
 __global__ void self_pointer(ARGS) { I; Node a{in[g], 0}, b{2, &a}; a.next = &b; __syncthreads(); Node *q = &a; for (int i = 0; i < 5; i++) { q->v += i; q = q->next; __syncthreads(); } out[g] = a.v + b.v * 7; }
 __global__ void wide_array(ARGS) { I; alignas(64) float v[5]; for (int i = 0; i < 5; i++) v[i] = in[g] + i; __syncthreads(); float s = 0; for (int i = 0; i < 5; i++) s = s * 3 + v[(i + t) % 5]; out[g] = (int)s + (((size_t)v & 63) != 0); }
 __global__ void index_3d(ARGS) { __shared__ int s[1024]; int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), nt = blockDim.x * blockDim.y * blockDim.z, g = blockIdx.x * nt + t; s[t] = in[g] + threadIdx.y * 3 + threadIdx.z * 5; __syncthreads(); out[g] = s[(t + 11) % nt]; }
-// Sums that wrap: threads between others have another result.
+// Sums that wrap: only threads in the middle of a block have a different result.
 __global__ void sums_wrap(ARGS) { I; int x = in[g]; if (t + 0xfffffff0u > 9u) x += 3; out[g] = x; }
 __global__ void signed_sums_wrap(ARGS) { I; int x = in[g]; if ((int)(t + 0x7ffffff0u) > (int)0x80000010) x *= 5; out[g] = x; }
 __global__ void wide_sums_wrap(ARGS) { I; int x = in[g]; if ((unsigned long long)(int)(t + 0xfffffff0u) > 9u) x ^= 9; out[g] = x; }
@@ -73,7 +73,7 @@ typedef float f4 __attribute__((vector_size(16)));
 __global__ void vectors(ARGS) { I; f4 a = {(float)in[g], 2, 3, 4}, m[3] = {a, a * 2, a + 1}; __syncthreads(); f4 r = a + m[in[g] % 3]; __syncthreads(); out[g] = r[0] + r[in[g] & 3]; }
 __global__ void bitfields(ARGS) { I; struct { unsigned a : 3, b : 7; int c : 5; } f = {(unsigned)in[g], (unsigned)t, 3}; __syncthreads(); f.a++; f.c += t; __syncthreads(); out[g] = f.a + f.b * 8 + f.c * 1000; }
 
-// Loops that the build turns, and some that it must not turn. Each thread writes out[g] alone.
+// Loops that the build turns, and loops that it must not turn. Only one thread writes each out[g].
 #define T unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * (n / 4) + t; unsigned x = in[g]
 __global__ void turned_3d(ARGS) { T; for (int i = 0; i < n % 37; i++) x = x * 3 + in[g + i] + i; out[g] = x; }
 __global__ void turned_twice_3d(ARGS) { T; for (int i = 1; i < 9; i += 2) { for (int j = i; j < n % 11 + i; j++) x = x * i + j; x ^= i; } for (int i = n % 5; i > 0; i--) x += i * x; out[g] = x; }

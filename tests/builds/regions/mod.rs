@@ -1,7 +1,7 @@
-//! Kernels that the build cuts into regions must write the same as threads with stacks, with each
-//! version of clang.
+//! With each version of clang, kernels that the build cuts into regions must write the same numbers
+//! as threads with stacks.
 
-// The crate's unit tests are not run here.
+// The module's unit tests do not run here.
 #[allow(dead_code, unused_imports)]
 #[path = "../../../offload-build/src/compile/regions/mod.rs"]
 mod product;
@@ -13,13 +13,13 @@ use offload_tests::random_kernels::SEEDS;
 
 const NEEDS: Needs = needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22]);
 
-/// The options with which the build inlines before the cut.
+/// The options with which the build inlines functions before it cuts kernels.
 const INLINED: &str = "-DOFFLOAD_CPU_REGIONS -O1 -finline-functions -mllvm -inline-threshold=2475 \
                        -fno-vectorize -fno-slp-vectorize -fno-math-errno -fdiscard-value-names \
                        -emit-llvm -S";
 
-/// Compiles a source as the build does, runs its kernels in both ways, and returns the image's
-/// lines about kernels.
+/// Compiles a source as the build does, and runs its kernels with stacks and by regions. Returns
+/// the image's lines about kernels.
 fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);
@@ -147,7 +147,7 @@ fn ls_shows_how_threads_wait() {
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }
-    // Waiting must not make the image need the C++ library, which dynamic musl lacks.
+    // Even with waits, the image must not need the C++ library, because dynamic musl lacks it.
     let image = fs::read(scenario.output("debug", "planted/cpu.so")).expect("there is an image");
     assert!(!String::from_utf8_lossy(&image).contains("libstdc++"));
     let json = listed(&clang, &["ls", "--json"]);

@@ -1,4 +1,4 @@
-// Each kernel adds up the numbers of the block's threads. Three kinds of kernels need stacks.
+// Each kernel adds up the numbers of the block's threads. All kernels but the first need stacks.
 __device__ int add(int *numbers, int own) {
   numbers[threadIdx.x] = own;
   __syncthreads();

@@ -1,4 +1,4 @@
-//! Random kernels without races, whose threads wait in loops and branches. Those with odd seeds
+//! Random kernels without races. Their threads wait in loops and branches. Kernels with odd seeds
 //! have no arrays of their own, and often have loops that the build turns.
 
 use offload_tests::random_kernels::Numbers;
@@ -9,7 +9,8 @@ struct Kernel {
     numbers: Numbers,
     /// The number of loop variables.
     loops: usize,
-    /// Whether threads may return early. If so, no function that all threads call follows.
+    /// Whether threads may return early. If they may, no later code calls a function that all
+    /// threads must call.
     returns: bool,
     /// Whether the variables are only `a` to `e`.
     is_plain: bool,
@@ -99,8 +100,8 @@ impl Kernel {
         format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
     }
 
-    /// Returns a condition that may differ between threads, often a comparison of a sum with
-    /// `threadIdx.x` that may wrap.
+    /// Returns a condition that may differ between threads. It often compares a sum that contains
+    /// `threadIdx.x` and may wrap.
     fn condition(&mut self, depth: u32) -> String {
         if self.numbers.below(2) == 0 {
             return format!("{} & 1u", self.expression(depth));
@@ -134,7 +135,8 @@ impl Kernel {
         }
     }
 
-    /// Returns a loop that all threads run equally often, or, sometimes, that only appears so.
+    /// Returns a loop that all threads run equally often, or sometimes a loop that only looks like
+    /// this.
     fn loop_without_waits(&mut self, loops: &[String]) -> String {
         self.loops += 1;
         let (name, end) = (format!("i{}", self.loops), self.uniform(loops));
@@ -166,7 +168,7 @@ impl Kernel {
                     "if ({condition}) for (unsigned {name} = 0; {name} < {end}; {name}++) {{ {body} }}"
                 );
             }
-            // Threads begin the loop again while others are in it.
+            // Some threads begin the loop again while others are still in it.
             7..=9 => {
                 let comparison = self.comparison(3);
                 return format!(

@@ -1,4 +1,4 @@
-// The kernels of a source, run by threads with stacks and by regions: both must write the same numbers.
+// Runs a source's kernels by threads with stacks and by regions: both must write the same numbers.
 #include <utility>
 
 template <auto Kernel> struct call;
@@ -20,7 +20,7 @@ struct kernel_of_list : kernel {
   }
 };
 
-// Programs launch the entry of a kernel. The function in the section runs one thread.
+// Programs launch a kernel's entry. The function in the section `offload_threads` runs one thread.
 #define KERNEL(name)                                                                                                    \
   extern "C" __attribute__((section("offload_threads"))) void offload_cpu_thread_##name(void *addresses) {              \
     call<name>::with((void **)addresses, decltype(numbers(name))());                                                    \
@@ -40,7 +40,7 @@ int main() {
   for (kernel *it = first; it != nullptr; it = it->next) {
     if (offload_cpu::find_regions(it->entry, 1) == nullptr)
       continue;
-    // Other kernels use threadIdx.x as the number of the thread.
+    // All other kernels use only threadIdx.x as the thread's number.
     const bool is_random = it->name[0] == 'k', has_depth = is_random || strstr(it->name, "3d") != nullptr;
     for (auto &block : blocks) {
       if (block[2] > 1 && !has_depth)

@@ -1,11 +1,11 @@
-//! Atomic operations in kernel crates: those of `offload_kernel::Atomic` must have their orders and
-//! scopes, and those of `core` that would lose their orders must be errors.
+//! Atomic operations in kernel crates. Operations of `offload_kernel::Atomic` must keep their
+//! orders and scopes. Operations of `core` that would lose their orders must be errors.
 
 use super::{TARGETS, build, cpu};
 use crate::atomics::{amd, assert_same, instructions_by_nvcc, table};
 use offload_tests::prelude::*;
 
-/// Operations of `core` that lose their order, with the error's lines.
+/// Operations of `core` that would lose their order, with the lines in the error.
 const LOST: &str = "
 AtomicU32::from_ptr(p).fetch_add(1, AcqRel)                 | fetch_add with the order acq_rel, in k0
 AtomicU32::from_ptr(p).swap(0, Release)                     | swap with the order release, in k1

@@ -1,4 +1,4 @@
-//! Tests of kernel crates for the CPU, compiled by the program's compiler.
+//! Tests of kernel crates for the CPU, which the program's compiler compiles.
 
 use offload_tests::prelude::*;
 
@@ -31,11 +31,11 @@ kernel! {
 }
 "#;
 
-/// The `Cargo.lock` of a crate with the manifest from [`manifest`].
+/// The `Cargo.lock` of a crate with the manifest that [`manifest`] returns.
 pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 
-/// A folder and a missing file are both valid for Cargo.
+/// A build script with rules for a folder and for a missing file, which are both valid for Cargo.
 const SCRIPT: &str = "fn main() {
     println!(\"cargo::rerun-if-changed=src\");
     println!(\"cargo::rerun-if-changed=missing\");
@@ -63,7 +63,7 @@ fn main() {
 }
 "#;
 
-/// Returns the manifest of a crate with `offload-kernel`.
+/// Returns the manifest of a crate that depends on `offload-kernel`.
 pub fn manifest() -> String {
     format!(
         "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
@@ -99,7 +99,7 @@ fn a_crate_for_the_cpu() {
         assert!(signatures.lines().any(|it| it == line), "no '{line}' in\n{signatures}");
     }
 
-    // A panic must name the kernel, the thread and the place.
+    // A panic's message must name the kernel, the thread and the source line.
     let line = 1 + KERNELS.lines().position(|line| line.contains("x[at]")).expect("it is there");
     let printed = run(&["3"]);
     assert!(!printed.status.success());
@@ -119,7 +119,7 @@ fn a_crate_for_the_cpu() {
     assert_ne!(time(), first);
     assert_eq!(run(&[]).text(), "[-0.5, 0.5, 1.5]\n");
 
-    // Errors come from the program's compiler.
+    // The error must be the program's compiler's own.
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build().fails().has("/kernels/src/lib.rs:1:").has("the command was");
     let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
@@ -133,7 +133,7 @@ fn a_crate_for_the_cpu() {
         scenario.write("kernels/src/lib.rs", lib);
         build().fails().has(help);
     }
-    // A package, which Cargo marks with this file, does not contain the crate.
+    // Cargo marks a package with this file. The package does not contain the crate.
     scenario.write("Cargo.toml.orig", "");
     fs::remove_file(scenario.folder.join("kernels/Cargo.toml")).expect("it is there");
     build().fails().has(

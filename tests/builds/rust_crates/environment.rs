@@ -1,5 +1,5 @@
-//! The environment of kernel crates: variables and files that the crates, their dependencies and
-//! build scripts use.
+//! The environment of kernel crates: the variables and files that the crates, their dependencies,
+//! and their build scripts use.
 
 use super::RUST;
 use offload_tests::prelude::*;
@@ -64,7 +64,8 @@ const FILES: &str = r#"{
         all("tables".as_ref()) + if is_there { "yes" } else { "" }
     }"#;
 
-/// The number of files in a folder that Cargo itself watches, but not for the folders of build.rs.
+/// The number of files in a folder. For the folders of build.rs, offload-build does not watch so
+/// many files, but Cargo itself does.
 const MANY: u32 = 2100;
 
 fn package(name: &str, targets: &[&str]) -> Scenario {
@@ -108,7 +109,8 @@ fn package(name: &str, targets: &[&str]) -> Scenario {
     for number in 0..MANY {
         scenario.write(&format!("kernels/tables/many/{number}.txt"), "");
     }
-    // Leftovers of editors and others in a folder: a dangling link, a pipe, a link to a folder.
+    // Unusual entries in a folder, for example from editors: a dangling link, a pipe, a link to a
+    // folder.
     let tables = scenario.folder.join("kernels/tables");
     scenario.write("beside/c.txt", "c");
     for (to, link) in [("nowhere", ".#a.txt"), ("../../beside", "link"), (".", "many/loop")] {
@@ -125,7 +127,8 @@ fn manifest(name: &str) -> String {
 /// A change of the environment: the variables to set, and a file to write.
 type Change = (&'static [(&'static str, &'static str)], Option<&'static str>);
 
-/// Changes, each of which adds to the previous ones.
+/// The changes, one after the other. Files remain from one change to the next, but variables do
+/// not.
 const CHANGES: [(&str, Change); 12] = [
     ("option_env!", (&[("TILE", "44")], None)),
     ("another value", (&[("TILE", "555")], None)),
@@ -194,7 +197,7 @@ fn each_change<'s>(scenario: &'s Scenario, images: &[&str], build: &dyn Fn() -> 
         }
         build(variables).passes();
         expect_others(why);
-        // Without further changes, and with unrelated variables, nothing is rebuilt.
+        // If only an unrelated variable changes, nothing is rebuilt.
         build(variables).env("TILES", why).arg("-v").passes().found_fresh(scenario.name());
     }
     scenario.write("kernels/unruled/data.txt", "more data");

@@ -1,4 +1,4 @@
-//! A program that calls the kernels of the crate.
+//! A program that calls the kernels in the crate.
 
 use offload_gpu::run::{Buffer, Device};
 
@@ -6,7 +6,7 @@ mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
-/// Compiles as the kernels' declarations demand.
+/// Compiles only if the functions match the kernels' declarations.
 #[expect(dead_code, reason = "there is no GPU")]
 fn launch(gpu: &Device, y: &mut Buffer<f32>, pair: &Buffer<kernels::Pair>, z: &mut Buffer<i64>) {
     // SAFETY: the pair and the numbers are there.

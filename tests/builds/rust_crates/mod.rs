@@ -1,5 +1,5 @@
-//! Kernel crates in Rust, compiled by the compiler that `cargo xtask rust-kernels` unpacks, and for
-//! the CPU; kernels compiled by other compilers.
+//! Kernel crates in Rust. The compiler that `cargo xtask rust-kernels` unpacks compiles them for
+//! GPUs, and the program's compiler for the CPU. Also tests kernels from other compilers.
 
 mod atomics;
 mod cpu;
@@ -20,7 +20,7 @@ const INSTALLED: Needs =
 
 const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"];
 
-/// Returns a package with a kernel crate, which has a separate crate for types.
+/// Returns a package with a kernel crate. The kernel crate depends on a separate crate with types.
 fn package(name: &str, targets: &[&str]) -> Scenario {
     let scenario = Scenario::without_sources(name);
     // The package is publishable, so that Cargo always builds it in the same folder.
@@ -66,8 +66,8 @@ fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
     with_ptxas(plain(scenario)).env("OFFLOAD_RUSTC", rustc)
 }
 
-/// Uses one package, in which each step changes something, because `core` takes half a minute per
-/// target.
+/// Uses one package for all steps, because `core` takes half a minute to compile for each target.
+/// Each step changes something in the package.
 #[test(INSTALLED.slow())]
 fn a_crate_of_kernels() {
     let scenario = package("rust_crate", &TARGETS);
@@ -139,7 +139,7 @@ fn a_crate_of_kernels() {
         scenario.write("kernels/Cargo.lock", lock("0.1.1"));
     };
     assert_eq!(is_made_again(&other_lock), TARGETS.len(), "Cargo.lock");
-    // Cargo treats these line ends as equal, so no manifest changes.
+    // Cargo accepts both kinds of line ends, so no manifest changes.
     let described = || scenario.output_time("release", "pack/gfx90a.signatures");
     let before = described();
     let same_lock = || {
@@ -154,7 +154,7 @@ fn a_crate_of_kernels() {
     a_package_without_the_crate(&scenario, &rustc);
 }
 
-/// The types come from the crate; `embedding/ui/calls/` has all messages.
+/// The parameters' types come from the crate. `embedding/ui/calls/` tests all messages.
 fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("main.rs");
     for (launch, message) in [
@@ -200,8 +200,8 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
     scenario.write("kernels/src/lib.rs", right);
 }
 
-/// `cargo package` leaves the crate out. The package is built with only the prebuilt set and the
-/// program's compiler.
+/// `cargo package` leaves the crate out. So the package must build with only the prebuilt set and
+/// the program's compiler.
 fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     build(scenario, rustc).env("OFFLOAD_PREBUILT", "update").passes();
     let manifest = scenario.text("prebuilt/pack.manifest");
@@ -214,7 +214,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     ] {
         assert!(manifest.contains(line), "no {line} in\n{manifest}");
     }
-    // If the sources are there, they are compared.
+    // If the sources exist, the build compares them with the set.
     let only = || plain(scenario).env("OFFLOAD_PREBUILT", "only");
     only().passes();
     scenario.write("types/src/lib.rs", format!("{}// edited\n", include_str!("types.rs")));
@@ -224,7 +224,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     scenario.package().without(&["OFFLOAD_RUSTC"]).passes();
     let folder = scenario.packaged();
     assert!(!folder.join("kernels").exists(), "Cargo packages crates in folders");
-    // The folder is inside this repository's workspace.
+    // The folder is inside this repository's workspace, so make it a workspace of its own.
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo wrote it");
     scratch::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n");
     let install = scenario.cargo(&["install", "--offline", "--force"]).args(patch_options());
@@ -262,7 +262,7 @@ fn toolchains_that_do_not_fit() {
     ))
     .has("does not know gfx90a\n")
     .has("kernels were tested with Rust 1.96, but this compiler is older: rustc 1.80.0");
-    // A compiler that does not compile them: the error has its version.
+    // A compiler that does not compile the kernels. The error must contain the compiler's version.
     fails(&format!(
         "case \"$*\" in *--crate-name*core*) echo 'error[E0635]: unknown feature' >&2; exit 1;; \
          -vV) '{0}' -vV | sed s/1\\.96/1.99/;; *) exec '{0}' \"$@\";; esac",

@@ -1,6 +1,6 @@
-//! A kernel crate beside the package, with C++ sources, compiled by a rustup toolchain. Scripts
-//! replace rustup's `rustc` and `cargo`: they start the unpacked compiler as the toolchain with a
-//! given name once a file says that it is installed.
+//! A kernel crate beside a package that also has C++ sources. A rustup toolchain compiles the
+//! crate. Scripts replace rustup's `rustc` and `cargo`. If a file marks the toolchain as installed,
+//! the scripts start the unpacked compiler as this toolchain.
 
 use super::RUST;
 use crate::with_ptxas;
@@ -37,10 +37,10 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
                     fn main() {\n    for image in kernels::PACK.images() {\n        \
                     println!(\"{} {}\", image.target(), image.origin());\n    }\n}\n";
 
-/// The package, and the folders beside it.
+/// The package, with the folders beside it.
 struct Package {
     scenario: Scenario,
-    /// The scripts and rustup's folder.
+    /// The scripts' folder, which is also rustup's.
     rustup: PathBuf,
 }
 
@@ -113,7 +113,7 @@ impl Package {
         let log = self.log();
         scratch::write(&log, "");
         scratch::write(self.rustup.join("update-hashes/stable"), "");
-        // Cargo reads the file in its working folder.
+        // Cargo reads this file, because it is in Cargo's working folder.
         scratch::write(
             self.rustup.join("configured/.cargo/config.toml"),
             "[build]\nbuild-dir = \"elsewhere\"\n",
@@ -146,7 +146,7 @@ impl Package {
         self.rustup.join("log")
     }
 
-    /// Returns what the scripts started since the last call.
+    /// Returns the commands that the scripts have started since the last call.
     fn started(&self) -> String {
         let text = fs::read_to_string(self.log()).expect("the log is there");
         scratch::write(self.log(), "");
@@ -186,7 +186,7 @@ impl Package {
             .map(|file| self.scenario.output_time("release", &format!("pack/{file}")))
     }
 
-    /// Returns which images a build remakes after a change: the crate's, and the C++ source's.
+    /// Returns whether a build after a change makes the crate's image again, and the C++ source's.
     fn made_again(&self, change: impl FnOnce()) -> [bool; 2] {
         let before = self.times();
         self.scenario.touch_build_script();
@@ -215,7 +215,7 @@ fn a_crate_beside_the_package() {
     let started = package.started();
     assert_eq!(started.matches("cargo generate-lockfile").count(), 1, "{started}");
 
-    // ptxas refuses debug information other than lines.
+    // ptxas accepts only line tables, and refuses other debug information.
     let ptx = scenario.output("release", "pack/compute_80.ptx");
     assert!(read(&ptx).windows(4).any(|it| it == b".loc"), "{}", ptx.display());
     let cubin = scenario.folder.join("judged.cubin");
@@ -237,12 +237,13 @@ fn a_crate_beside_the_package() {
     assert_eq!(package.made_again(edit), [false, true], "a kernel in C++");
     package.started();
 
-    // Cargo never removes its records on its own, wherever its configuration puts them.
+    // Cargo never removes its records by itself. A rebuild must remove them, wherever Cargo's
+    // configuration would put them.
     scenario.touch_build_script();
     package.build().env("OFFLOAD_REBUILD", "1").passes();
     assert!(package.started().contains("cargo rustc"), "all is made again");
     assert!(!package.rustup.join("configured/elsewhere").exists());
-    // A compiler that the user names may also be rustup's.
+    // The variable may also name rustup's `rustc`.
     let proxy = package.rustup.join("bin/rustc");
     package.build().env("OFFLOAD_RUSTC", proxy).passes();
 
@@ -278,7 +279,7 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&file, shared(2));
     only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
     scenario.write(&file, shared(1));
-    // A file that exists only on this machine cannot be an input of a set.
+    // A file outside all packages cannot be an input of a set: other machines lack it.
     let kernels = package.beside("kernels/gpu/src/lib.rs");
     let text = scenario.text(&kernels);
     scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
@@ -289,8 +290,8 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&kernels, text);
 }
 
-/// A build that used the set because the toolchain was missing must compile once rustup has
-/// installed it.
+/// A build without a toolchain uses the set. Once rustup has installed the toolchain, the next
+/// build must compile.
 fn toolchains_that_come_and_change(package: &Package) {
     let scenario = &package.scenario;
     package.uninstall();
@@ -300,7 +301,8 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.started();
     package.build().arg("-v").passes().found_fresh(scenario.name());
     assert_eq!(package.started(), "", "nothing has changed");
-    // A new file names the toolchain: the older file name takes precedence.
+    // This new file names another toolchain. Its file name is the older one, which takes
+    // precedence.
     let file = package.beside("kernels/rust-toolchain");
     scenario.write(&file, "nightly-2000-01-01\n");
     package.build().passes().has("because no Rust toolchain nightly-2000-01-01 was found");
@@ -309,7 +311,7 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.build().passes().has(&prebuilt);
     package.install("1.96.0");
     package.build().arg("-v").passes().lacks(&prebuilt).ran_the_build_script();
-    // A different nightly with the same name.
+    // A different nightly is installed under the same name.
     assert_eq!(package.made_again(|| package.install("1.99.0")), [true, false], "another nightly");
 }
 
@@ -322,7 +324,7 @@ fn a_package_of_it(package: &Package) {
     scenario.write("Cargo.toml", excluded);
     pack().fails().has("kernels/value.h, an input of prebuilt/pack.manifest, cannot be read");
     scenario.write("Cargo.toml", manifest);
-    // A folder beside the unpacked package belongs to a different crate.
+    // The folder beside the unpacked package belongs to a different crate.
     let folder = scenario.packaged();
     let kernels = package.beside("kernels");
     let beside = folder.with_file_name(kernels.trim_start_matches("../"));

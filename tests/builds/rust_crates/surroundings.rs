@@ -62,15 +62,16 @@ fn main() {
 }
 "#;
 
-/// Returns the manifest of a workspace; `text` is a field that its members inherit.
+/// Returns the manifest of a workspace. Its members inherit `text` as their description.
 fn workspace(tables: &str, text: u32, rest: &str) -> String {
     format!("[workspace]\n{tables}\n[workspace.package]\ndescription = \"{text}\"\n\n{rest}")
 }
 
 const MEMBER: &str = "version = \"0.1.0\"\nedition = \"2024\"\ndescription.workspace = true\n";
 
-/// The crate is in a separate workspace, and a crate that it depends on is in the program's. Both
-/// inherit. No change is followed by an edit of the build script.
+/// The kernel crate is in a separate workspace, and one of its dependencies is in the program's
+/// workspace. Both inherit a field from their workspace. The build must notice changes in both
+/// workspaces without an edit of the build script.
 #[test(GCC.slow())]
 fn a_member_of_another_workspace() {
     let scenario = Scenario::without_sources("rust_member");
@@ -85,7 +86,7 @@ fn a_member_of_another_workspace() {
     };
     let of_kernels =
         |text, rest: &str| workspace("members = [\"kernels\"]\nresolver = \"3\"\n", text, rest);
-    // Cargo must see only the scenario's workspaces.
+    // Cargo must find only the scenario's workspaces, so link this repository's crate into them.
     let source = scratch::workspace().join("offload-kernel/src");
     fs::create_dir_all(scenario.folder.join("kit")).expect("the scratch folder can be written");
     scratch::symlink(source, scenario.folder.join("kit/src")).expect("it is empty");
@@ -107,7 +108,7 @@ fn a_member_of_another_workspace() {
             ),
         )
         .write("gpu/kernels/src/lib.rs", KERNELS)
-        // Cargo uses the workspace's file.
+        // Cargo ignores this file, and uses the workspace's.
         .write("gpu/kernels/Cargo.lock", "left over\n")
         .pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
     let build = || scenario.cargo(&["build"]).args(patch_options()).without(&["OFFLOAD_RUSTC"]);
@@ -122,22 +123,24 @@ fn a_member_of_another_workspace() {
     assert!(signatures.contains("place gpu/kernels/src/lib.rs:"), "{signatures}");
     assert!(scenario.folder.join("gpu/Cargo.lock").is_file());
 
-    // A panic names the file, relative to the program's package.
+    // A panic's message names the file, relative to the program's package.
     let line = 1 + KERNELS.lines().position(|line| line.contains("it fails")).expect("it is there");
     run("fail").has(&format!("it panics at gpu/kernels/src/lib.rs:{line}: it fails"));
-    // A thread's stack has the size defined in build.rs.
+    // build.rs can define the size of a thread's stack.
     assert_eq!(run("meet").text(), "[1, 0, 0, 0]\n");
     let define = ".define(\"OFFLOAD_CPU_STACK\", \"(1ull << 47)\")";
     scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){define}"));
     build().passes();
     run("meet").has("no memory for the stacks of the block's threads: 1 of ");
-    // The kernels' parameters are read from debug information, whatever a flag requests.
+    // The build reads the kernels' parameters from debug information, whatever debug information a
+    // flag requests.
     scenario.pack(
         "pack",
         ".rust_crate(\"gpu/kernels\").arch(\"cpu\").flag(\"-C\").flag(\"debuginfo=0\").flag(\"-Cstrip=symbols\")",
     );
     assert_eq!(facts(), "[0, 1, 1, 0]");
-    // Debug information depends on build.rs. That of the unit is in the object.
+    // build.rs decides whether there is debug information. If there is, the object contains the
+    // compilation unit's name.
     let has_debug_info = |calls: &str| {
         scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){calls}"));
         build().passes();
@@ -160,7 +163,7 @@ fn a_member_of_another_workspace() {
     let mut inputs = record.lines().filter(|line| line.ends_with(" Cargo.toml"));
     assert!(inputs.next().is_some_and(|line| line.starts_with("system ")), "{record}");
     let assertions = "[profile.release]\ndebug-assertions = true\n";
-    // In Cargo's configuration, the program's profile does not apply to kernels.
+    // A profile in the program's Cargo configuration does not apply to kernels.
     scenario.write(".cargo/config.toml", assertions).touch_build_script();
     assert_eq!(facts(), "[0, 2, 3, 0]", "the profile in the program's configuration");
     scenario.write("gpu/Cargo.toml", of_kernels(2, assertions));
@@ -179,7 +182,7 @@ fn a_member_of_another_workspace() {
     fs::remove_file(scenario.folder.join("gpu/kernels/build.rs")).expect("it was written");
     assert_eq!(facts(), "[1, 2, 3, 0]", "a build script that goes");
 
-    // Cargo's record of the dependencies is the workspace's.
+    // Cargo uses the `Cargo.lock` of the workspace, not the crate's.
     let made = time();
     scenario.write("gpu/kernels/Cargo.lock", "left over, and edited\n");
     build().passes();

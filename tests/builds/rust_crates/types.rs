@@ -1,4 +1,4 @@
-//! Types of kernels and their programs.
+//! Types that kernels and their programs share.
 #![no_std]
 
 #[repr(C)]
@@ -8,7 +8,7 @@ pub struct Pair {
     pub count: usize,
 }
 
-/// A function that is not inlined, in another crate.
+/// A function in another crate that is not inlined.
 #[inline(never)]
 pub fn offset() -> f32 {
     1.0

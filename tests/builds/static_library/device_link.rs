@@ -10,8 +10,8 @@ use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 
-/// Returns a source that defines a library's device function. Without headers, it compiles in a
-/// third of the time.
+/// Returns a source that defines a library's device function. It includes no headers, so it
+/// compiles in a third of the time.
 fn factor(library: &str, value: &str) -> String {
     format!("__device__ float factor_{library}(float x) {{ return x * {value}; }}\n")
 }
@@ -43,9 +43,9 @@ extern "C" int {library}_scale(float *x, int n) {{
         );
 }
 
-/// Returns a package with a program that calls these libraries, each of two sources. Each library
-/// has a name, the calls in build.rs, and its sources' extension. The variable `APART` names a
-/// library to build without `.device_link()`.
+/// Returns a package with a program that calls these libraries. Each library has a name, the calls
+/// in build.rs, and the extension of its two sources. If the variable `APART` names a library,
+/// build.rs does not call `.device_link()` for it.
 fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let (mut script, mut modules, mut main) = (String::new(), String::new(), String::new());
@@ -81,14 +81,14 @@ fn assert_advises(run: Run<'_>, library: &str, message: &str) {
     );
 }
 
-/// nvcc or clang links each library separately, and each library registers its own kernels. Two
-/// libraries cannot have functions with the same name: nvcc's objects have a host symbol with this
-/// name.
+/// nvcc or clang links each library separately, and each library registers its own kernels. The
+/// names of device functions must differ between libraries, because nvcc's objects contain a host
+/// symbol for each.
 #[test(NVCC_AND_CLANG.slow())]
 fn each_library_of_a_program_is_linked_by_itself() {
     let libraries = [
         ("a", r#".compiler(Compiler::Nvcc).archs(["sm_80", "compute_90"])"#, "cu"),
-        // Each target is built from the sources that support it.
+        // Each target's image comes from the sources that support this target.
         (
             "b",
             r#".file(Source::new("kernels/new.cu").supports([">=sm_90"]))
@@ -109,8 +109,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |again: &str| scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again);
     build("1").passes().lacks("nvlink warning");
-    // nvcc's compilations and links run one after another: one per source and target, four for the
-    // first library and five for the second, and one link per library.
+    // nvcc runs once per source and target, four times for the first library and five for the
+    // second, and once per library as linker. It never runs twice at a time.
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(4 + 5 + 2));
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);
@@ -120,7 +120,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let [one, other] = ["sm_80.cubin", "sm_90.cubin"];
     assert_eq!(cuda_images(&program), [one, one, one, one, other, other]);
     for (target, names) in [("sm_80", &["a", "b", "c", "d"][..]), ("sm_90", &["b", "c"])] {
-        // The dump must name the kernels and the device functions.
+        // The dump must contain the kernels and the device functions.
         let dump = succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(&program));
         let code = stdout(&dump);
         for name in names {
@@ -147,8 +147,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     assert_advises(build("2"), "a", "Unresolved extern function '_Z8factor_af'");
 }
 
-/// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
-/// a GPU.
+/// Builds for AMD's GPUs. The program runs with the installed shared library of AMD's runtime, but
+/// without a GPU.
 #[test(HIP.slow())]
 fn clang_links_sources_for_amd() {
     let scenario =
@@ -165,9 +165,9 @@ fn clang_links_sources_for_amd() {
     assert_advises(build("2"), "linked", "undefined hidden symbol: factor_linked(float)");
 }
 
-/// Asserts that a program has a section of kernels to register for each library that clang linked.
-/// The registering code refers only to the section's bounds, so a linker may treat the section as
-/// unused and remove it.
+/// Asserts that the program contains a section of kernels for each library that clang linked. The
+/// code that registers the kernels refers only to the section's bounds, so a linker could treat the
+/// section as unused and remove it.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());
@@ -175,8 +175,8 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
-/// Asserts that the device code in the object `linked` is linked again only after `source` changes.
-/// `build` makes the script run if its argument changes.
+/// Asserts that the device code in the object `linked` is linked again only if `source` changes.
+/// `build` runs the script again if its argument changes.
 fn relinks_what_changed<'a>(
     scenario: &Scenario,
     linked: &str,

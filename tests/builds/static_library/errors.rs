@@ -71,8 +71,8 @@ const CASES: &[(&str, &str)] = refused! {
         => "old/clang (clang version 18.1.8) cannot link device code for .device_link()";
 };
 
-/// One build script has all cases, so Cargo compiles it only once. Because the script fails, Cargo
-/// runs it again for the next case.
+/// One build script contains all cases, so Cargo compiles it only once. Cargo runs the script again
+/// for each case, because it failed before.
 #[test(GCC)]
 fn what_a_static_library_cannot_be() {
     let arms = CASES.iter().enumerate().map(|(number, (calls, _))| {
@@ -115,7 +115,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
          set OFFLOAD_ARCH_static_for_nvidia=sm_80, which applies only to this package. Without \
          OFFLOAD_ARCH, the list in build.rs applies.\n",
     );
-    // The message names a source that is not built for all targets in the list.
+    // The message names a source that is built for only some of the listed targets.
     let calls = r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#;
     let parts = by_nvcc("static_parts", calls);
     parts.write("kernels/new.cu", "");
@@ -127,7 +127,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
              OFFLOAD_ARCH\n",
         )
         .lacks("pack \"");
-    // A library for both vendors must not get the message that it is for one vendor.
+    // If a library is for both vendors, the message must not claim that it is for one vendor.
     let both = by_nvcc("static_for_both", r#".compiler(Compiler::ClangRocm).archs(["sm_80"])"#);
     let printed = both.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", "/nowhere").fails();
     printed.lacks("is for nvidia alone");
@@ -152,7 +152,8 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
          compiler for AMD's GPUs",
         "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of a different vendor",
     ]);
-    // With a default, the other vendor's variable is ignored, and the default's targets are built.
+    // If build.rs has default targets, the other vendor's variable is ignored, and the default
+    // targets are built.
     let scenario = by_nvcc("static_default", r#".default_archs(["compute_80"])"#);
     let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").passes();
     printed.lacks("using targets from");

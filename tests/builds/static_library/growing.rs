@@ -1,5 +1,6 @@
-//! Lists of targets that grow, and images that are in no list. A log of nvcc's calls, `cuobjdump`,
-//! LLVM 22's `llvm-objcopy` and a copy of the package in a different folder check the results.
+//! Lists of targets that grow, and images for targets that are in no list. A log of nvcc's calls,
+//! `cuobjdump`, LLVM 22's `llvm-objcopy` and a copy of the package in a different folder check the
+//! results.
 
 use crate::NVCC_AND_CLANG;
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -9,8 +10,8 @@ use offload_tests::prelude::*;
 
 const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-/// A source with kernels and variables that no other source sees. nvcc names them differently in
-/// compilations that see a different first function.
+/// A source with kernels and variables that are hidden from other sources. nvcc derives their names
+/// from the first function that a compilation sees.
 const HIDDEN: &str = r#"#ifndef __CUDA_ARCH__
 int only_on_host(int x) { return x + 1; }
 #endif
@@ -37,8 +38,8 @@ __global__ void listed_kernel(int *x) { *x = 1; }
 extern "C" const char *listed(int *x) { listed_kernel<<<1, 1>>>(x); return TEXT(__CUDA_ARCH_LIST__); }
 "#;
 
-/// Returns a package with two libraries in one `Build`: one of single objects, and one of linked
-/// device code. Its program prints the result of `listed`.
+/// Returns a package with two libraries from one `Build`: in one of them, the device code is
+/// linked. The program prints the results of `hidden` and `listed`.
 fn package(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -62,8 +63,8 @@ fn package(name: &str) -> Scenario {
     scenario
 }
 
-/// Each target is one call of nvcc. The objects from several calls must have the same contents as
-/// from one call.
+/// nvcc is called once for each target. The object made from several calls must have the same
+/// contents as from one call.
 #[test(NVCC_AND_LLVM.slow())]
 fn nvcc_compiles_new_targets_alone() {
     let scenario = package("static_growing");
@@ -72,9 +73,10 @@ fn nvcc_compiles_new_targets_alone() {
         scenario.build().env("CUDA_HOME", &toolkit.root).env("OFFLOAD_ARCH", archs).passes();
         toolkit.calls().matches("start").count()
     };
-    // Two sources for each library, and one link.
+    // Two sources for each of two libraries, and one link.
     assert_eq!(build("sm_80"), 2 * 2 + 1);
-    // One source is compiled for two new targets, the other for all three.
+    // In each library, one source is compiled only for the two new targets, and the other for all
+    // three.
     let archs = "sm_75;sm_80;compute_80";
     assert_eq!(build(archs), 2 * (2 + 3) + 1);
     for library in ["plain", "linked"] {
@@ -90,8 +92,9 @@ fn nvcc_compiles_new_targets_alone() {
     let object = scenario.output("debug", "linked/device_link.sm_75.sm_80.compute_80.o");
     let listed = stdout(&succeed(own::offload(&["ls"]).arg(object)));
     assert_eq!(listed.matches(" kernels/hidden.cu kernels/listed.cu\n").count(), 2, "{listed}");
-    // Without the first target, a different one provides the host's part. Its object exists for
-    // this list of numbers; only the PTX of the source that depends on the list does not.
+    // The list now lacks the first target, so the host's part comes from another target, whose
+    // object exists. Only the PTX of the source that depends on the whole list is missing in each
+    // library.
     assert_eq!(build("sm_80;compute_80"), 2 + 1);
     assert_eq!(build("sm_80;compute_80"), 0);
     scenario.start("debug").passes().has(" \"800\"\n");
@@ -112,12 +115,12 @@ fn nvcc_compiles_new_targets_alone() {
     }
 }
 
-/// If the calls for several targets disagree on hidden names, one call compiles all of them.
+/// If nvcc's calls for several targets disagree on hidden names, one call must compile all targets.
 #[test(NVCC_AND_LLVM.slow())]
 fn calls_that_disagree_are_replaced_by_one() {
     let scenario = package("static_disagreeing");
     let nvcc = cuda("nvcc").get_program().to_owned();
-    // Without the header, nvcc names hidden items after the first function that each call sees.
+    // Without the kit's header, nvcc names hidden items after the first function that a call sees.
     let wrapper = scenario.script(
         "wrapper/nvcc",
         &format!(
@@ -133,13 +136,13 @@ fn calls_that_disagree_are_replaced_by_one() {
     assert_registers_kernels(&object, &["sm_80", "sm_90"]);
 }
 
-/// Asserts that the host's part of an object registers each kernel of its images under the name in
-/// the image.
+/// Asserts that the host's part of an object registers each kernel under the name that it has in
+/// the images.
 #[track_caller]
 fn assert_registers_kernels(object: &Path, targets: &[&str]) {
     let folder = object.with_extension("strings");
     fs::create_dir_all(&folder).expect("the folder can be made");
-    // Not every object has strings with both alignments.
+    // An object may lack strings with one of the alignments.
     let strings = ["1", "8"].map(|alignment| {
         let (dumped, copy) = (folder.join(alignment), folder.join("copy.o"));
         let section = format!("--dump-section=.rodata.str1.{alignment}={}", dumped.display());
@@ -162,8 +165,8 @@ fn assert_registers_kernels(object: &Path, targets: &[&str]) {
     }
 }
 
-/// Options that build.rs does not see: in a file that a variable names, in a wrapper around nvcc,
-/// in one of clang's variables.
+/// Tests options that build.rs does not see: in a file that a variable names, in a wrapper around
+/// nvcc, or in one of clang's variables.
 #[test(NVCC_AND_CLANG.slow())]
 fn images_in_no_list_are_refused() {
     let scenario = Scenario::without_sources("static_unasked");
@@ -210,7 +213,7 @@ fn images_in_no_list_are_refused() {
         "its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them",
     );
     wrapped("-O1").passes();
-    // A pack has one image per target, whose header names it.
+    // A pack has one image per target, and the image's header names the target.
     let other = scenario.script(
         "wrapper/nvcc",
         &format!("exec '{}' $(echo \"$@\" | sed 's/arch=sm_80/arch=sm_86/')", nvcc.display()),

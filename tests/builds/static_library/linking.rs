@@ -1,5 +1,5 @@
-//! Libraries that are linked into programs with static libraries. The linker, `ldd` and the
-//! programs check the results.
+//! The libraries that programs with static libraries also need, such as CUDA's runtime. The linker,
+//! `ldd` and the programs check the results.
 
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};
@@ -26,7 +26,7 @@ fn cudas_runtime_can_be_shared() {
     scenario.build().passes();
     let built = scenario.program("debug", scenario.name());
     assert!(shared_libraries(&built).contains("libcudart.so"), "{}", shared_libraries(&built));
-    // In the toolkit, the shared library may exist only under its full name.
+    // A toolkit may contain the shared library only under its full name.
     let nvcc = PathBuf::from(cuda("nvcc").get_program());
     let root = nvcc.ancestors().nth(2).expect("it lies in bin");
     let folders = ["lib64", "lib"].map(|folder| root.join(folder));
@@ -35,8 +35,8 @@ fn cudas_runtime_can_be_shared() {
     assert_returns_an_error(&ran.stdout);
 }
 
-/// With `cargo_metadata(false)` and without the runtime, the program does not link. Then the script
-/// itself prints the lines for Cargo, and adds the runtime.
+/// With `cargo_metadata(false)` and without the runtime, the program does not link. It links if the
+/// script itself prints the lines for Cargo, and adds the runtime.
 #[test(NVCC.slow())]
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
@@ -61,7 +61,8 @@ fn a_build_script_prints_the_lines_itself() {
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 }
 
-/// Copies the tests' toolkit, by links, to two folders: nvcc, and CUDA's runtime.
+/// Makes two folders of links to parts of the tests' toolkit: one folder has nvcc, and the other
+/// has CUDA's runtime.
 fn split_toolkit(scenario: &Scenario) -> [PathBuf; 2] {
     let [compiler, runtime] = ["nvcc", "cudart"].map(|name| scenario.folder.join(name));
     let home = PathBuf::from(env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked"));
@@ -73,7 +74,7 @@ fn split_toolkit(scenario: &Scenario) -> [PathBuf; 2] {
     copy("-rs", &["bin", "nvvm"], &compiler);
     copy("-rs", &["include/crt", "include/fatbinary_section.h"], &compiler.join("include"));
     copy("-rs", &["include", "lib", "lib64"], &runtime);
-    // nvcc follows a link to find its toolkit.
+    // nvcc would follow a link to find its toolkit, so copy these files.
     for name in ["bin/nvcc", "bin/nvcc.profile"] {
         fs::remove_file(compiler.join(name)).expect("it is a link");
         fs::copy(home.join(name), compiler.join(name)).expect("it can be copied");
@@ -107,7 +108,7 @@ fn nvcc_and_the_runtime_may_be_in_two_folders() {
     ));
 }
 
-/// NVIDIA's packages for cross builds have libraries in folders beside the machine's own.
+/// NVIDIA's packages for cross builds install libraries beside those for the machine itself.
 #[test(needs(&[Tool::Nvcc, Tool::GccAarch64]).slow())]
 fn libraries_are_those_of_the_programs_host() {
     let scenario = Scenario::new("static_cross_libraries");

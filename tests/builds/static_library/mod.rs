@@ -9,5 +9,5 @@ mod programs;
 mod rocm;
 mod targets;
 
-/// The content of `kernels/factor.h`.
+/// The text of `kernels/factor.h`.
 const FACTOR: &str = "#define FACTOR 2.5f\n";

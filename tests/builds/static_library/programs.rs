@@ -1,6 +1,6 @@
 //! Static libraries in Rust programs, which start on machines without a driver. `cuobjdump`,
-//! `roc-obj-ls` and LLVM 22's `llvm-objdump` check the device code in them; `ldd` and the runtimes
-//! without a driver check the programs.
+//! `roc-obj-ls` and LLVM 22's `llvm-objdump` check the device code in the programs. `ldd` and the
+//! runtimes without a driver check the programs.
 
 use super::FACTOR;
 use crate::{HIP, NVCC_AND_CLANG, copy_of_program};
@@ -9,7 +9,7 @@ use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
 use offload_tests::prelude::*;
 
 /// Returns a source with a kernel and two functions for the host. `header` declares the runtime's
-/// functions, whose names start with `runtime`; the source's own names start with `prefix`.
+/// functions, whose names start with `runtime`. The source's own names start with `prefix`.
 pub fn source(header: &str, runtime: &str, prefix: &str) -> String {
     format!(
         r#"#include <{header}>
@@ -66,14 +66,14 @@ fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
     cuda_program("static_clang", "", &of_devices("__CUDA_ARCH__"), "device.h");
 }
 
-/// Returns a `factor.h` that includes `device.h` only for devices, where this macro is defined.
-/// clang writes a dependency file only for the host's part.
+/// Returns a `factor.h` that includes `device.h` only for devices, which define this macro. clang
+/// writes a dependency file only for the host's part.
 fn of_devices(macro_of_device: &str) -> String {
     format!("#ifdef {macro_of_device}\n#include \"device.h\"\n#else\n#define FACTOR 1\n#endif\n")
 }
 
-/// Builds a program for two targets and PTX and checks that it has these images. Then changes the
-/// header `edited`.
+/// Builds a program with two cubins and PTX, and checks that it contains these images. Then changes
+/// the header `edited`.
 fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -94,22 +94,22 @@ fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 
-    // Builds first without a change, then after a change of a header.
+    // Build first without a change, then after a change of a header.
     scenario.build().passes().lacks("Compiling");
     let object = format!("scale_{name}/0_scale.sm_80.sm_90a.compute_90.o");
     let before = scenario.output_time("debug", &object);
     scenario.write(&format!("kernels/{edited}"), "#define FACTOR 7.5f\n");
     scenario.build().passes();
     assert!(before != scenario.output_time("debug", &object), "{edited} changed");
-    // The build script printed nothing for Cargo about variables that matter only for AMD's GPUs.
+    // The build script must not report variables to Cargo that matter only for AMD's GPUs.
     let told = read(scenario.out_dir("debug").with_file_name("output"));
     let told = String::from_utf8(told).expect("Cargo is told text");
     assert!(told.contains("rerun-if-env-changed=CUDA_HOME"), "{told}");
     assert!(!told.contains("HIPCC"), "{told}");
 }
 
-/// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
-/// a GPU.
+/// Builds for AMD's GPUs. The program runs with the installed shared library of AMD's runtime, but
+/// without a GPU.
 #[test(HIP.slow())]
 fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let scenario = Scenario::without_sources("static_hip");
@@ -131,8 +131,8 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     listed.sort_unstable();
     assert_eq!(listed, ["hipv4-amdgcn-amd-amdhsa--gfx1030", "hipv4-amdgcn-amd-amdhsa--gfx90a"]);
     assert_eq!(device_images(&built), listed);
-    // The first number, 100, is hipErrorNoDevice. The second is the result of a launch without a
-    // started runtime.
+    // The first number, 100, is hipErrorNoDevice. The second number is the result of a launch
+    // without an initialized runtime.
     let printed = scenario.tool(&built).passes();
     printed.starts_with("devices 100 launch ").lacks("launch 0");
 
@@ -148,7 +148,7 @@ pub fn device_images(program: &Path) -> Vec<String> {
     images
 }
 
-/// A program with a static library uses a crate that has another static library.
+/// Tests a program with a static library that uses a crate with another static library.
 #[test(NVCC.slow())]
 fn two_crates_with_libraries_share_one_runtime() {
     let members = [
@@ -172,8 +172,8 @@ fn two_crates_with_libraries_share_one_runtime() {
 pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) } }
 "#,
     );
-    // Removes `src/lib.rs`: if the package had a library, Cargo would link the build script's
-    // library into it, and not into the program.
+    // Remove `src/lib.rs`: if the package had a Rust library, Cargo would link the static library
+    // into the Rust library, and not into the program.
     fs::remove_file(outer.folder.join("src/lib.rs")).expect("a member has a library");
     let prints_both = "fn main() {\n    println!(\"inner {}\", static_inner::devices());\n";
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));

@@ -1,16 +1,16 @@
-//! Sources with ROCm's headers and its device libraries. LLVM 22's `llvm-readelf` and the files'
-//! times check the results.
+//! Sources that use ROCm's headers and device libraries. LLVM 22's `llvm-readelf` and the files'
+//! modification times check the results.
 
 use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 
 const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
-/// Builds images with functions from ROCm's libraries. Their code object version is the newest that
-/// the libraries support.
+/// Builds images with functions from ROCm's libraries. The images have the newest code object
+/// version that the libraries support.
 ///
-/// clang treats ROCm's headers as system headers and does not list them in dependency files. The
-/// build watches one file in their place: `hip_version.h`.
+/// clang treats ROCm's headers as system headers, and does not list them in dependency files.
+/// Instead of them, the build watches one file: `hip_version.h`.
 #[test(ROCM.slow())]
 fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     let scenario = Scenario::new("static_rocm");
@@ -43,8 +43,9 @@ fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     assert!(build("gfx90a") != first, "not compiled again with the headers of another ROCm");
 }
 
-/// In a source's host code and device code, clang must use the same unique name, independent of the
-/// build's folder. Uses a release build, because debug information names folders.
+/// clang adds the same unique name to a source's host code and device code. The name must not
+/// depend on the build's folder. Uses a release build, because debug information contains folder
+/// names.
 #[test(ROCM.slow())]
 fn a_generated_source_makes_the_same_bytes_in_any_folder() {
     let mut scenario = Scenario::new("static_generated");
@@ -102,7 +103,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     for target in ["gfx90a", "gfx1030"] {
         assert_is_for("pack", target, &scenario.output("debug", &format!("pack/{target}.hsaco")));
     }
-    // Other functions in these headers do not compile with it.
+    // Other functions in these old headers do not compile with the new clang.
     scenario
         .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
         .write("kernels/half.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n");
@@ -110,7 +111,8 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     printed.once("install the clang that ROCm's hipcc starts (clang-15 with lld-15 on Debian 12)");
 }
 
-/// Debian's ROCm has no clang of its own, and its headers are for the clang of its libraries.
+/// Debian's ROCm contains no clang. Its headers need the version of clang that compiled its
+/// libraries.
 #[test(needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow())]
 fn the_clang_is_that_of_the_libraries() {
     let scenario = Scenario::new("static_rocm_clang");

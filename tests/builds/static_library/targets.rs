@@ -18,12 +18,13 @@ fn write(scenario: &Scenario, name: &str) {
     );
 }
 
-/// Returns the images in one of the package's objects or libraries: see [`cuda_images`].
+/// Returns the images in one of the package's objects or libraries, as [`cuda_images`] does.
 fn images(scenario: &Scenario, file: &str) -> Vec<String> {
     cuda_images(&scenario.output("debug", file))
 }
 
-/// A source that supports none of the targets is left out, also one for the other vendor's GPUs.
+/// A source that supports none of the targets is left out, even if it is for the other vendor's
+/// GPUs.
 #[test(NVCC.slow())]
 fn each_source_has_the_targets_that_it_supports() {
     let scenario = Scenario::new("static_supports");
@@ -57,13 +58,12 @@ fn each_source_has_the_targets_that_it_supports() {
     assert_eq!(images(&scenario, "mixed/0_some.sm_90.o"), both[1..]);
     assert_eq!(images(&scenario, "mixed/0_beside.sm_80.sm_90.o"), both);
     assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0], both[1], both[1], both[1]]);
-    // With a different list, the second source is also left out, so the library has one object
-    // fewer.
+    // With this list, the second source is also left out, so the library has one object fewer.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
     assert_eq!(images(&scenario, "libmixed.a"), [both[0], both[0]]);
 }
 
-/// Builds for one GPU, for a different one, then for the first again. Returns the package, and
+/// Builds for one GPU, then for another GPU, then for the first again. Returns the package, and
 /// nvcc's calls in the last build.
 fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     let scenario = Scenario::new(name);
@@ -141,7 +141,7 @@ fn a_prebuilt_set_beside_a_static_library() {
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is only for packs");
 }
 
-/// Tests machines without compilers: the functions are declared, and nothing is linked.
+/// Tests machines without compilers: the program declares the functions, but nothing is linked.
 #[test]
 fn nothing_is_compiled_when_skipped() {
     let scenario = Scenario::new("static_skipped");
@@ -159,7 +159,7 @@ fn nothing_is_compiled_when_skipped() {
         );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
-    // If the filter leaves no target, the library is also missing, but it does not count as
+    // If the filter leaves no target, the library is missing, too, but it does not count as
     // skipped.
     scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
     scenario.build().passes().has("skipped false");

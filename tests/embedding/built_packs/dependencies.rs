@@ -1,12 +1,12 @@
-//! Packs with the same name in two libraries of a program. LLVM's readers show what the linker
-//! kept.
+//! Packs with the same name in two libraries of a program. LLVM's readers show which packs the
+//! linker kept.
 
 use super::{BUILDS, CHECK, MIXED, with_pack};
 use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-/// The libraries do not depend on each other; a third package's program uses both.
+/// The two libraries do not depend on each other. The program in a third package uses both.
 #[test(CLANG.slow())]
 fn two_dependencies_may_have_packs_of_one_name() {
     let [left, right] = ["embed_left", "embed_right"].map(Scenario::new);

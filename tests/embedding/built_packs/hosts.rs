@@ -8,7 +8,7 @@ use offload_tests::tools::hosts_without_packs;
 
 const FOREIGN: Needs = needs(&[Tool::HostWithoutPacks]);
 
-/// The body of a library that uses every part of the API that differs between hosts.
+/// The body of a library that uses all parts of the API that differ between hosts.
 const PORTABLE: &str = r#"
 pub fn report() -> String {
     let listed: Vec<_> = offload_gpu::linked_packs().map(|pack| pack.name()).collect();
@@ -19,8 +19,8 @@ pub fn report() -> String {
 }
 "#;
 
-/// Sets Cargo's variables for the build script as if it built for other hosts, because this machine
-/// cannot compile for them.
+/// This machine cannot compile for other hosts. So the build script sets Cargo's variables itself,
+/// as if it built for another host.
 #[test(NOTHING.slow())]
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");

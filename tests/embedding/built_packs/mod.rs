@@ -1,5 +1,5 @@
-//! Packs that a package's build script makes and its crates embed by name, built with Cargo.
-//! Programs check the packs' contents; LLVM's tools read the programs.
+//! Packs that a package's build script makes, and that the package's crates embed by name. Cargo
+//! builds the packages. Programs check the packs' contents; LLVM's tools read the programs.
 
 mod dependencies;
 mod hosts;
@@ -9,11 +9,11 @@ mod rebuilds;
 use crate::sources::{FORBID, pack};
 use offload_tests::prelude::*;
 
-/// The profiles, each with different targets: only the list of targets makes a difference, not the
-/// profile.
+/// The profiles, each with different targets. One list of targets for each profile is enough,
+/// because the pack depends only on the targets.
 const BUILDS: [(&str, Targets); 2] = [("debug", AMD), ("release", MIXED)];
 
-/// The targets of a pack, and the section for such a pack.
+/// A list of targets, and the section for a pack with these targets.
 struct Targets {
     archs: &'static str,
     section: &'static str,
@@ -23,7 +23,7 @@ const MIXED: Targets = Targets { archs: "gfx90a compute_80 cpu", section: ".llvm
 const AMD: Targets = Targets { archs: "gfx90a gfx1100", section: ".hip_fatbin" };
 
 impl Targets {
-    /// Sets the targets of a build, and the section that [`CHECK`] expects.
+    /// Sets a build's targets, and the section that [`CHECK`] expects.
     fn set<'a>(&self, run: Run<'a>) -> Run<'a> {
         run.env("OFFLOAD_ARCH", self.archs).env("SECTION", self.section)
     }
@@ -33,8 +33,8 @@ impl Targets {
     }
 }
 
-/// The source of a function that tests add to a crate. It panics unless a pack in memory equals the
-/// files of the crate's build script, and is in the section that the test has named.
+/// The source of a function that tests add to a crate. The function panics unless a pack in memory
+/// equals the files from the crate's build script, and is in the section in the variable `SECTION`.
 const CHECK: &str = r#"
 pub fn check(pack: &offload_gpu::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
@@ -58,7 +58,7 @@ pub fn check(pack: &offload_gpu::KernelPack) {
 }
 "#;
 
-/// Writes a kernel, and a build script that makes it into the pack `kernels`. `OFFLOAD_ARCH`
+/// Writes a kernel, and a build script that makes the pack `kernels` from it. `OFFLOAD_ARCH`
 /// overrides the pack's targets.
 fn with_pack(scenario: &Scenario) -> &Scenario {
     scenario.kernel("add", "1.0f").pack("kernels", PACK)

@@ -1,5 +1,5 @@
 //! A pack in each kind of Cargo target in a package: library, program, example, integration test,
-//! doc test. The program checks the pack in memory.
+//! and doc test. Each target checks the pack in memory.
 
 use super::{BUILDS, CHECK, MIXED, Targets, with_pack};
 use crate::sources::{FORBID, pack};
@@ -16,8 +16,8 @@ fn edition_2021_embeds() {
     every_place_embeds(scenario.edition("2021"), &[("debug", MIXED)]);
 }
 
-/// A package's Cargo targets, Cargo's arguments to run each, and its output after checking its
-/// pack.
+/// A package's Cargo targets. For each: its name, Cargo's arguments to run it, and its output after
+/// it has checked its pack.
 const PLACES: [(&str, &str, &str); 5] = [
     ("lib", "run", "checked"),
     ("main", "run", "checked"),
@@ -26,7 +26,8 @@ const PLACES: [(&str, &str, &str); 5] = [
     ("doc", "test --doc", "test result: ok. 1 passed"),
 ];
 
-/// Expands the macro in only one Cargo target at a time, so that each links without the others.
+/// Expands the macro in only one Cargo target at a time: each must link without a pack in the
+/// others.
 fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     with_pack(scenario);
     for (profile, targets) in builds {

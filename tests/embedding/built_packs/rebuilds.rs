@@ -1,10 +1,11 @@
-//! After a kernel changes or a pack is renamed, the next build must show it, in the program's
-//! output or in rustc's errors.
+//! If a kernel changes or a pack is renamed, the next build must notice the change. The program's
+//! output or rustc's errors show this.
 
 use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::prelude::*;
 
-/// Shorter lists than those in `mod.rs`, because each build compiles an image per target.
+/// The lists are shorter than those in `mod.rs`, because each build compiles an image for each
+/// target.
 const MIXED: Targets = Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" };
 const AMD: Targets = Targets { archs: "gfx90a", section: ".hip_fatbin" };
 
@@ -19,7 +20,7 @@ fn a_changed_kernel_is_embedded_anew() {
         ("release", true, AMD),
         ("release", false, MIXED),
     ] {
-        // The folders where rustc keeps incremental data.
+        // The folders in which rustc keeps incremental data.
         let caches = || {
             let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
             let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
@@ -55,8 +56,8 @@ fn a_pack_that_is_no_longer_made_is_gone() {
     printed.has("there is no pack \"kernels\"").has("which made \"other\"");
 }
 
-/// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and
-/// builds without a change run no build script.
+/// Empties OUT_DIR, as users and restored caches do. The next build must make the pack again. A
+/// further build without a change must not run the build script.
 #[test(CLANG.slow())]
 fn an_emptied_folder_is_filled_again() {
     let scenario = Scenario::without_sources("embed_emptied");
@@ -73,7 +74,8 @@ fn an_emptied_folder_is_filled_again() {
     AMD.set(scenario.start("debug")).passes();
     build().found_fresh("embed_emptied");
 
-    // Without a folder for packs, either OUT_DIR was emptied, or the build script makes no packs.
+    // If there is no folder for packs, either OUT_DIR was emptied, or the build script makes no
+    // packs.
     fs::remove_dir_all(out_dir.join("offload")).expect("the folder can be removed");
     scenario.build_script("");
     let printed = AMD.set(scenario.build()).fails();

@@ -1,5 +1,5 @@
-//! Tests that `cargo check` does not read or write more for a larger image. The system counts the
-//! bytes for the compiler and its child processes.
+//! Tests that `cargo check` does not read or write more bytes for a larger image. Linux counts the
+//! bytes of the compiler and its child processes.
 
 use super::image;
 use crate::sources::{FORBID, pack};
@@ -20,7 +20,7 @@ fn checking_costs_no_more_for_a_larger_image() {
         let mut bytes = image("saxpy.gfx90a.hsaco");
         bytes.resize(bytes.len() + more, 1);
         scenario.write("src/files/large.hsaco", bytes);
-        // The wrapper is not used for dependencies, which are already compiled.
+        // The dependencies are already compiled, so Cargo uses the wrapper only for this package.
         scenario.check().arg("--lib").env("RUSTC_WORKSPACE_WRAPPER", &wrapper).passes();
         let io = scenario.text("io");
         let number = |name: &str| {

@@ -1,13 +1,13 @@
 //! Tests that clang's linker wrapper finds an embedded file's images in the program's object, links
-//! them, and registers them. The program calls a library that replaces AMD's runtime; LLVM's tools
-//! read the linked program.
+//! them, and registers them. In the program, a library replaces AMD's runtime. LLVM's tools read
+//! the linked program.
 
 use crate::sources::{pack, printing};
 use offload_tests::prelude::*;
 
 const GPUS: [&str; 2] = ["gfx90a", "gfx1030"];
 
-/// The functions that the linker wrapper's constructor calls.
+/// The functions that the linker wrapper's constructor and destructor call.
 const HIP: &str = "#include <stdio.h>
 void **__hipRegisterFatBinary(const unsigned *wrapper) { printf(\"registered %#x\\n\", wrapper[0]); return 0; }
 void __hipUnregisterFatBinary(void **handle) {}
@@ -33,7 +33,7 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
         .arg(format!("-Clinker={}", clang.display()))
         .passes();
     let printed = scenario.start("debug").env("LD_LIBRARY_PATH", &scenario.folder).passes();
-    // The C library flushes its buffer when the program ends, so its line comes last.
+    // The C library flushes its buffer at the program's end, so the line from C comes last.
     assert_eq!(printed.stdout, "0\nregistered 0x48495046\n");
 
     let bundle = scenario.folder.join("bundle");
@@ -47,7 +47,7 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     }
 }
 
-/// Writes `src/files/add.ob`: an offload binary with objects that are not linked yet.
+/// Writes `src/files/add.ob`, an offload binary with objects that are not linked yet.
 fn write_images_to_link(scenario: &Scenario) {
     scenario.write(
         "src/files/add.hip",

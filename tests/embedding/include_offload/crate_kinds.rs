@@ -23,9 +23,9 @@ static C: gpu_files::KernelPack = gpu_files::include_offload!(
     assert_eq!(scenario.run().passes().stdout, "1 2 1\n");
 }
 
-/// A crate with its own types `u8` and `str`, whose own `Entry` replaces offload's through the
-/// option `crate`. It embeds the same bytes as other crates, and `linked_packs` reads only
-/// offload's own entries.
+/// A crate with its own types `u8`, `u32` and `str`. By the option `crate`, its own `Entry`
+/// replaces offload-gpu's. The crate must embed the same bytes as other crates, and `linked_packs`
+/// must read only the entries of offload-gpu.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 
@@ -82,8 +82,8 @@ fn a_crate_without_std_embeds_packs() {
     assert_eq!(scenario.run().passes().stdout, "2\n");
 }
 
-/// Functions that other crates inline, with the macro in a static, in the function itself, and in
-/// generic code.
+/// Functions that other crates inline. They use the macro in a static, in the function itself, and
+/// in generic code.
 const INLINED: &str = r#"
 use offload_gpu::KernelPack;
 
@@ -112,8 +112,8 @@ pub fn of_a_file() -> usize {
 }
 "#;
 
-/// Tests a library that programs load (`dylib`) with a program that uses it, and the program's
-/// output if the library is linked statically.
+/// Tests a program with a library that it loads (`dylib`). Its output must be the same as with the
+/// statically linked library.
 #[test(NOTHING.slow())]
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");

@@ -1,5 +1,5 @@
-//! Files embedded by path: how each kind appears in the program, and how a change reaches it. The
-//! programs print their images; LLVM's readers find them.
+//! Files that programs embed by path. Tests what a program contains for each kind of file, and that
+//! the program changes with the file. The programs print their images; LLVM's readers find them.
 
 use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -8,7 +8,7 @@ use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKi
 use offload_tests::prelude::*;
 
 /// A function that prints a pack's name, section, images and kernels. It panics unless the pack
-/// equals the file and its images are aligned.
+/// starts with the file's bytes and the images are aligned.
 const REPORT: &str = r#"
 fn report(pack: &offload_gpu::KernelPack, file: &str) {
     let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();
@@ -31,14 +31,14 @@ fn report(pack: &offload_gpu::KernelPack, file: &str) {
 }
 "#;
 
-/// Returns a program that embeds a file from `src/files` and prints a report about it.
+/// Returns a program that embeds a file from `src/files` and prints a report about the pack.
 fn program_with(path: &str, file: &str, options: &str) -> String {
     let pack = pack("PACK", &format!("path = {path:?}{options}"));
     format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
 }
 
-/// A file, its bytes, a line that `llvm-objdump --offloading` must print about it (unless empty),
-/// and the output of the program that embeds it.
+/// A file's name and bytes, a text that `llvm-objdump --offloading` must print about it (unless
+/// empty), and the output of the program that embeds the file.
 struct Case(&'static str, Vec<u8>, &'static str, String);
 
 #[test(LLVM.slow())]
@@ -76,8 +76,8 @@ fn cases() -> Vec<Case> {
     let compressed = whole("compressed, so its images are not known when the program is compiled");
     let fatbin = whole("a fatbin, in which the CUDA driver chooses an image");
     let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
-    // A program prints the pack's name, its section and why it cannot be read, then its modules
-    // with their images.
+    // A program prints the pack's name, its section, the reason why it has no images, and then its
+    // modules with their images.
     let one = |name: &str, section: &str, images: &str| {
         format!("{name} {section} None\nmodule {name}\n{images}")
     };
@@ -165,7 +165,7 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
     }
 }
 
-/// Cargo builds again because the file changed, in both profiles.
+/// Cargo must build again if the file changes, in both profiles.
 #[test(NOTHING.slow())]
 fn a_changed_file_is_embedded_anew() {
     let mut scenario = Scenario::without_sources("include_changed_file");

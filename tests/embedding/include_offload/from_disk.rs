@@ -1,5 +1,6 @@
-//! `OFFLOAD_FROM_DISK=1`: dev builds read packs from disk at run time, but release builds still
-//! embed them. The program prints what it reads; LLVM's reader lists the contents.
+//! With `OFFLOAD_FROM_DISK=1`, programs from dev builds read packs from disk at run time, but
+//! release builds embed the packs as usual. The program prints the size of its image; LLVM's reader
+//! lists the program's sections.
 
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
@@ -17,8 +18,8 @@ fn main() {
 }
 "#;
 
-/// Returns a package with a library that embeds a pack, and a program that prints the size of its
-/// image.
+/// Returns a package with a library that embeds a pack, and with a program that prints the size of
+/// the pack's image.
 fn program_with_pack(name: &str) -> Scenario {
     let scenario = with_packs(name);
     let pack = pack("PACK", "\"amd\", retain");
@@ -29,20 +30,21 @@ fn program_with_pack(name: &str) -> Scenario {
     scenario
 }
 
-/// Builds one Cargo target: `--lib` runs the build script and links nothing.
+/// Builds one Cargo target. With `--lib`, Cargo runs the build script, but links nothing.
 fn build(scenario: &Scenario, target: &str, profile: &str, from_disk: &str) {
     scenario.build().arg(target).profile(profile).env("OFFLOAD_FROM_DISK", from_disk).passes();
 }
 
-/// Writes an image that is `more` bytes larger than the corpus image; returns the program's output
-/// about it.
+/// Writes an image that is `more` bytes larger than the corpus image. Returns the program's output
+/// for this image.
 fn write_image(scenario: &Scenario, more: usize) -> String {
     let image = [image("saxpy.gfx90a.hsaco"), vec![0; more]].concat();
     scenario.write("src/files/saxpy.gfx90a.hsaco", &image);
     format!("{} bytes, aligned true\n", image.len())
 }
 
-/// The program stays the same when the pack changes, and reports an error if the pack is missing.
+/// If the pack changes, the program must not be linked again. If the pack is missing, the program
+/// must report an error.
 #[test(LLVM.slow())]
 fn a_dev_build_reads_the_pack_from_disk() {
     let scenario = program_with_pack("include_from_disk");
@@ -82,8 +84,8 @@ fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
     }
 }
 
-/// The program is not rebuilt after a kernel changes. If the kernel then has different parameters,
-/// the pack is refused.
+/// The program is not rebuilt if a kernel changes. If the changed kernel has different parameters,
+/// the program must refuse the pack.
 #[test(CLANG.slow())]
 fn a_program_older_than_its_kernels_is_refused() {
     const SOURCE: &str = "struct Point { float x; int id; };\n\

@@ -1,4 +1,5 @@
-//! `include_offload!` with its options, for supplied files and packs. `link_matrix` tests `retain`.
+//! Tests `include_offload!` with its options, for packs and for files. (`link_matrix` tests
+//! `retain`.)
 
 mod check_cost;
 mod clang_linker_wrapper;
@@ -9,7 +10,7 @@ mod from_disk;
 use offload_format::bundle::BundleBuilder;
 use offload_tests::prelude::*;
 
-/// Returns an image of the corpus.
+/// Returns an image from the corpus.
 fn image(name: &str) -> Vec<u8> {
     read(workspace().join("tests/corpus/image").join(name))
 }
@@ -23,15 +24,15 @@ fn bundle(code_object: &[u8]) -> Vec<u8> {
     builder.layout().to_vec(&[b"", code_object])
 }
 
-/// The packs of [`with_packs`], as a build script's body.
+/// The body of the build script of [`with_packs`].
 const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs(["gfx90a"]).compile("amd");
     Build::new()
         .files(["src/files/saxpy.gfx90a.hsaco", "src/files/saxpy.ptx"])
         .archs(["gfx90a", "compute_80"])
         .compile("mixed");"#;
 
-/// Returns a package without sources whose build script makes the packs `amd` and `mixed` from
-/// supplied images. It also contains the bundle `src/files/saxpy.hipfb`.
+/// Returns a package without Rust sources. Its build script makes the packs `amd` and `mixed` from
+/// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-gpu", "files");

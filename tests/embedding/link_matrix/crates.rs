@@ -1,9 +1,9 @@
-//! The linked crates, as text.
+//! The crates that the tests link, as text.
 
-/// A crate of the workspace. If its source embeds packs, its build script makes them.
+/// A crate of the workspace. If its source embeds packs, its build script makes these packs.
 pub struct Member {
     pub name: &'static str,
-    /// The crates that it depends on, separated by spaces.
+    /// The crates on which this crate depends, separated by spaces.
     pub uses: &'static str,
     /// The library's crate type for programs in other languages, or empty.
     pub crate_type: &'static str,
@@ -23,11 +23,11 @@ const fn library(name: &'static str, uses: &'static str, lib: &'static str) -> M
 
 pub const MEMBERS: &[Member] = &[
     library("matrix-check", "", CHECK),
-    // Only the program expands the macro; the library next to it does not.
+    // Only the program expands the macro. The library in the same package does not.
     Member { lib: "//! Empty.\n", ..program("matrix-beside", "matrix-check", PROGRAM) },
     program("matrix-bin", "matrix-check", PROGRAM),
-    // A library and three programs: one depends on it directly, one through another library, and
-    // one uses a different part of it.
+    // A library and three programs. One program depends on the library directly, one depends on it
+    // through another library, and one uses only a function without packs.
     library("matrix-rlib", "matrix-check", LIBRARY),
     program("matrix-user", "matrix-rlib", "fn main() { matrix_rlib::check_packs() }\n"),
     library("matrix-middle", "matrix-rlib", MIDDLE),
@@ -46,7 +46,8 @@ pub const MEMBERS: &[Member] = &[
     Member { crate_type: "staticlib", ..library("matrix-staticlib", "matrix-check", LIBRARY) },
 ];
 
-/// The build script body shared by all crates with packs. Cargo runs it in each crate's folder.
+/// The body of the build script that all crates with packs share. Cargo runs the script in each
+/// crate's folder.
 pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
     for name in ["amd", "amd-too"] {
         Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile(name);
@@ -57,7 +58,7 @@ pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images
     ptx.file("../images/saxpy.compute_80.ptx").supports(["compute_80"]);
     Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");"#;
 
-/// The images, by their names in the prebuilt set of examples/saxpy.
+/// The file names of the images in the prebuilt set of examples/saxpy.
 pub const IMAGES: [&str; 4] =
     ["saxpy.gfx90a.hsaco", "saxpy.gfx1100.hsaco", "saxpy.compute_80.ptx", "saxpy.sm_80.cubin"];
 
@@ -100,7 +101,7 @@ pub extern "C" fn check_packs() {
 
 const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
-/// `five` is in a different object from the packs, as in a larger library.
+/// The functions `five` and `check_packs` are in different objects, as in a larger library.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const MIDDLE: &str = "pub fn check_packs() { matrix_rlib::check_packs() }\n";
@@ -112,9 +113,9 @@ pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
 "#;
 
-/// Checks the packs of `matrix-rlib`, which does not retain them, and lists the retained packs: two
-/// from `matrix-kept`, one from the program, and a file embedded in the program. Two packs have the
-/// same content, and the unlisted packs have the same names as listed ones.
+/// Checks the packs of `matrix-rlib`, which does not retain them. Then lists the retained packs:
+/// two from `matrix-kept`, one from the program, and a file that the program embeds. Two of these
+/// packs have equal bytes. The packs of `matrix-rlib` have the same names as listed packs.
 const LISTER: &str = r#"
 use offload_gpu::KernelPack;
 

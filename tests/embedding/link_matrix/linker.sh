@@ -1,6 +1,6 @@
 #!/bin/sh
-# What rustc calls as its linker. It links with rust-lld, GNU ld and mold, and leaves each result in the folder $LINKED as
-# <name>.<linker>. rustc gets the first. The options are those by which users choose a linker.
+# rustc calls this script as its linker. It links with rust-lld, GNU ld and mold, and leaves each result in the folder $LINKED
+# as <name>.<linker>. rustc gets the result of rust-lld. Users choose linkers with the same options.
 set -e
 output='' before=''
 for argument; do

@@ -1,4 +1,4 @@
-/* Loads a library with dlopen, and lets it check its packs. */
+/* Loads a library with dlopen, and calls the library's function that checks its packs. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
-//! Packs in all kinds of crates, in every profile, with every linker. Each program is linked
-//! separately, with one pack for AMD's GPUs and one for several vendors' GPUs. The program itself,
-//! LLVM's tools and AMD's tools report whether the packs are present.
+//! Packs in all kinds of crates, in every profile, with every linker. Each program has one pack for
+//! AMD's GPUs, and one for several vendors' GPUs. The program itself, LLVM's tools and AMD's tools
+//! report whether the packs are present.
 //!
-//! rustc passes the same files to all linkers, so it runs once and calls `linker.sh`, which links
-//! with each linker. Cargo calls `rustc.sh` in place of rustc, to make rustc use `linker.sh`. The
-//! images are supplied, so no GPU compiler runs.
+//! rustc would pass the same files to all linkers, so it runs once and calls `linker.sh`, which
+//! links with each linker. Cargo calls `rustc.sh` in place of rustc, to make rustc use `linker.sh`.
+//! The packs consist of supplied images, so no GPU compiler runs.
 
 mod crates;
 
@@ -17,8 +17,9 @@ use offload_tests::tools::rust_lld;
 const TOOLS: Needs =
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
-/// A profile: its name in this test, its folder, and its `lto`, which `rustc.sh` passes to rustc.
-/// If Cargo set `lto`, it would recompile all dependencies of build scripts.
+/// A profile: its name in this test, its folder, and its kind of link-time optimization, which
+/// `rustc.sh` passes to rustc. If a Cargo profile set `lto`, Cargo would recompile all dependencies
+/// of build scripts.
 struct Profile(&'static str, &'static str, &'static str);
 
 const PROFILES: [Profile; 4] = [
@@ -28,13 +29,14 @@ const PROFILES: [Profile; 4] = [
     Profile("fat", "release", "fat"),
 ];
 
-/// The extension that `linker.sh` adds to a linker's output, and the text that the linker writes
-/// into `.comment`.
+/// The linkers: the extension that `linker.sh` gives to the linker's output, and the text that the
+/// linker writes into `.comment`.
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// The programs, what happens to their packs, and the `lto` that each is also linked with:
-/// link-time optimization of the standard library takes seconds per program.
+/// The programs, what happens to their packs, and the kinds of link-time optimization that each is
+/// also linked with. Most programs have one or none, because optimizing the standard library takes
+/// seconds per program.
 const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_beside", Packs::Checked, &[]),
     ("matrix_bin", Packs::Checked, &[]),
@@ -47,19 +49,19 @@ const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_staticlib", Packs::Checked, &["fat"]),
 ];
 
-/// Whether the packs are expected to be present.
+/// Where a test expects the packs.
 #[derive(Clone, Copy, PartialEq)]
 enum Packs {
     /// The packs are in the program, which checks them.
     Checked,
-    /// The packs are in a library, which checks them after loading.
+    /// The packs are in a library, which checks them after it is loaded.
     Loaded,
     /// The packs are missing, because nothing uses them.
     Gone,
     /// The packs are present, although nothing uses them.
     Kept,
-    /// The program checks one library's packs, and lists what it, another library and the program
-    /// itself retain.
+    /// The program checks one library's packs, and lists the packs that another library and the
+    /// program itself retain.
     Listed,
 }
 
@@ -81,7 +83,7 @@ fn every_linker_keeps_the_packs_that_a_crate_uses() {
     }
 }
 
-/// The crates, and a program that loads libraries.
+/// The workspace with the crates, and a program that loads libraries.
 struct Matrix {
     scenario: Scenario,
     loader: PathBuf,
@@ -127,16 +129,16 @@ impl Matrix {
         Self { scenario, loader }
     }
 
-    /// Builds programs, and links them with each linker; returns the folder of the results.
+    /// Builds programs, links them with each linker, and returns the folder of the results.
     fn link(&self, profile: &Profile, programs: &[&str]) -> PathBuf {
         let Profile(name, folder, lto) = *profile;
         let linked = self.scenario.folder.join("linked").join(name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        // Cargo starts the script only for the workspace's crates, because their dependencies are
-        // already compiled. The script has a different name for each profile, so that Cargo
-        // recompiles the crates.
+        // The dependencies are already compiled, so Cargo starts this script only for the
+        // workspace's crates. The script has a different name for each profile, so Cargo recompiles
+        // the crates for each profile.
         let rustc = self.scenario.script(
             &format!("rustc-{name}"),
             &format!("MATRIX_LTO={lto} exec '{}' \"$@\"", here("rustc.sh").display()),
@@ -145,8 +147,8 @@ impl Matrix {
         for program in programs {
             cargo = cargo.args(["-p", &program.replace('_', "-")]);
         }
-        // With `--target`, the flags do not apply to build scripts and their dependencies. This
-        // optimization level takes half the time, and leaves the same symbols and sections.
+        // With `--target`, the flags do not apply to build scripts and their dependencies.
+        // Optimization level 1 needs half the time, and makes the same symbols and sections.
         let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", HOST.to_uppercase().replace('-', "_"));
         cargo
             .envs(variables)
@@ -159,7 +161,7 @@ impl Matrix {
         if !programs.contains(&"matrix_staticlib") {
             return linked;
         }
-        // No crate links the static library, so a C program does.
+        // No crate links the static library, so link it into a C program.
         let library = self.scenario.target.join(HOST).join(folder).join("libmatrix_staticlib.a");
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
         let options = ["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"];
@@ -167,8 +169,8 @@ impl Matrix {
         linked
     }
 
-    /// Checks that this linker made the program, and that the program contains exactly the expected
-    /// packs.
+    /// Checks that the expected linker made the program, and that the program contains exactly the
+    /// expected packs.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let mut readelf = llvm("llvm-readelf");

@@ -1,4 +1,4 @@
-/* A program in C that a Rust library with packs is linked into. */
+/* A program in C. A Rust library with packs is linked into it. */
 void check_packs(void);
 
 int main(void) {

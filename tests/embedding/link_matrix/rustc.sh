@@ -1,6 +1,6 @@
 #!/bin/sh
-# What Cargo calls as rustc for the crates of the workspace: it lets `linker.sh` link them, and does $MATRIX_LTO to what is linked.
-# It leaves which it was in the file lto of the folder $LINKED.
+# Cargo calls this script as rustc for the workspace's crates. Their linker is `linker.sh`, and linked crates get the
+# link-time optimization $MATRIX_LTO, which the script also writes into the file $LINKED/lto.
 set -e
 case " $* " in
 *' --crate-name build_script_build '*) exec "$@" ;;

@@ -31,7 +31,7 @@ use std::process::Command;
 /// seeds (`100-200`).
 pub const SEEDS: &str = "OFFLOAD_TEST_SEEDS";
 
-/// Kernels with random parameters, and the types of these parameters.
+/// Kernels with random parameters, and the types of the parameters.
 #[derive(Debug)]
 pub struct RandomKernels {
     header: String,
@@ -41,8 +41,8 @@ pub struct RandomKernels {
     pub kernels: Vec<RandomKernel>,
 }
 
-/// The masks of a kernel's arguments or of a record, in hexadecimal digits, by the name of the
-/// kernel or record. Padding bits are 0.
+/// Masks in hexadecimal digits, by the name of a kernel or record: the masks of the kernel's
+/// arguments, or the mask of the record. Padding bits are 0.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
@@ -66,7 +66,7 @@ pub struct RandomParameter {
     pub rust: String,
 }
 
-/// The maximum size of all parameters in bytes: NVIDIA's limit is 4096.
+/// The maximum size of all parameters of a kernel in bytes. NVIDIA's limit is 4096.
 const MOST_BYTES: u64 = 3000;
 
 /// The maximum number of parameters of a kernel.
@@ -93,15 +93,16 @@ impl RandomKernels {
         this
     }
 
-    /// Whether the seeds are the test's own. Seeds from the variable may be too few for a check
-    /// that counts kernels.
+    /// Whether the seeds are the test's own. If the seeds come from the variable, there may be too
+    /// few kernels for a check that counts them.
     pub fn are_usual(&self) -> bool {
         env::var_os(SEEDS).is_none()
     }
 
     fn add(&mut self, seed: u64) {
         let mut numbers = Numbers::new(seed);
-        // Kernels with few parameters, in small records: a CPU's registers can hold all arguments.
+        // Some kernels have few parameters and small records: a CPU's registers can hold all
+        // arguments.
         let is_small = seed % 4 == 1;
         let mut records = Records::new(seed, is_small);
         let others = numbers.below(if is_small { 4 } else { MOST_PARAMETERS });
@@ -125,12 +126,12 @@ impl RandomKernels {
         self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters, is_copyable });
     }
 
-    /// Returns the types, as C++17 that clang compiles for GPUs and g++ for CPUs.
+    /// Returns the types, as C++17 that clang can compile for GPUs, and g++ for CPUs.
     pub fn header(&self) -> String {
         format!("#pragma once\n{}", self.header)
     }
 
-    /// Returns the source of the kernels; their types are in `types.h`.
+    /// Returns the source of the kernels. It includes their types from `types.h`.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         let not_for_spirv = self.not_for_spirv();
@@ -161,9 +162,9 @@ impl RandomKernels {
         text
     }
 
-    /// Returns the names of kernels with types that SPIR-V lacks, or with records that have such
-    /// types or arrays without elements. A record's name contains the number of its kernel: `S16_7`
-    /// belongs to `k16`.
+    /// Returns the names of kernels that cannot be compiled to SPIR-V. Their parameters or records
+    /// have types that SPIR-V lacks, or their records have arrays without elements. A record's name
+    /// contains its kernel's number: `S16_7` belongs to `k16`.
     pub fn not_for_spirv(&self) -> HashSet<String> {
         let is_outside =
             |it: &&RandomKernel| it.parameters.iter().any(|it| is_not_for_spirv(&it.cpp));
@@ -181,10 +182,10 @@ impl RandomKernels {
         names
     }
 
-    /// Returns masks in hexadecimal digits: a bit is 1 if it belongs to a value, and 0 if it is
-    /// padding. Masks exist for each argument of a kernel except the first, and for each record (a
-    /// name and a C++ type). A program computes the masks; it is built in this folder, which
-    /// contains `kernels/types.h`.
+    /// Returns masks for each argument of a kernel except the first, and for each of these records,
+    /// which have a name and a C++ type. In a mask, a bit is 1 if it belongs to a value, and 0 if
+    /// it is padding. A program computes the masks. It is built in this folder, which contains
+    /// `kernels/types.h`.
     ///
     /// # Panics
     /// Panics if g++ does not compile the program.
@@ -220,8 +221,8 @@ impl RandomKernels {
     }
 }
 
-/// Returns a parameter's declaration: the name follows the type, or is inside the type of a pointer
-/// to an array.
+/// Returns a parameter's declaration. The name follows the type, but in a pointer to an array, it
+/// is inside the type.
 fn declaration(ty: &str, name: &str) -> String {
     match ty.split_once("(*)") {
         Some((before, behind)) => format!("{before}(*{name}){behind}"),
@@ -278,8 +279,7 @@ template <class T> void show() {
 }
 "#;
 
-/// Whether SPIR-V lacks the type: 128-bit integers and, without extensions, the compilers' 16-bit
-/// type that is not IEEE's.
+/// Whether SPIR-V lacks the type: it has no 128-bit integers and, without extensions, no bfloat16.
 fn is_not_for_spirv(cpp: &str) -> bool {
     ["__int128", "bf16_t"].iter().any(|it| cpp.contains(it))
 }

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers, the same for a seed on each machine and in each version.
+//! Pseudo-random numbers. A seed has the same numbers on each machine and in each version.
 
 /// SplitMix64.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Numbers {
         self.next() % end
     }
 
-    /// Returns a number in a range.
+    /// Returns a number from `first` to `last`.
     pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }

@@ -1,13 +1,12 @@
-//! The part of Rust programs that call random kernels: a call of each, and the values that are
-//! passed.
+//! Rust programs that call random kernels, and the values that they pass.
 
 use super::{RandomKernel, RandomKernels};
 use std::fmt::Write;
 
 impl RandomKernels {
-    /// Returns a program that calls `call(call, buffer, sizes)` with a call of each kernel of the
-    /// pack `random`, and then `end()`. `rest` must define both functions and may use the names of
-    /// `std::ffi`; `output` is the first argument of each kernel, a `*mut u8`.
+    /// Returns a program that calls `call(call, buffer, sizes)` for each kernel of the pack
+    /// `random`, and then `end()`. `rest` must define both functions, and may use the names of
+    /// `std::ffi`. `output` is the first argument of each kernel, a `*mut u8`.
     pub fn program(&self, output: &str, rest: &str) -> String {
         let mut text = format!("{PROGRAM}{rest}");
         let mut main = String::new();
@@ -27,7 +26,7 @@ impl RandomKernels {
 }
 
 impl RandomKernel {
-    /// Returns a call of the kernel in Rust; `output` is the first argument.
+    /// Returns a call of the kernel in Rust, with `output` as the first argument.
     pub fn call(&self, output: &str) -> String {
         let values =
             self.parameters.iter().enumerate().skip(1).map(|(at, it)| match it.rust.as_str() {
@@ -37,8 +36,8 @@ impl RandomKernel {
         format!("kernels::{}({output}{})", self.name, values.collect::<String>())
     }
 
-    /// Returns the bytes, with padding, of the argument that the program passes at this position,
-    /// counted from 1.
+    /// Returns the bytes, including padding, of the argument that the program passes at this
+    /// position. The argument after `output` is at position 1.
     pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
         // The function `value` in the program computes the same bytes.
         let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;

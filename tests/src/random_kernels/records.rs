@@ -13,7 +13,7 @@ pub(super) struct Value {
     pub(super) parameter: String,
     /// The Rust type of a value in memory, where a `bool` is a `Bool`.
     memory: String,
-    /// The maximum size in bytes; `align` is the maximum alignment.
+    /// The maximum size in bytes. `align` is the maximum alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     is_union: bool,
@@ -24,7 +24,7 @@ pub(super) struct Value {
 pub(super) struct Records {
     seed: u64,
     count: u64,
-    /// The number of unfinished packed records, which will contain the next record.
+    /// The number of unfinished packed records. They will contain the next record.
     packed: u64,
     /// The number of unfinished records that can contain only trivial types.
     trivial: u64,
@@ -32,7 +32,7 @@ pub(super) struct Records {
     is_small: bool,
     /// The definitions of the records in C++.
     pub(super) cpp: String,
-    /// A function `ones` for each record, which sets all bits of its values.
+    /// A function `ones` for each record, which sets all bits of the record's values.
     pub(super) ones: String,
 }
 
@@ -67,8 +67,8 @@ impl Records {
         }
     }
 
-    /// Returns a type of numbers. In packed records, it is no class: compilers differ in whether
-    /// they pack it.
+    /// Returns a type of numbers. In packed records, it is not a class, because not all compilers
+    /// would pack a class.
     fn scalar(&self, numbers: &mut Numbers) -> Value {
         if self.packed == 0 && numbers.percent(20) {
             return of_number(*numbers.pick(&CLASSES));
@@ -153,10 +153,10 @@ impl Records {
         }
     }
 
-    /// Returns a record; `depth` is the number of records around it.
+    /// Returns a record. `depth` is the number of records around it.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
-        // Compilers differ in whether a packed struct packs a field that is not plain old data, so
-        // packed structs get no such fields.
+        // Only some compilers pack a field that is not plain old data, so packed structs have no
+        // such fields.
         let kinds = KINDS.map(|(kind, weight)| match kind {
             _ if self.packed > 0 && !kind.is_plain_old_data() => 0,
             _ if self.trivial > 0 && kind.is_non_trivial() => 0,
@@ -194,8 +194,8 @@ impl Records {
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
                 own = format!("{name}<{cpp}, {count}>");
-                // Debug information resolves typedefs, so the record's name there contains `__bf16`
-                // instead of `bf16_t`.
+                // Debug information resolves typedefs. So in debug information, the record's name
+                // contains `__bf16` instead of `bf16_t`.
                 let argument = match cpp.as_str() {
                     "bf16_t" => "__bf16",
                     "size_t" | "std::size_t" => "unsigned long",
@@ -353,7 +353,8 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::Virtual, 3),
 ];
 
-/// A kind of record that C++ compilers lay out, or pass by value, differently.
+/// A kind of record. C++ compilers have different rules for each kind's layout, or for passing it
+/// by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Struct,
@@ -366,11 +367,11 @@ enum Kind {
     Template,
     Empty,
     Class,
-    /// A struct with an array without elements at its end.
+    /// A struct that ends with an array without elements.
     ZeroLength,
     EmptyBases,
     Destructor,
-    /// A struct with a destructor that clang passes as if it had none.
+    /// A struct with a destructor, which clang passes as if the struct had none.
     TrivialAbi,
     /// A struct with a copy constructor.
     Copy,
@@ -433,7 +434,7 @@ fn of_number((cpp, rust, size): Scalar) -> Value {
     Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
 }
 
-/// Returns a type that may be passed for this Rust type, often the type itself.
+/// Returns a type whose values a program may pass for this Rust type. It is often the type itself.
 fn alike(numbers: &mut Numbers, rust: &str) -> String {
     let others = ALIKE.iter().find(|(it, _)| *it == rust).map_or(&[][..], |(_, others)| others);
     let at = numbers.below(others.len() as u64 + 1) as usize;

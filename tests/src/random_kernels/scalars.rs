@@ -2,11 +2,11 @@
 
 use super::numbers::Numbers;
 
-/// A number type: its name in C++, its name in Rust, and its size in bytes. A `bool` in memory is a
-/// `Bool` in Rust.
+/// A number type: its name in C++, its name in Rust, and its size in bytes. A C++ `bool` in memory
+/// is a `Bool` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
-/// Numbers that are classes in C++, from the kit's headers and CUDA's.
+/// Types of numbers that are classes in C++, as in the kit's headers and in CUDA's.
 pub(super) const CLASSES: [Scalar; 4] = [
     ("__half", "offload_gpu::types::F16", 2),
     ("__nv_bfloat16", "offload_gpu::types::Bf16", 2),
@@ -14,7 +14,7 @@ pub(super) const CLASSES: [Scalar; 4] = [
     ("__nv_fp8_e5m2", "offload_gpu::types::F8E5M2", 1),
 ];
 
-/// Rust types with the same values as another type in memory and, unless that is a `bool`, as
+/// Rust types, and the types that a program may use instead: in memory and, except for a `bool`, as
 /// parameters. `half` is the crate.
 pub(super) const ALIKE: [(&str, &[&str]); 5] = [
     ("offload_gpu::types::F16", &["u16", "half::f16"]),
@@ -63,7 +63,7 @@ pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("unsigned long long", 64),
 ];
 
-/// Vectors as in clang: name, element type, number of elements. For g++ they are structs.
+/// clang's vectors: name, element type, number of elements. For g++, they are structs.
 const VECTORS: [(&str, &str, u64); 16] = [
     ("v2_char", "signed char", 2),
     ("v3_char", "signed char", 3),
@@ -119,14 +119,16 @@ pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     (name, bytes, bytes)
 }
 
-/// Returns clang's vectors, and the macro `VECTORS(DO)`, which calls a macro for each.
+/// Returns the source of clang's vectors, and of the macro `VECTORS(DO)`, which calls a macro for
+/// each vector.
 pub(super) fn vectors() -> String {
     let each =
         VECTORS.iter().map(|(name, element, count)| format!(" DO({name}, {element}, {count})"));
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// The type `bf16_t` and clang's vectors. g++ 12 has neither, so it gets an integer and structs.
+/// The type `bf16_t` and clang's vectors. g++ 12 supports neither, so for g++, they are an integer
+/// and structs.
 const TYPES: &str = "\
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

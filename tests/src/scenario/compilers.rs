@@ -12,11 +12,11 @@ pub struct Watched {
     folder: PathBuf,
 }
 
-/// The log line for a compiler that started before another had ended.
+/// The line in the log for a compiler that starts before another has ended.
 const OVERLAP: &str = "overlap";
 
 impl Watched {
-    /// Writes the scripts to a folder of the package. A second call changes their times, so that
+    /// Writes the scripts to a folder of the package. A second call changes the files' times, so
     /// builds see different compilers.
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
@@ -47,8 +47,7 @@ impl Watched {
             .env("CXX", self.folder.join("c++"))
     }
 
-    /// Returns the calls since the log was last read, except those that only identify a script's
-    /// compiler.
+    /// Returns the calls since the log was last read, except calls that only identify a compiler.
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
@@ -74,7 +73,7 @@ impl Calls {
         assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);
     }
 
-    /// Asserts that each tool has this many calls, and other tools none.
+    /// Asserts that each of these tools has this many calls, and all other tools none.
     #[track_caller]
     pub fn assert_counts(&self, expected: &[(&str, usize)], why: &str) {
         let mut counts = BTreeMap::new();
@@ -84,7 +83,7 @@ impl Calls {
         assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
     }
 
-    /// Returns the calls that read a source or make a file; the others only probe a tool.
+    /// Returns the calls that read a source or make a file. All other calls only probe a tool.
     pub fn of_compilations(&self) -> Self {
         let is_work = |call: &&String| {
             let words: Vec<&str> = call.split(' ').collect();

@@ -28,12 +28,13 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     )
 }
 
-/// Converts the manifest of a member of this workspace into that of a separate package with this
-/// name.
+/// Converts the manifest of a member of this workspace into the manifest of a separate package with
+/// this name.
 pub fn cut_loose(manifest: &str, name: &str) -> String {
     let mut own = String::new();
     for line in manifest.lines() {
-        // The package needs the full text of fields inherited from the workspace.
+        // Outside of the workspace, the package cannot inherit fields, so write them out or remove
+        // them.
         let line = match line.trim().strip_suffix(".workspace = true") {
             Some("version") => "version = \"0.1.0\"".to_owned(),
             Some("edition") => "edition = \"2024\"".to_owned(),
@@ -55,8 +56,7 @@ pub fn cut_loose(manifest: &str, name: &str) -> String {
     own + "\n[workspace]\n"
 }
 
-/// Returns a manifest that replaces the registry's versions of the project's crates with this
-/// checkout.
+/// Returns the manifest with this checkout's crates in place of the registry's.
 pub fn patched(manifest: &str) -> String {
     let depends_on =
         |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
@@ -74,7 +74,7 @@ pub fn patch_options() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns a manifest that enables features of the project's crates.
+/// Returns the manifest with these features of the project's crates enabled.
 pub fn with_features(manifest: &str, features: super::Features) -> String {
     let mut manifest = manifest.to_owned();
     for (of, names) in features {

@@ -1,6 +1,6 @@
-//! Scenarios: packages in scratch folders, as users of the crates write them, with kernels, a build
-//! script and the compilers that it finds. Cargo builds each offline, as a separate workspace, with
-//! the crates of this checkout.
+//! Scenarios are packages in scratch folders, as users of the crates write them, with kernels, a
+//! build script, and the compilers that the build script finds. Cargo builds each package offline,
+//! as a separate workspace, with the crates of this checkout.
 //!
 //! ```ignore
 //! let scenario = Scenario::new("add_twice")
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns a kernel `name(int n, const float *x, float *y)` in the CUDA dialect that compiles for
-/// every target. It sets `y[i]` to `x[i] + value`; `value` may contain `x[i]` and `y[i]`.
+/// every target. It sets `y[i]` to `x[i] + value`. The text `value` may contain `x[i]` and `y[i]`.
 pub fn kernel(name: &str, value: &str) -> String {
     format!(
         "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
@@ -45,37 +45,39 @@ pub struct Scenario {
     pub folder: PathBuf,
     /// The folder that Cargo builds into.
     pub target: PathBuf,
-    /// The project's crates' features that the manifest enables.
+    /// The features of the project's crates that the manifest enables.
     features: Features,
-    /// Cargo's files for the package, which are removed when the scenario is dropped; `None` for a
+    /// Cargo's files for the package, which are removed when the scenario is dropped. `None` for a
     /// workspace member, and for a package of this repository.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
 
-/// Features of the project's crates: each crate's name, with the names of its features.
+/// Features of the project's crates: for each crate, its name and the names of the features.
 type Features = &'static [(&'static str, &'static [&'static str])];
 
-/// The features of most packages that enable any: the crates are compiled again for each set.
+/// The features of most packages that enable features. There are few sets of features, because the
+/// crates are compiled again for each set.
 const FEATURES: Features = &[
     ("offload-build", &["containers", "compression"]),
     ("offload-gpu", &["files", "half", "zstd"]),
 ];
 
-/// `FEATURES` without one, for messages that name it: most crates stay the same.
+/// `FEATURES` without one feature, for tests of messages that name this feature. Most crates remain
+/// the same as with `FEATURES`.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"])]),
     ("zstd", &[FEATURES[0], ("offload-gpu", &["files", "half"])]),
 ];
 
-/// The feature for files, without zstd's C code, which each profile would compile again.
+/// Only the feature for files. Without zstd, its C code need not be compiled for each profile.
 const FILES: Features = &[("offload-gpu", &["files"])];
 
 /// `FEATURES` with cudarc.
 const WITH_CUDARC: Features = &[FEATURES[0], ("offload-gpu", &["files", "cudarc", "half", "zstd"])];
 
 /// Cargo's files for a package: build scripts and their outputs. They are removed after each test
-/// that passes, because together they would take gigabytes.
+/// that passes, because the files of all tests together would need gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 
@@ -96,8 +98,7 @@ impl Scenario {
         scenario
     }
 
-    /// Creates a package like [`Scenario::new`], without the library: for a program, or for sources
-    /// that the test writes.
+    /// Creates a package like [`Scenario::new`], but without a library, for example for a program.
     pub fn without_sources(name: &str) -> Self {
         let folder = scratch::folder(name);
         scratch::write(folder.join("Cargo.toml"), manifest::new(name));
@@ -105,8 +106,8 @@ impl Scenario {
     }
 
     /// Creates a workspace whose members are empty libraries with the dependencies of
-    /// [`Scenario::new`]. Each member is a name and two texts: the first goes after the name in
-    /// `[package]`, the second at the end of `[dependencies]`.
+    /// [`Scenario::new`]. Each member has a name and two texts. The first text goes into
+    /// `[package]`, and the second to the end of `[dependencies]`.
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
@@ -121,16 +122,16 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// Returns a workspace member: its files, its build script and the script's outputs. Cargo,
-    /// started in the member's folder, builds it and its dependencies.
+    /// Returns a workspace member, as a package with files, a build script and the script's
+    /// outputs. Cargo runs in the member's folder, so it builds this member and its dependencies.
     pub fn member(&self, name: &str) -> Self {
         let (folder, target) = (self.folder.join(name), self.target.clone());
         Self { folder, target, features: self.features, outputs: None }
     }
 
-    /// Copies a package of this repository, by its path, and separates it from the workspace. The
-    /// package, its program and the scratch folder are all called `name`, so that no other test's
-    /// program has the same name.
+    /// Copies the package at a path of this repository, and separates it from the workspace. The
+    /// package, its program and the scratch folder are all called `name`, because the programs of
+    /// different tests must have different names.
     pub fn copy_of(path: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join(path), &folder);
@@ -139,18 +140,17 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// Returns a package of this repository in its place, by its path: Cargo uses its lock file.
-    /// The package enables the features of `FEATURES`.
+    /// Returns the package at a path of this repository, without copying it. Cargo uses the
+    /// repository's lock file. The package enables the features of `FEATURES`.
     pub fn in_place(path: &str) -> Self {
         let folder = scratch::workspace().join(path);
         let target = target_folders::of_this_thread();
         Self { folder, target, features: FEATURES, outputs: None }
     }
 
-    /// Copies an example as a user would: only the registry's crates are replaced with this
-    /// checkout's. `name` is the scratch folder's name; a second copy also gets its own package
-    /// name. Otherwise Cargo would confuse the two packages, which have the same name at the same
-    /// place in their workspaces.
+    /// Copies an example as a user would. Only the registry's crates are replaced with this
+    /// checkout's. `name` is the name of the scratch folder and of the package: if two copies had
+    /// the same name at the same place in their workspaces, Cargo would confuse them.
     pub fn example(example: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
@@ -168,15 +168,15 @@ impl Scenario {
         package.own_target(target_folders::of_examples())
     }
 
-    /// Declares that the package's own manifest enables features of `FEATURES`. Then Cargo reuses
-    /// from the crates with that set whatever does not depend on features, such as zstd's C code.
+    /// Declares that the package's own manifest enables features of `FEATURES`. Then Cargo can
+    /// reuse parts of the crates with these features, such as zstd's C code.
     pub fn has_features(&mut self) {
         self.features = FEATURES;
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
-        // The lock file has the versions that this checkout was tested with; no others are
-        // available without a network.
+        // The lock file has the versions that this checkout was tested with. Without a network,
+        // there are no other versions.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         let target = target_folders::of_this_thread();
@@ -192,21 +192,21 @@ impl Scenario {
     }
 
     /// Makes Cargo build into this folder, which no other package uses. Cargo does not recompile
-    /// the project's crates: their compiled files are linked into the folder.
+    /// the project's crates, because their compiled files are linked into the folder.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }
 }
 
-/// Methods that write parts of a package.
+/// Methods that change a package, and methods that run it.
 impl Scenario {
-    /// Writes a file of the package.
+    /// Writes a file in the package.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         scratch::write(self.folder.join(path), text);
         self
     }
 
-    /// Returns the text of a file of the package.
+    /// Returns the text of a file in the package.
     pub fn text(&self, path: &str) -> String {
         fs::read_to_string(self.folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
@@ -250,14 +250,15 @@ impl Scenario {
         path
     }
 
-    /// Enables a feature of one of the project's crates, and the other features of `FEATURES`.
+    /// Enables a feature of one of the project's crates. All other features of `FEATURES` are
+    /// enabled, too.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
         let is_it = |(other, names): &(&str, &[&str])| *other == of && names.contains(&name);
         assert!(FEATURES.iter().any(is_it), "{of} is compiled without {name}");
         self.features(FEATURES)
     }
 
-    /// Enables the features of `FEATURES` without this one.
+    /// Enables the features of `FEATURES`, except this one.
     pub fn features_without(&mut self, name: &str) -> &mut Self {
         let without = WITHOUT.into_iter().find(|(missing, _)| *missing == name);
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
@@ -326,7 +327,7 @@ impl Scenario {
         self.cargo(&["run", "--quiet"])
     }
 
-    /// Returns a run of the program that a build left in this profile's folder (`debug`,
+    /// Returns a run of the program that a build has left in a profile's folder (`debug` or
     /// `release`).
     pub fn start(&self, profile: &str) -> Run<'_> {
         self.tool(self.program(profile, self.name()))

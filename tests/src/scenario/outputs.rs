@@ -1,4 +1,4 @@
-//! Files that a build leaves: programs, packs, indexes, images.
+//! Finds the files that a build leaves: programs, packs, indexes and images.
 
 use super::{Scenario, target_folders};
 use crate::data::read;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Scenario {
-    /// Returns the path of the program with this name; `profile` is a profile's folder: `debug`,
+    /// Returns the path of the program with this name. `profile` is a profile's folder: `debug` or
     /// `release`.
     pub fn program(&self, profile: &str, name: &str) -> PathBuf {
         self.target.join(profile).join(name)
@@ -27,7 +27,8 @@ impl Scenario {
         self.out_dir_of(self.name(), profile)
     }
 
-    /// Like [`Scenario::out_dir`], for a package whose folder has a different name.
+    /// Returns the newest `OUT_DIR` of another package, for example if the folder has a different
+    /// name.
     pub fn out_dir_of(&self, package: &str, profile: &str) -> PathBuf {
         self.newest(package, profile, "out")
     }
@@ -43,12 +44,13 @@ impl Scenario {
         self.output_of(self.name(), profile, file)
     }
 
-    /// Like [`Scenario::output`], for a workspace member.
+    /// Returns the path as [`Scenario::output`] does, but for another package, such as a workspace
+    /// member.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
         self.newest(package, profile, &format!("out/offload/{file}"))
     }
 
-    /// Returns when a file of [`Scenario::output`] was last written.
+    /// Returns the time at which a file of [`Scenario::output`] was last written.
     pub fn output_time(&self, profile: &str, file: &str) -> SystemTime {
         time(&self.output(profile, file))
     }
@@ -58,7 +60,7 @@ impl Scenario {
         read(self.output(profile, file))
     }
 
-    /// Returns a text file of [`Scenario::output`]: PTX, an index.
+    /// Returns the text of a file of [`Scenario::output`], such as PTX or an index.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
         String::from_utf8(self.output_bytes(profile, file))
             .unwrap_or_else(|error| panic!("{file}: {error}"))
@@ -72,13 +74,13 @@ impl Scenario {
         }
     }
 
-    /// Returns the targets of a pack's images, from a dev build.
+    /// Returns the targets of a pack's images after a dev build.
     pub fn targets(&self, pack: &str) -> Vec<String> {
         self.index("debug", pack).images().map(|image| image.target.clone()).collect()
     }
 }
 
-/// Returns when a file or folder was last changed.
+/// Returns the time at which a file or folder was last changed.
 fn time(path: &Path) -> SystemTime {
     let time = fs::metadata(path).and_then(|metadata| metadata.modified());
     time.unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,4 +1,5 @@
-//! A registry with the project's crates as published, and `cargo package` with it.
+//! A registry that contains the project's crates as they are published, and `cargo package` with
+//! this registry.
 
 use super::{Run, Scenario, target_folders};
 use crate::tools::succeed;
@@ -10,21 +11,22 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 impl Scenario {
-    /// Returns a run of `cargo package` with a registry that has the project's crates.
+    /// Returns a run of `cargo package` with a registry that contains the project's crates.
     pub fn package(&self) -> Run<'_> {
         self.cargo(&["package", "--allow-dirty"])
             .args(options(registry()))
             .env("CARGO_TARGET_DIR", target_folders::of_registry())
     }
 
-    /// Returns the folder made by [`Scenario::package`].
+    /// Returns the folder that [`Scenario::package`] makes.
     pub fn packaged(&self) -> PathBuf {
         target_folders::of_registry().join("package").join(format!("{}-0.1.0", self.name()))
     }
 }
 
-/// Packages the project's libraries once, into a registry's folder with the crates that they depend
-/// on. Returns the folder, which stays, so that Cargo compiles the crates once for all packages.
+/// Packages the project's libraries once, into the folder of a registry, together with the crates
+/// on which they depend. Returns the folder. It is kept, so Cargo compiles the crates only once for
+/// all packages.
 fn registry() -> &'static Path {
     static REGISTRY: OnceLock<PathBuf> = OnceLock::new();
     REGISTRY.get_or_init(|| {
@@ -60,7 +62,7 @@ fn packages(folder: &Path) -> [PathBuf; 5] {
 
 /// Fills a registry's folder.
 fn unpack(packages: &[PathBuf], folder: &Path) {
-    // Copy other projects' crates as Cargo stores them.
+    // Copy other projects' crates from Cargo's cache.
     let package = folder.with_extension("package");
     target_folders::write_package(&package, super::FEATURES);
     let mut vendor = cargo(&package);
@@ -68,13 +70,13 @@ fn unpack(packages: &[PathBuf], folder: &Path) {
     for package in packages {
         succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(folder));
         let unpacked = folder.join(package.file_stem().expect("a package has a name"));
-        // Cargo requires a list of checksums, but checks only the files in it.
+        // Cargo requires a list of checksums, but checks only the files in the list.
         let checksums = r#"{"files":{},"package":null}"#;
         scratch::write(unpacked.join(".cargo-checksum.json"), checksums);
     }
 }
 
-/// Returns the options that make Cargo use the folder in place of a registry.
+/// Returns the options that make Cargo use this folder as its registry.
 fn options(folder: &Path) -> [String; 4] {
     let packed = format!("source.packed.directory={folder:?}");
     let replaced = "source.crates-io.replace-with=\"packed\"".to_owned();
@@ -99,8 +101,8 @@ fn cargo(folder: &Path) -> Command {
     cargo
 }
 
-/// Removes compiled files of different packages, and returns whether there were any. Cargo assumes
-/// that a registry's package never changes, so it would not compile the new ones.
+/// Removes the compiled files if they come from different packages, and returns whether it did.
+/// Cargo assumes that a registry's package never changes, so it would not compile the new packages.
 fn forget_others(target: &Path, packages: &[PathBuf]) -> bool {
     let mut hasher = DefaultHasher::new();
     for package in packages {

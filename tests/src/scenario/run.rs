@@ -15,16 +15,17 @@ use std::process::{Command, ExitStatus, Output};
 pub struct Run<'a> {
     command: Command,
     scenario: &'a Scenario,
-    /// The kind of Cargo build; `None` for other programs.
+    /// The kind of Cargo build, or `None` for programs other than Cargo.
     kind: Option<Kind>,
 }
 
-/// Variables that name users' toolkits. A run does not inherit them; tests set those that they use.
+/// Variables that name users' toolkits. A run does not inherit them. Tests set the variables that
+/// they need.
 const TOOLKITS: &str = "NVCC CUDACXX CUDA_PATH CUDA_ROOT CUDA_TOOLKIT_ROOT_DIR ROCM_PATH HIP_PATH \
                         HIPCC NVCC_CCBIN CXX VIRTUAL_ENV CONDA_PREFIX";
 
-/// Whether a variable could change a build: Cargo's, the project's, and those in which users name
-/// their GPUs.
+/// Whether a variable could change a build: variables of Cargo or of the project, and variables in
+/// which users name their GPUs or toolkits.
 fn is_input(name: &str) -> bool {
     const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
     let is_own = name.starts_with("CARGO_")
@@ -36,8 +37,9 @@ fn is_input(name: &str) -> bool {
 }
 
 impl<'a> Run<'a> {
-    /// Returns a run of Cargo without the variables of this test's own Cargo and of the user. The
-    /// compiler is LLVM 22's clang, if installed; CUDA's programs are those in `CUDA_HOME`.
+    /// Returns a run of Cargo without the variables of the user and of the Cargo that runs this
+    /// test. The compiler is LLVM 22's clang, if it is installed. CUDA's programs are those in
+    /// `CUDA_HOME`.
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
@@ -55,7 +57,7 @@ impl<'a> Run<'a> {
             .args(target_folders::CONFIG)
             .args(args);
         let kind = match args.first() {
-            // Benches are built in the release profile's folder.
+            // Cargo builds benches in the release profile's folder.
             Some(&"bench") => Kind::Release,
             _ if args.contains(&"--release") => Kind::Release,
             Some(&"check") => Kind::Check,
@@ -73,7 +75,7 @@ impl<'a> Run<'a> {
         Self { kind: self.kind.and(Some(Kind::Release)), ..self }.arg("--release")
     }
 
-    /// Adds `--release` if `folder` is that profile's folder.
+    /// Adds `--release` if `folder` is the release profile's folder.
     pub fn profile(self, folder: &str) -> Self {
         if folder == "release" { self.release() } else { self }
     }
@@ -90,13 +92,13 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Sets variables of the environment.
+    /// Sets environment variables.
     pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -105,7 +107,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Removes variables of the environment.
+    /// Removes environment variables.
     pub fn without(mut self, names: &[&str]) -> Self {
         names.iter().for_each(|name| {
             self.command.env_remove(name);
@@ -123,7 +125,7 @@ impl<'a> Run<'a> {
         self.env("PATH", env::join_paths(folders).expect("folders of PATH make a PATH"))
     }
 
-    /// Sets `HOME`. Cargo and rustup keep their folders.
+    /// Sets `HOME`, but Cargo and rustup still use the same folders as before.
     pub fn home(self, folder: &Path) -> Self {
         let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
         let kept = homes.into_iter().filter_map(|(variable, folder)| {
@@ -133,14 +135,14 @@ impl<'a> Run<'a> {
         self.envs(kept).env("HOME", folder)
     }
 
-    /// Removes the folders with this program from `PATH`.
+    /// Removes the folders that contain this program from `PATH`.
     pub fn path_without(self, program: &str) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         self.only_path(env::split_paths(&path).filter(|folder| !folder.join(program).is_file()))
     }
 
-    /// Runs the command under strace, which writes to the file `trace` each call that starts a
-    /// process, opens a file for writing, or connects to a socket.
+    /// Runs the command under strace. strace writes each call that starts a process, opens or
+    /// changes a file, or connects to a socket to the file `trace`.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
@@ -160,19 +162,19 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Sets the folder to run the command in.
+    /// Sets the folder in which the command runs.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Returns the command, for callers that change it in other ways. Compiles the project's crates
-    /// first if necessary.
+    /// Returns the command, for callers that change it further or run it themselves. First compiles
+    /// the project's crates if necessary.
     pub fn command(self) -> Command {
         if let Some(kind) = self.kind {
             let target = &self.scenario.target;
             target_folders::prepare(self.scenario, target, kind);
-            // `cargo offload test` builds in its own folder.
+            // `cargo offload test` builds in a separate folder.
             if self.command.get_args().any(|argument| argument == "offload") {
                 target_folders::prepare(self.scenario, &target.join("offload-check"), kind);
             }
@@ -188,7 +190,7 @@ impl<'a> Run<'a> {
         Printed::new(output, format!("{command:?}"))
     }
 
-    /// Runs the command; it must succeed.
+    /// Runs the command, which must succeed.
     #[track_caller]
     pub fn passes(self) -> Printed {
         let printed = self.ends();
@@ -196,7 +198,7 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command; it must fail.
+    /// Runs the command, which must fail.
     #[track_caller]
     pub fn fails(self) -> Printed {
         let printed = self.ends();
@@ -204,7 +206,7 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command; it must exit with this status.
+    /// Runs the command, which must exit with this status.
     #[track_caller]
     pub fn exits(self, status: i32) -> Printed {
         let printed = self.ends();
@@ -242,7 +244,7 @@ impl Printed {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// Counts a text in both outputs.
+    /// Returns how often a text occurs in both outputs.
     pub fn count(&self, text: &str) -> usize {
         self.text().matches(text).count()
     }

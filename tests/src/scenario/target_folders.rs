@@ -1,9 +1,9 @@
 //! The folders that Cargo builds scratch packages in.
 //!
-//! Cargo locks a folder while building in it, so there are several: otherwise tests would wait for
-//! each other's builds. The project's crates are compiled once, in a separate folder, and linked
-//! into the others. Cargo accepts these files as its own, because its hashes of crates do not
-//! depend on the folder.
+//! Cargo locks a folder while it builds there. So there are several folders: otherwise, tests would
+//! wait for each other's builds. The project's crates are compiled once, in a separate folder, and
+//! their files are linked into the other folders. Cargo accepts these files, because its hashes of
+//! crates do not depend on the folder.
 
 use super::{Features, Scenario, manifest};
 use crate::tools::succeed;
@@ -17,37 +17,38 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Settings for scratch packages: a development build, without data that only a debugger or a
-/// second build would use.
+/// Settings for scratch packages: a development build, without data that only a debugger or a later
+/// build would use.
 pub const PROFILE: [(&str, &str); 8] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
-    // Cargo omits this information where only build scripts need a crate, and would compile the
-    // crate again for a different set of features.
+    // By default, Cargo omits debug information if only build scripts need a crate. Then it would
+    // compile the crate again for a different set of features.
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    // Each unit costs additional time, and few cores compile units in parallel.
+    // Each unit needs additional time, and machines with few cores cannot compile many units in
+    // parallel.
     ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
-    // Removes debug information from programs and build scripts, of which there are hundreds.
+    // Remove debug information from the programs and build scripts: there are hundreds of them.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// Cargo options for scratch packages: do not optimize zstd's C code, which would take longer than
-/// everything else in a release build.
+/// Cargo options for scratch packages. They do not optimize zstd's C code, which would take longer
+/// than everything else in a release build.
 pub const CONFIG: [&str; 2] = ["--config", "profile.release.package.zstd-sys.opt-level=0"];
 
-/// The names of the folders. Each test thread always uses the same one of the first two. The last
-/// is for the examples, and for other packages with the same dependencies, which are compiled there
-/// once.
+/// The names of the folders. Each test thread always uses the same one of the first two folders.
+/// The last folder is for the examples, and for other packages with the same dependencies: the
+/// dependencies are compiled there only once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {
     scratch::target_dir().join("offload-tests-target")
 }
 
-/// Returns the folder that the calling thread always builds in.
+/// Returns the folder in which the calling thread always builds.
 pub fn of_this_thread() -> PathBuf {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -66,9 +67,9 @@ pub fn of_registry() -> PathBuf {
     root().join("registry")
 }
 
-/// Removes a package's files from earlier runs. Otherwise tests would find old images. Cargo also
-/// treats a package and the result of its `cargo package` as one, and would not always notice the
-/// removal.
+/// Removes a package's files from earlier runs. Otherwise, tests would find old images. Cargo also
+/// treats a package and the result of its `cargo package` as the same package. If these files
+/// remained, Cargo would not always notice that a package was removed.
 pub fn forget(package: &str) {
     for folder in FOLDERS {
         for profile in ["debug", "release"] {
@@ -95,19 +96,19 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// How much of the crates Cargo compiles.
+/// A kind of build: what Cargo compiles of the crates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The code of a development build.
     Debug,
     /// The code of a release build.
     Release,
-    /// As much as `cargo check` needs.
+    /// Only the metadata that `cargo check` needs.
     Check,
 }
 
-/// Compiles the project's crates in a target folder if necessary, with the features that a scenario
-/// needs.
+/// Compiles the project's crates with a scenario's features, if necessary, and links their files
+/// into a target folder.
 pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let (name, profile) = match kind {
@@ -116,7 +117,7 @@ pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
         Kind::Check => ("check", "debug"),
     };
     let name = format!("{name} {}", name_of(scenario.features));
-    // Hold the lock during compilation: otherwise other threads would wait for Cargo's lock.
+    // Hold the lock during compilation, so other threads wait here, and not for Cargo's lock.
     let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let done = done.get_or_insert_default();
     let compiled = root().join("crates");
@@ -164,14 +165,15 @@ pub fn write_package(folder: &Path, features: Features) {
     let manifest = manifest::with_features(&manifest::new("all-crates"), features);
     scratch::write(folder.join("Cargo.toml"), manifest);
     scratch::write(folder.join("src/lib.rs"), "");
-    // The build script is linked, so a broken linker is reported here.
+    // Cargo must link the build script, so a broken linker is reported here.
     scratch::write(folder.join("build.rs"), "fn main() {}\n");
     fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
         .expect("the lock file can be copied");
 }
 
-/// Hard-links the files of one folder into another: Cargo and rustc replace files instead of
-/// writing into them. Cargo does write into some small files, so these are copied.
+/// Hard-links the files of one folder into another. Links are safe, because Cargo and rustc replace
+/// files instead of writing into them. Cargo writes only into some small files, so small files are
+/// copied.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     const SMALL: u64 = 16 << 10;
     fs::create_dir_all(to)?;

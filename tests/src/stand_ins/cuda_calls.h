@@ -1,5 +1,5 @@
-/* What all functions of the stand-in for NVIDIA's driver begin with: one call at a time, the errors that a test asks for, and the
- * rules that hold for every call. cuda_driver.c says which variables there are. */
+/* The start of all functions of the stand-in for NVIDIA's driver: one call at a time, the errors that a test requests, and the
+ * rules for every call. cuda_driver.c lists the environment variables. */
 #ifndef CUDA_CALLS_H
 #define CUDA_CALLS_H
 
@@ -11,7 +11,7 @@
 #include "log.h"
 #include "running.h"
 
-/* Names, types and numbers of cuda.h. */
+/* Names, types and numbers from cuda.h. */
 typedef int CUresult;
 enum {
   CUDA_SUCCESS = 0,
@@ -60,12 +60,12 @@ static const struct {
 /* `return MISUSE(code, "format", ...)` */
 #define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
 
-/* The process that has initialized the driver: 0 before. A child of it has no driver. */
+/* The process that has initialized the driver, or 0. A child of this process has no driver. */
 static pid_t initialized;
-/* Whether the program is ending. The real driver returns an error from then on, too. */
+/* Whether the program is ending. Then the real driver also returns an error from all calls. */
 static int is_over;
 
-/* One call at a time. A child of a process may have the lock for ever, and gets no further than to the error. */
+/* Permits one call at a time. A forked child could inherit the lock in a locked state, so it does not use the lock. */
 static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
 static int enter(void) { return initialized && initialized != getpid() ? 0 : !pthread_mutex_lock(&calls); }
 static void leave(int *entered) {
@@ -73,10 +73,10 @@ static void leave(int *entered) {
     pthread_mutex_unlock(&calls);
 }
 
-/* The error of a kernel, which all later calls of this process return. */
+/* The error of a kernel. All later calls in this process return it. */
 static CUresult failed_kernel;
 
-/* The code that FAKE_ERROR or FAKE_FAIL_CALL asks this function for, or 0. */
+/* The error code that FAKE_ERROR or FAKE_FAIL_CALL requests from this function, or 0. */
 static CUresult asked_for(const char *function) {
   static int count;
   if (has_fault("die", function))
@@ -91,7 +91,7 @@ static CUresult asked_for(const char *function) {
   return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : CUDA_SUCCESS;
 }
 
-/* What begins all functions, those that only work after cuInit, and those that need a context. */
+/* The starts of all functions, of functions that only work after cuInit, and of functions that need a context. */
 #define ENTER()                                                                                                        \
   __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
   if (initialized && initialized != getpid())                                                                          \
@@ -119,8 +119,8 @@ static CUresult asked_for(const char *function) {
   if (failed_kernel)                                                                                                   \
   return failed_kernel
 
-/* A function that ends something can return the error of earlier work. It has done its own then: FAKE_FAIL_CALL asks for this, and
- * FAKE_ERROR for one that has not. */
+/* A function that ends something may do its work and then return the error of earlier work: FAKE_FAIL_CALL requests this. With
+ * FAKE_ERROR, it returns the error without doing its work. */
 #define ENDING()                                                                                                       \
   ENTER();                                                                                                             \
   if (asked && asked != CUDA_ERROR_UNKNOWN)                                                                            \

@@ -1,4 +1,4 @@
-/* Contexts of the stand-in for NVIDIA's driver: what is current on each thread, and what is in each. */
+/* Contexts of the stand-in for NVIDIA's driver: the current context of each thread, and the objects in each context. */
 #ifndef CUDA_CONTEXTS_H
 #define CUDA_CONTEXTS_H
 
@@ -9,15 +9,15 @@
 typedef int CUdevice;
 
 enum { MOST_GPUS = 16, MOST_CONTEXTS = 32, MOST_PUSHED = 16 };
-/* Handles differ from indices, so that taking one for the other shows. */
+/* Handles of devices differ from their indices, so a program that confuses them fails. */
 enum { FIRST_HANDLE = 40 };
 
-/* The first MOST_GPUS are the primary ones. A context's handle is its address: that of one that was destroyed comes again. */
+/* The first MOST_GPUS are the primary contexts. A handle is a context's address, which is reused after the context is destroyed. */
 static struct context {
-  /* How often it is retained; of others than primary ones, whether it is there. */
+  /* A primary context: how often it is retained. Other contexts: whether they exist. */
   int retained;
   int gpu;
-  /* No other context of this process has it. */
+  /* Each context of this process has a different ID. */
   unsigned long long id;
 } contexts[MOST_CONTEXTS];
 
@@ -29,13 +29,13 @@ static int is_context(const struct context *context) {
 
 static int is_primary(const struct context *context) { return context < contexts + MOST_GPUS; }
 
-/* The contexts of this thread, the current one last; and how many of them were pushed. */
+/* The contexts of this thread, of which the last is the current one, and their number. */
 static __thread struct context *stack[MOST_PUSHED];
 static __thread int depth;
-/* How often contexts were pushed and not popped, of all threads. */
+/* The number of contexts that all threads have pushed, but not popped. */
 static int pushed;
 
-/* NULL also if it was destroyed. */
+/* Returns the current context, or NULL if there is none or if it was destroyed. */
 static struct context *current(void) {
   return depth && is_context(stack[depth - 1]) ? stack[depth - 1] : NULL;
 }
@@ -46,29 +46,29 @@ static const char *name_of(const struct context *context) {
   return name;
 }
 
-/* What is in contexts: modules, memory, events, streams. */
+/* The kinds of objects in contexts: modules, memory, events, streams and others. */
 enum kind { MODULE, LIBRARY, FUNCTION, KERNEL, BUFFER, EVENT, STREAM, VARIABLE };
 static const char *const kind_names[] = {"module", "library", "function", "kernel", "buffer", "event", "stream", "variable"};
 
 static struct object {
   enum kind kind;
   int is_gone;
-  /* Where it is; of a library, where it was loaded. */
+  /* The object's context. For a library, the context in which it was loaded. */
   struct context *context;
   unsigned long long context_id;
-  /* Of a function, kernel or variable: its module or library. */
+  /* For a function, kernel or variable: its module or library. */
   struct object *owner;
-  /* Of a module or library: its bytes. */
+  /* For a module or library: its bytes. */
   uint64_t hash;
   unsigned char *image;
-  /* Of a function or kernel. */
+  /* For a function or kernel. */
   int known;
   const struct listed_kernel *listed;
   const struct runnable *runnable;
-  /* Of a function: what it may have of dynamic shared memory. */
+  /* For a function: the maximum size of its dynamic shared memory. */
   int shared_memory;
   const char *name;
-  /* Of a buffer or variable; the size also of an image. */
+  /* For a buffer or variable. The size is also an image's. */
   char *start;
   size_t size;
   int number;
@@ -97,7 +97,7 @@ static int belongs_to(const struct object *object, const struct context *context
   return object->context == context && object->context_id == context->id;
 }
 
-/* Whether a handle is one of this kind, is there, and belongs to the current context. Logs what is wrong with it. */
+/* Whether a handle has this kind, still exists, and belongs to the current context. Otherwise logs the error. */
 static int is_usable(const void *handle, enum kind kind, const char *function) {
   const struct object *object = find_object(handle);
   if (!object || object->kind != kind)
@@ -111,7 +111,7 @@ static int is_usable(const void *handle, enum kind kind, const char *function) {
   return 1;
 }
 
-/* Logs what should have been given back. What has an owner goes with that. */
+/* Logs an object that the program should have released. An object with an owner is released together with its owner. */
 static void leak(const struct object *object) {
   if (object->kind == BUFFER)
     (void)MISUSE(0, "a buffer of %zu bytes is left", object->size);
@@ -119,7 +119,7 @@ static void leak(const struct object *object) {
     (void)MISUSE(0, "the %s of GPU %d is left", kind_names[object->kind], object->context ? object->context->gpu : -1);
 }
 
-/* The context ends, and all that is in it. */
+/* Ends a context, and all objects in it. */
 static void end_context(struct context *context) {
   for (struct object *it = objects; it; it = it->next)
     if (!it->is_gone && it->kind != LIBRARY && it->kind != KERNEL && belongs_to(it, context)) {

@@ -1,26 +1,26 @@
-/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that offload's run time and the examples call, themselves or
- * through cudarc or cust, for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
- * `vector_add` sum = a + b. Calls from several threads follow one another.
+/* A stand-in for NVIDIA's driver library, libcuda.so.1, with fake GPUs. It has the functions that offload-gpu and the examples call,
+ * directly or through cudarc or cust. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, and a launch of
+ * `vector_add` computes sum = a + b. Calls from several threads run one after another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
  *   FAKE_NAME        text that fills the whole buffer for a GPU's name, without a NUL.
- *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
+ *   FAKE_DRIVER      the version that cuDriverGetVersion returns. Not set: 12080.
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
  *   FAKE_FAIL_CALL   N: the N-th call fails with CUDA_ERROR_UNKNOWN, as if earlier work had failed. The log names the function.
- *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
+ *   FAKE_KERNEL_END  the kernel skips all elements from this index on.
  *   FAKE_SLOW        loading a module takes this many milliseconds.
- *   FAKE_LOG         a file that gets a line for each call that matters.
- *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
- *   FAKE_RUNS        objects with kernels, whose launches compute what they should; a kernel that faults ends the context: running.h.
- *   FAKE_FAULT       a fault of the GPU or driver: running.h.
- *   CUDA_VISIBLE_DEVICES  "-1" or nothing hides all GPUs. Other values are not read.
+ *   FAKE_LOG         a file to which the stand-in writes a line for each important call.
+ *   FAKE_KERNELS     a file with other kernels. Their launches compute nothing, but are logged with their arguments: see kernels.h.
+ *   FAKE_RUNS        objects with kernels that really run. A kernel that faults ends the context: see running.h.
+ *   FAKE_FAULT       a fault of the GPU or driver: see running.h.
+ *   CUDA_VISIBLE_DEVICES  "-1" or an empty value hides all GPUs. Other values have no effect.
  *
- * A program that breaks the driver's rules gets a line "misuse: ..." in the log: a call before cuInit or without a context, a handle
- * that is none, that is gone or that belongs to another context, a copy past the end of a buffer, a grid that misses elements,
- * shared memory that was not asked for, contexts that are pushed and not popped. So does one that loads an image twice into a
- * context, that ends a context with something in it, or that leaves something behind.
+ * If a program breaks the driver's rules, the log contains a line "misuse: ...". Examples are a call before cuInit or without a
+ * context; an invalid or released handle, or one of another context; a copy past the end of a buffer; a grid that misses elements;
+ * shared memory that was not requested; and contexts that are pushed but not popped. Other examples are loading an image twice into
+ * a context, ending a context that still contains objects, and leaving objects at the end.
  *
- * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
+ * Macros omit functions that older drivers lack: LACKING omits one of CUDA 11, and BEFORE_CUDA_12 those of CUDA 12. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ CUresult cuInit(unsigned flags) {
   const char *gpus = getenv("FAKE_GPU"), *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (!gpus || !*gpus || (visible && (!*visible || !strcmp(visible, "-1"))))
     return CUDA_ERROR_NO_DEVICE;
-  /* As the real one does, before what a program has registered earlier. */
+  /* Like the real driver, run this before functions that the program has registered earlier. */
   if (!initialized)
     atexit(look_for_leaks);
   initialized = getpid();
@@ -144,7 +144,7 @@ CUresult cuDeviceTotalMem_v2(size_t *out, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-/* What a block may have of shared memory: the CUDA programming guide, "Technical Specifications per Compute Capability". */
+/* The maximum shared memory of a block: the CUDA programming guide, "Technical Specifications per Compute Capability". */
 static int most_shared_memory(int gpu) {
   int major, minor;
   compute_capability(gpu, &major, &minor);
@@ -245,14 +245,14 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
   return CUDA_SUCCESS;
 }
 
-/* Contexts that are no primary ones. */
+/* Creates a context that is not a primary one. */
 CUresult cuCtxCreate_v2(struct context **out, unsigned flags, CUdevice device) {
   AFTER_INIT();
   CHECK_DEVICE(device);
   for (struct context *it = contexts + MOST_GPUS; it < contexts + MOST_CONTEXTS; ++it)
     if (!it->retained && depth < MOST_PUSHED) {
       *it = (struct context){1, device - FIRST_HANDLE, ++last_id};
-      /* It is current, in addition to those before. */
+      /* The new context is current, on top of the previous contexts. */
       stack[depth++] = *out = it;
       log_line("cuCtxCreate: GPU %d", it->gpu);
       return CUDA_SUCCESS;
@@ -323,7 +323,7 @@ CUresult cuCtxGetDevice(CUdevice *out) {
 CUresult cuCtxGetId(struct context *context, unsigned long long *out) {
   AFTER_INIT();
   context = context ? context : current();
-  /* That a context is gone may be asked. */
+  /* A program may call this to detect that a context was destroyed, so this is no misuse. */
   if (!context || !is_context(context))
     return CUDA_ERROR_INVALID_CONTEXT;
   *out = context->id;
@@ -341,7 +341,7 @@ CUresult cuCtxSynchronize(void) {
 enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
 static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
 
-/* A module or library of an image. */
+/* Loads an image as a module or library. */
 static CUresult load(struct object **out, enum kind kind, const void *image, const char *function) {
   const char *form = "PTX";
   size_t size;
@@ -370,7 +370,7 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
   return CUDA_SUCCESS;
 }
 
-/* A function of a module, or a kernel of a library. */
+/* Finds a function in a module, or a kernel in a library. */
 static CUresult named(struct object **out, enum kind kind, struct object *owner, const char *name) {
   const struct listed_kernel *listed = kernel_named(name);
   const struct object *module = owner->owner ? owner->owner : owner;
@@ -392,7 +392,7 @@ static CUresult named(struct object **out, enum kind kind, struct object *owner,
   return CUDA_ERROR_NOT_FOUND;
 }
 
-/* A variable of a module. Each module of each context has its own copy; the modules of a library in a context are one. */
+/* Finds a variable of a module. Each module has its own copy, but a library's modules in the same context share one. */
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, struct object *module, const char *name) {
   IN_CONTEXT();
   if (!is_usable(module, MODULE, __func__))
@@ -420,7 +420,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, struct object *mod
   return CUDA_SUCCESS;
 }
 
-/* A module or library ends, and what came of it. */
+/* Ends a module or library, and all objects that come from it. */
 static void unload(struct object *module) {
   for (struct object *it = objects; it; it = it->next)
     if (it == module || it->owner == module || (it->owner && it->owner->owner == module))
@@ -453,7 +453,7 @@ CUresult cuModuleGetFunction(struct object **out, struct object *module, const c
 }
 
 #ifndef BEFORE_CUDA_12
-/* The real one needs no context; offload's run time has one. */
+/* The real function needs no context, but offload-gpu always calls it with one. */
 CUresult cuLibraryLoadData(struct object **out, const void *image, int *options, void **values, unsigned count,
                            int *library_options, void **library_values, unsigned library_count) {
   take_time();
@@ -480,7 +480,7 @@ CUresult cuLibraryGetKernel(struct object **out, struct object *library, const c
   return named(out, KERNEL, library, name);
 }
 
-/* The module in the current context. It goes with the library. */
+/* Returns the library's module in the current context. It is released together with the library. */
 CUresult cuLibraryGetModule(struct object **out, struct object *library) {
   IN_CONTEXT();
   if (!is_usable(library, LIBRARY, __func__))
@@ -491,7 +491,7 @@ CUresult cuLibraryGetModule(struct object **out, struct object *library) {
   return CUDA_SUCCESS;
 }
 
-/* The function in the current context. */
+/* Returns the kernel's function in the current context. */
 CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
   IN_CONTEXT();
   if (!is_usable(kernel, KERNEL, __func__) || !is_usable(kernel->owner, LIBRARY, __func__))
@@ -505,7 +505,7 @@ CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
 }
 #endif
 
-/* Whether it is a function of this context whose module is there. */
+/* Whether this is a function of the current context whose module still exists. */
 static int is_function(struct object *function, const char *called) {
   return is_usable(function, FUNCTION, called) && is_usable(function->owner, function->owner->kind, called);
 }
@@ -543,7 +543,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   struct object *buffer = make(BUFFER);
   buffer->start = start;
   buffer->size = size;
-  /* NaNs, for whoever forgets to copy. */
+  /* Fill the buffer with NaNs, to reveal a forgotten copy. */
   memset(start, 0xff, size);
   *out = (uintptr_t)start;
   return CUDA_SUCCESS;
@@ -585,7 +585,7 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
   return CUDA_SUCCESS;
 }
 
-/* What is asynchronous is done at once. */
+/* Asynchronous functions do their work immediately. */
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, void *stream) {
   return cuMemcpyHtoD_v2(to, from, size);
@@ -605,7 +605,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, void 
 
 /* ---- Streams and events ---- */
 
-/* The number of a stream, 0 of the default one, or -1 if it is none of this context. */
+/* The number of a stream, 0 for the default stream, or -1 if it does not belong to this context. */
 static int stream_number(struct object *stream, const char *function) {
   if (!stream)
     return 0;
@@ -673,7 +673,7 @@ CUresult cuEventDestroy_v2(struct object *event) {
 
 enum { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };
 
-/* Logs the arguments of a kernel of FAKE_KERNELS, from where a launch of the real driver would read them. */
+/* Logs the arguments of a kernel in FAKE_KERNELS. Reads them where a launch with the real driver would read them. */
 static CUresult launch_of_file(const struct listed_kernel *kernel, void **arguments, void **extra) {
   const char *buffer = NULL;
   size_t size = 0;
@@ -694,7 +694,7 @@ static CUresult launch_of_file(const struct listed_kernel *kernel, void **argume
   return CUDA_SUCCESS;
 }
 
-/* Runs a kernel of FAKE_RUNS. Its error is that of the next call, as with the real driver, whose launches do not wait. */
+/* Runs a kernel in FAKE_RUNS. The next call returns its error, as with the real driver, whose launches do not wait. */
 static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *grid, const unsigned *block, unsigned shared,
                                  void **arguments, void **extra) {
   if (extra)
@@ -705,7 +705,7 @@ static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *
   return CUDA_SUCCESS;
 }
 
-/* Whether vectors of n elements lie where the kernel's arguments say, and the grid has that many threads. */
+/* Whether the kernel's arguments point to vectors of n elements. Also logs a grid with fewer than n threads. */
 static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) {
   for (int i = 0; i < count; ++i)
     if (!is_inside_a_buffer(vectors[i], n * sizeof(float)))

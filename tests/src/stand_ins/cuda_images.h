@@ -1,5 +1,5 @@
-/* Which images the stand-in for NVIDIA's driver takes, by the rules of CUDA's documentation and not by those of the project's
- * code: the CUDA C++ programming guide, "Binary Compatibility" and "PTX Compatibility"; the PTX ISA, "Release Notes". */
+/* Decides which images the stand-in for NVIDIA's driver accepts. The rules are not the project's, but CUDA's documentation: the
+ * CUDA C++ programming guide, "Binary Compatibility" and "PTX Compatibility", and the PTX ISA, "Release Notes". */
 #ifndef CUDA_IMAGES_H
 #define CUDA_IMAGES_H
 
@@ -10,7 +10,7 @@
 #include "cuda_calls.h"
 #include "running.h"
 
-/* The CUDA version from which on drivers read this version of the PTX ISA. */
+/* The first CUDA version whose driver accepts this version of the PTX ISA. */
 static int first_driver(int major, int minor) {
   static const int of_8[] = {12000, 12010, 12020, 12030, 12040, 12050, 12070, 12080, 12090};
   if (major == 8)
@@ -29,7 +29,7 @@ static CUresult judge_image(const char *image, int major, int minor, int driver)
   if (is_elf) {
     Elf64_Ehdr header;
     memcpy(&header, image, sizeof header);
-    /* ABI version 8 has the number in other bits than version 7. */
+    /* ABI version 8 stores the number in different bits from version 7. */
     int number = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
     return number / 10 == major && number % 10 <= minor ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
@@ -46,7 +46,7 @@ static CUresult judge_image(const char *image, int major, int minor, int driver)
   return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
 }
 
-/* Whether an image has a kernel of this name: a section of a cubin, an entry of PTX. */
+/* Whether an image has a kernel of this name, as a section of a cubin or an entry in PTX. */
 static int image_has(const unsigned char *image, size_t size, const char *name) {
   char text[256];
   int is_elf = !memcmp(image, ELFMAG, SELFMAG);

@@ -1,12 +1,12 @@
-/* libamdhip64.so of HIP 6, as far as the example hip-vector-add knows the difference, over the runtime of HIP 5 that this
- * library needs: all other functions are found there. */
+/* A libamdhip64.so of HIP 6, which contains only the differences that the example hip-vector-add needs. This library is linked
+ * with the runtime of HIP 5, which provides all other functions. */
 #include <string.h>
 
 int hipGetDeviceProperties(void *properties, int device);
 
-/* Where both structures have the name; where each has the size of the memory, from which on both have the same fields up to the
- * largest grid; and where each has the name of the target: offload-gpu/src/run/hip/runtime.rs. In the new one the pitch of copies stands
- * between warp size and the most threads, in the old one behind the grid. */
+/* Offsets in the old and the new structure, as in offload-gpu/src/run/hip/runtime.rs: of the name, of the size of the memory, of the
+ * maximum number of threads, and of the target's name. From the memory's size to the largest grid, both structures have the same fields,
+ * except for the pitch of copies: it precedes the number of threads in the new structure, and follows the grid in the old one. */
 enum { NAME = 0, TARGET_5 = 396, TARGET_6 = 1160, TEXT = 256 };
 enum { MEMORY_5 = 256, MEMORY_6 = 288, MEMORY_SIZE = 24, THREADS_5 = 280, THREADS_6 = 320, THREADS_SIZE = 28 };
 

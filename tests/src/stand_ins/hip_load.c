@@ -1,4 +1,4 @@
-/* Gives a whole file to AMD's HIP runtime, as a program does with what lies in its section .hip_fatbin.
+/* Passes a whole file to AMD's HIP runtime, as a program passes the contents of its section .hip_fatbin.
  *
  *   hip_load RUNTIME FILE KERNEL
  *
@@ -6,7 +6,7 @@
 #define PROGRAM "hip_load"
 #include "load.h"
 
-/* Declares a function of the runtime. All return a hipError_t. */
+/* Declares a function of the runtime. All functions return a hipError_t. */
 #define FUNCTION(name, ...) int (*name)(__VA_ARGS__) = (int (*)(__VA_ARGS__))find(runtime, #name)
 #define CHECK(call)                                                                                                    \
   do {                                                                                                                 \

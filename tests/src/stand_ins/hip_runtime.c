@@ -1,17 +1,17 @@
-/* A stand-in for AMD's whole runtime, libamdhip64.so: the functions that offload's run time and the example hip-vector-add call,
- * for GPUs that are not there. Memory is the host's. A launch of `saxpy` computes y = a * x + y, one of `vector_add` sum = a + b.
- * Calls from several threads follow one another.
+/* A stand-in for AMD's whole runtime, libamdhip64.so, with fake GPUs. It has the functions that offload-gpu and the example
+ * hip-vector-add call. Memory is the host's. A launch of `saxpy` computes y = a * x + y, and a launch of `vector_add` computes
+ * sum = a + b. Calls from several threads run one after another.
  *
  *   FAKE_GPU        the GPUs' targets, as HIP names them: "gfx90a:sramecc+:xnack-,gfx1100". Not set or empty: no GPU.
  *   FAKE_ERROR      FUNCTION=CODE: this function fails with this code.
  *   FAKE_FAIL_CALL  N: the N-th call fails with hipErrorUnknown, as if earlier work had failed. The log names the function.
  *   FAKE_SLOW       loading a module takes this many milliseconds.
- *   FAKE_LOG        a file that gets a line for each load and launch.
- *   FAKE_KERNELS    a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
+ *   FAKE_LOG        a file to which the stand-in writes a line for each load and launch.
+ *   FAKE_KERNELS    a file with other kernels. Their launches compute nothing, but are logged with their arguments: see kernels.h.
  *
- * A program that breaks the runtime's rules gets a line "misuse: ..." in the log: a handle that is none, that is gone or that
- * belongs to another GPU than the thread's current one, a copy past the end of a buffer, a grid that misses elements. So does one
- * that loads an image twice onto a GPU, or that leaves memory or a module behind. */
+ * If a program breaks the runtime's rules, the log contains a line "misuse: ...". Examples are an invalid or released handle, or
+ * one of another GPU than the thread's current one; a copy past the end of a buffer; a grid that misses elements; an image that is
+ * loaded twice onto a GPU; and memory or a module that is not released. */
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101 };
 enum { INVALID_IMAGE = 200, INVALID_HANDLE = 400, NOT_FOUND = 500, UNKNOWN = 999 };
 
-/* Where HIP 6 has what of a hipDeviceProp_t. */
+/* Offsets of the fields of HIP 6's hipDeviceProp_t. */
 enum {
   NAME = 0,
   TOTAL_GLOBAL_MEM = 288,
@@ -38,7 +38,7 @@ enum {
 /* `return MISUSE(code, "format", ...)` */
 #define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
 
-/* One call at a time. */
+/* Permits one call at a time. */
 static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
 static int enter(void) { return pthread_mutex_lock(&calls); }
 static void leave(int *unused) { pthread_mutex_unlock(&calls); }
@@ -54,7 +54,7 @@ static int asked_for(const char *function) {
   size_t length = strlen(function);
   return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : SUCCESS;
 }
-/* What begins all functions; what gives something back has done so when it returns the error of earlier work. */
+/* The starts of functions. A function that releases something does so even if it returns the error of earlier work. */
 #define ENTER()                                                                                                        \
   __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
   int asked = asked_for(__func__)
@@ -129,7 +129,7 @@ int hipDeviceSynchronize(void) {
   return SUCCESS;
 }
 
-/* ---- What is on them ---- */
+/* ---- Objects on GPUs ---- */
 
 enum kind { MODULE, FUNCTION, BUFFER, VARIABLE };
 static const char *const kind_names[] = {"module", "function", "buffer", "variable"};
@@ -139,15 +139,15 @@ static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
 static struct object {
   enum kind kind;
   int is_gone, gpu;
-  /* Of a module. */
+  /* For a module. */
   uint64_t hash;
   unsigned char *image;
-  /* Of a function or variable: its module. */
+  /* For a function or variable: its module. */
   struct object *owner;
   int known;
   const struct listed_kernel *listed;
   const char *name;
-  /* Of a buffer or variable. */
+  /* For a buffer or variable. */
   char *start;
   size_t size;
   struct object *next;
@@ -159,7 +159,7 @@ static struct object *make(enum kind kind) {
   return objects = object;
 }
 
-/* Whether a handle is one of this kind, is there, and is on the current GPU. Logs what is wrong with it. */
+/* Whether a handle has this kind, still exists, and is on the current GPU. Otherwise logs the error. */
 static int is_usable(const void *handle, enum kind kind, const char *function) {
   for (struct object *it = objects; it; it = it->next)
     if (it == handle && it->kind == kind) {
@@ -242,7 +242,7 @@ int hipMalloc(void **out, size_t size) {
   struct object *buffer = make(BUFFER);
   buffer->start = malloc(size);
   buffer->size = size;
-  /* NaNs, for whoever forgets to copy. */
+  /* Fill the buffer with NaNs, to reveal a forgotten copy. */
   memset(buffer->start, 0xff, size);
   *out = buffer->start;
   return SUCCESS;

@@ -1,5 +1,5 @@
-//! AMD's HIP runtime on a fake GPU: the stand-in `hsa_runtime.c` replaces the layer below the
-//! runtime.
+//! Runs AMD's HIP runtime on a fake GPU. The stand-in `hsa_runtime.c` replaces the HSA runtime, the
+//! layer below the HIP runtime.
 
 use crate::scratch;
 use crate::stand_ins::{compile, empty_library};
@@ -12,9 +12,9 @@ use std::process::Command;
 /// The file name of the runtime's version 5.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
-/// Creates a folder with two libraries: the stand-in, under the name of AMD's layer below the
-/// runtime, and the runtime, under the name that programs try first, so that they load no other
-/// version from this machine. Requires `Tool::Hip5` and `Tool::Gcc`.
+/// Creates a folder with two libraries: the stand-in, under the name of AMD's HSA runtime, and the
+/// HIP runtime. The HIP runtime also has the name that programs try first, because they must not
+/// load another version from this machine. Requires `Tool::Hip5` and `Tool::Gcc`.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
@@ -39,8 +39,9 @@ pub fn libraries(name: &str) -> PathBuf {
     folder
 }
 
-/// Like [`libraries`], but `libamdhip64.so` also contains the additions of HIP 6. cubecl-hip-sys
-/// searches for a runtime of HIP 6 or later, and for `libhiprtc.so` in the same folder.
+/// Creates a folder like [`libraries`], but `libamdhip64.so` also contains the additions of HIP 6.
+/// The crate cubecl-hip-sys searches for a runtime of HIP 6 or later, and for `libhiprtc.so` in the
+/// same folder.
 pub fn libraries_of_hip_6(name: &str) -> PathBuf {
     let folder = libraries(name);
     let (hip, runtime) = (folder.join("libamdhip64.so"), folder.join(RUNTIME));
@@ -51,8 +52,8 @@ pub fn libraries_of_hip_6(name: &str) -> PathBuf {
     folder
 }
 
-/// Returns the names that begin with `hsa_` in a listing by `nm`, in which a version may follow a
-/// name.
+/// Returns the names that begin with `hsa_` in a listing by `nm`, without the version that may
+/// follow a name.
 fn symbols(nm: &mut Command) -> Vec<String> {
     let names = stdout(&succeed(nm));
     let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());

@@ -1,15 +1,15 @@
-/* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver: one CPU and one GPU
- * that is not there. With it the real libamdhip64.so.5 starts, reports the GPU, picks code objects out of bundles and
- * loads them. Of a launch's packet, the arguments are read, and the kernel runs if FAKE_RUNS has it.
+/* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver, with one CPU and one
+ * fake GPU. With this library, the real libamdhip64.so.5 starts, reports the GPU, selects code objects from bundles and
+ * loads them. The stand-in reads the arguments in a launch's packet, and runs the kernel if FAKE_RUNS has it.
  *
  *   FAKE_GPU  the GPU's target ID with all its features: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
- *   FAKE_LOG  a file that gets a line for each code object and for each kernel that the runtime asks for.
- *   FAKE_KERNELS  a file with kernels whose launches are logged with the arguments that the runtime has packed: kernels.h.
- *   FAKE_RUNS, FAKE_FAULT  objects with kernels that run, and faults of the GPU: running.h. A kernel that faults ends the process, as
- *             with AMD's runtime. Faults of drivers are not for this layer.
+ *   FAKE_LOG  a file to which the stand-in writes a line for each code object, and for each kernel that the runtime requests.
+ *   FAKE_KERNELS  a file with kernels. Their launches are logged with the arguments that the runtime has packed: see kernels.h.
+ *   FAKE_RUNS, FAKE_FAULT  objects with kernels that run, and faults of the GPU: see running.h. A kernel that faults ends the
+ *             process, as with AMD's runtime. This layer does not support faults of drivers.
  *
- * The runtime imports more functions than are needed here. The test generates the others: they do nothing and return 0,
- * which is HSA_STATUS_SUCCESS. */
+ * The runtime imports more functions than this file defines. The test generates the missing functions: they do nothing and
+ * return 0, which is HSA_STATUS_SUCCESS. */
 #define _GNU_SOURCE
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -25,14 +25,14 @@
 #include "running.h"
 
 enum { PAGE = 4096, QUEUE_PACKET = 64 };
-/* Handles: of agents, and of the GPU's instruction set. */
+/* Handles of agents, and of the GPU's instruction set. */
 enum { CPU = 1, GPU = 2, GPU_ISA = 3 };
 /* Handles of memory pools. */
 enum { CPU_FINE_GRAINED = 11, CPU_COARSE_GRAINED, GPU_MEMORY, GPU_LDS };
 static const size_t POOL_SIZE = (size_t)4 << 30;
 static const size_t LDS_SIZE = 64 << 10;
 
-/* Queries answer through `void *value`, with a type that depends on what was asked. */
+/* A query writes its answer to `void *value`. The answer's type depends on the query. */
 #define ANSWER(type, answer) (*(type *)value = (type)(answer))
 
 static const char *fake_gpu(void) {
@@ -40,7 +40,7 @@ static const char *fake_gpu(void) {
   return gpu ? gpu : "";
 }
 
-/* ---- What the tests are about: code objects and kernels ---- */
+/* ---- Code objects and kernels, which the tests check ---- */
 
 hsa_status_t hsa_code_object_reader_create_from_memory(const void *code_object, size_t size,
                                                        hsa_code_object_reader_t *reader) {
@@ -61,7 +61,7 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
 /* The symbol of a kernel that is not in FAKE_KERNELS. */
 enum { UNKNOWN = sizeof kernels / sizeof *kernels };
 static _Alignas(64) char descriptors[UNKNOWN + 1][64];
-/* The symbols of kernels that run come behind those. */
+/* These are followed by the symbols of kernels that run. */
 static _Alignas(64) char descriptors_of_runnables[MOST_RUNNABLE][64];
 
 hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char *name, const hsa_agent_t *agent,
@@ -83,7 +83,7 @@ static void *descriptor(hsa_executable_symbol_t symbol) {
   return number > UNKNOWN ? descriptors_of_runnables[number - UNKNOWN - 1] : descriptors[number];
 }
 
-/* Any symbol is a kernel, and its descriptor says that it needs no registers, no memory and no arguments. */
+/* Each symbol is a kernel. Its descriptor, all zeros, states that it needs no registers, no memory and no arguments. */
 hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t asked,
                                             void *value) {
   switch (asked) {
@@ -100,7 +100,7 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_
   return HSA_STATUS_SUCCESS;
 }
 
-/* Runs the kernel of a packet. A packet counts threads where CUDA counts blocks. */
+/* Runs the kernel of a packet. A packet contains the grid's size in threads, where CUDA has it in blocks. */
 static void run_packet(const struct runnable *kernel, const hsa_kernel_dispatch_packet_t *packet) {
   unsigned block[3] = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z};
   unsigned grid[3] = {packet->grid_size_x / block[0], packet->grid_size_y / block[1], packet->grid_size_z / block[2]};
@@ -112,7 +112,7 @@ static void run_packet(const struct runnable *kernel, const hsa_kernel_dispatch_
   }
 }
 
-/* Logs the arguments of a launch, if the packet is one of a known kernel, or runs it. */
+/* If a packet launches a known kernel, logs the arguments, or runs the kernel. */
 static void look_at_packet(const hsa_kernel_dispatch_packet_t *packet) {
   if ((packet->header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
     return;
@@ -157,8 +157,8 @@ hsa_status_t hsa_status_string(hsa_status_t status, const char **text) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* The one extension is the loader's: HIP refuses to start without it. It asks where the host has what is at a device
- * address. Here both are the same. The other functions of that table are never called; if they were, they would fail. */
+/* The loader is the only extension: HIP does not start without it. HIP requests the host's address for a device address;
+ * here, both are the same. All other functions in the extension's table return an error, but are never called. */
 hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor, bool *supported) {
   *supported = extension == HSA_EXTENSION_AMD_LOADER;
   return HSA_STATUS_SUCCESS;
@@ -198,12 +198,12 @@ hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void *), v
   return callback(agent, data);
 }
 
-/* What is asked of both agents, and what HIP only passes on to its users. */
+/* Answers queries about both agents, including values that HIP only passes on to its users. */
 hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void *value) {
   bool gpu = agent.handle == GPU;
   switch ((unsigned)asked) {
   case HSA_AGENT_INFO_NAME:
-    /* The processor, without the features. */
+    /* The processor's name, without the features. */
     if (gpu)
       sprintf(value, "%.*s", (int)strcspn(fake_gpu(), ":"), fake_gpu());
     else
@@ -241,7 +241,7 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void 
   case HSA_AGENT_INFO_VERSION_MINOR:
     ANSWER(uint16_t, 1);
     break;
-  /* Limits: of the size that AMD's GPUs have. HIP divides by some of them. */
+  /* Limits, similar to those of AMD's GPUs. HIP divides by some of them. */
   case HSA_AGENT_INFO_WAVEFRONT_SIZE:
     ANSWER(uint32_t, 64);
     break;
@@ -296,7 +296,7 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void 
   case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
     ANSWER(uint32_t, 4096);
     break;
-  /* Answers that are no uint32_t. */
+  /* Answers with types other than uint32_t. */
   case HSA_AGENT_INFO_EXTENSIONS:
     memset(value, 0, 128);
     break;
@@ -317,7 +317,7 @@ hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(
   return callback(isa, data);
 }
 
-/* The name by which HIP looks for the GPU's entry in a bundle. */
+/* Returns the name by which HIP searches for the GPU's entry in a bundle. */
 hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t asked, void *value) {
   static const char prefix[] = "amdgcn-amd-amdhsa--";
   switch (asked) {
@@ -333,7 +333,7 @@ hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t asked, void *val
   return HSA_STATUS_SUCCESS;
 }
 
-/* ---- Memory: all of it is the host's ---- */
+/* ---- Memory, which is all the host's ---- */
 
 hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
                                                 hsa_status_t (*callback)(hsa_amd_memory_pool_t, void *), void *data) {
@@ -381,7 +381,7 @@ hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memor
   return HSA_STATUS_SUCCESS;
 }
 
-/* Zeroed memory of whole pages, at least one. */
+/* Allocates zeroed memory of whole pages, at least one page. */
 static void *pages(size_t size) {
   size = size ? (size + PAGE - 1) / PAGE * PAGE : PAGE;
   void *memory = aligned_alloc(PAGE, size);
@@ -398,7 +398,7 @@ hsa_status_t hsa_amd_memory_pool_free(void *memory) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* The GPU sees the host's memory where the host sees it. */
+/* The GPU has the host's memory at the same addresses as the host. */
 hsa_status_t hsa_amd_memory_lock_to_pool(void *host, size_t size, hsa_agent_t *agents, int count,
                                          hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
   *device = host;
@@ -410,9 +410,9 @@ hsa_status_t hsa_memory_copy(void *to, const void *from, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* ---- Signals: HIP looks into them itself, so they have AMD's layout ---- */
+/* ---- Signals: HIP accesses them directly, so they have AMD's layout ---- */
 
-/* The queues, of which there are fewer than this. */
+/* The queues. The last element is always NULL. */
 static hsa_queue_t *queues[64];
 
 static amd_signal_t *signal_of(hsa_signal_t handle) { return (amd_signal_t *)handle.handle; }
@@ -455,14 +455,14 @@ void hsa_signal_add_relaxed(hsa_signal_t signal, hsa_signal_value_t value) { sig
 
 void hsa_signal_subtract_relaxed(hsa_signal_t signal, hsa_signal_value_t value) { signal_of(signal)->value -= value; }
 
-/* Nobody else will ever store into the signal: a wait ends at once, as if the work had been done. */
+/* Nothing else will ever store into the signal, so a wait ends immediately, as if the work had been done. */
 hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                              hsa_signal_value_t compared, uint64_t timeout, hsa_wait_state_t state) {
   hsa_signal_store_relaxed(signal, 0);
   return 0;
 }
 
-/* A copy is done before the call returns. */
+/* A copy is complete before the call returns. */
 hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                                        size_t size, uint32_t count, const hsa_signal_t *before, hsa_signal_t completed) {
   memmove(to, from, size);
@@ -470,7 +470,7 @@ hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, const voi
   return HSA_STATUS_SUCCESS;
 }
 
-/* ---- Queues: HIP writes packets into them, each into the first place ---- */
+/* ---- Queues: HIP writes each packet into the queue's first slot ---- */
 
 hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                               void (*on_error)(hsa_status_t, hsa_queue_t *, void *), void *data, uint32_t private_size,

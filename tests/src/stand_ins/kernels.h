@@ -1,5 +1,5 @@
-/* Kernels that a test tells stand-ins about: the file that FAKE_KERNELS names has a line for each, its name and offset:size of
- * each argument in bytes. Drivers read that in images. */
+/* Kernels that a test describes to stand-ins. The file in FAKE_KERNELS has a line for each kernel: its name, and offset:size of
+ * each argument in bytes. Real drivers read this information in images. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -45,14 +45,14 @@ __attribute__((unused)) static struct listed_kernel *kernel_named(const char *na
   return NULL;
 }
 
-/* Whether a handle is one of kernel_named. */
+/* Whether a handle comes from kernel_named. */
 __attribute__((unused)) static int is_kernel(const void *handle) {
   const struct listed_kernel *kernel = handle;
   return kernel >= kernels && kernel < kernels + kernel_count;
 }
 
-/* " 0102 ff", the bytes of each argument, in memory of the caller's: by their addresses, or where they lie in a buffer. NULL if one
- * is not in the buffer. */
+/* Returns the bytes of each argument as text, such as " 0102 ff". Reads the arguments at their addresses, or in a buffer. Returns
+ * NULL if an argument is not in the buffer. The caller frees the text. */
 __attribute__((unused)) static char *arguments_text(const struct listed_kernel *kernel, void **addresses, const char *buffer,
                                                     size_t size) {
   size_t length = 1;

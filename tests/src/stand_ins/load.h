@@ -1,4 +1,4 @@
-/* What programs that give files to a runtime share. PROGRAM is their name, for messages. */
+/* Code that programs share which pass files to a runtime. Their messages contain PROGRAM. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static void fail(const char *what) {
   exit(2);
 }
 
-/* The bytes of a file. */
+/* Returns the bytes of a file. */
 static void *contents(const char *path) {
   struct stat status;
   int file = open(path, O_RDONLY);
@@ -23,7 +23,7 @@ static void *contents(const char *path) {
   return bytes;
 }
 
-/* A function of a library. */
+/* Returns a function of a library. */
 static void *find(void *library, const char *name) {
   void *function = dlsym(library, name);
   if (!function)

@@ -1,4 +1,4 @@
-/* What stand-ins write down for the tests: lines in the file that FAKE_LOG names, and how images are named in them. */
+/* The log that stand-ins write for tests, in the file that FAKE_LOG names, and the names of images in the log. */
 #ifndef LOG_H
 #define LOG_H
 
@@ -24,14 +24,14 @@ static void log_line(const char *format, ...) {
   fclose(file);
 }
 
-/* Waits as long as FAKE_SLOW says, in milliseconds: time enough for other threads to do the same. */
+/* Waits for FAKE_SLOW milliseconds: time enough for other threads to make the same call. */
 __attribute__((unused)) static void take_time(void) {
   const char *wish = getenv("FAKE_SLOW");
   if (wish)
     usleep(1000 * atoi(wish));
 }
 
-/* Of an image, for the log; stand_ins/mod.rs has the same. */
+/* The hash of an image in the log. stand_ins/mod.rs computes the same hash. */
 __attribute__((unused)) static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
   uint64_t hash = 0xcbf29ce484222325;
   for (size_t i = 0; i < size; ++i)
@@ -41,7 +41,7 @@ __attribute__((unused)) static uint64_t fnv1a(const unsigned char *bytes, size_t
 
 __attribute__((unused)) static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Drivers are not told how large an image is. They read what an ELF file's headers speak of. */
+/* Drivers do not get the size of an image. They read only the parts to which an ELF file's headers refer. */
 __attribute__((unused)) static size_t elf_size(const unsigned char *image) {
   Elf64_Ehdr header;
   memcpy(&header, image, sizeof header);

@@ -1,5 +1,5 @@
-//! Code shared by the tests with fake drivers: the C files in this folder. Each lists at its top
-//! the variables that control it.
+//! Code that tests with fake drivers share. The fake drivers are the C files in this folder. At its
+//! top, each file lists the variables that control it.
 
 pub mod hsa;
 
@@ -20,7 +20,8 @@ pub fn compile(source: &str, more: &[&str], to: &Path) {
     succeed(gcc.arg(source).arg("-o").arg(to));
 }
 
-/// Returns a new folder with the stand-in for NVIDIA's driver, compiled with these flags.
+/// Compiles the stand-in for NVIDIA's driver with these flags into a new folder, and returns the
+/// folder.
 pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
     let folder = scratch::folder(name);
     let flags = [&["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], flags].concat();
@@ -28,8 +29,8 @@ pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Compiles kernel sources to shared objects in a folder, for stand-ins to run. Returns the value
-/// of `FAKE_RUNS`.
+/// Compiles kernel sources to shared objects in a folder, which stand-ins can run. Returns the
+/// value for `FAKE_RUNS`.
 pub fn kernels_that_run(folder: &Path, sources: &[PathBuf]) -> String {
     let script = scratch::workspace().join("tests/src/stand_ins/runs.sh");
     let object = |source: &PathBuf| {
@@ -47,7 +48,7 @@ pub fn empty_library(folder: &Path, name: &str) {
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
-/// Returns the description of an image that stand-ins write to their logs.
+/// Returns the text by which stand-ins describe an image in their logs.
 pub fn described(image: &[u8]) -> String {
     let hash = image.iter().fold(0xcbf29ce484222325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3)
@@ -66,13 +67,13 @@ pub struct Staged {
 /// the message contains all of it.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit status; `None` if a signal ended the program.
+    /// The exit status, or `None` if a signal ended the program.
     pub status: Option<i32>,
     /// The program's standard output.
     pub stdout: String,
     /// The program's standard error.
     pub stderr: String,
-    /// The lines that the stand-in wrote to its log.
+    /// The lines of the stand-in's log.
     pub log: Vec<String>,
 }
 
@@ -93,7 +94,7 @@ impl Staged {
     pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
-        // A user's variables that hide GPUs would also hide the fake ones.
+        // Variables in which a user hides GPUs would also hide the fake GPUs.
         for vendor in ["CUDA", "HIP", "ROCR"] {
             command.env_remove(format!("{vendor}_VISIBLE_DEVICES"));
         }
@@ -110,7 +111,7 @@ impl Staged {
 }
 
 impl Outcome {
-    /// Asserts that the program succeeded, with nothing on standard error.
+    /// Asserts that the program succeeded, and printed nothing on standard error.
     #[track_caller]
     pub fn succeeds(&self) -> &Self {
         assert_eq!((self.status, &*self.stderr), (Some(0), ""), "{self:#?}");

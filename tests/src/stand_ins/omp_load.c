@@ -1,9 +1,9 @@
-/* Gives images to LLVM's libomptarget, as the code that clang generates for target regions does, and launches their kernel
- * `fill(void *, uint64_t n, int64_t *y)` on a device that the runtime finds for them: of images for the CPU, the CPU.
+/* Passes images to LLVM's libomptarget, as code that clang generates for target regions does. Then launches the kernel
+ * `fill(void *, uint64_t n, int64_t *y)` on a device that the runtime finds for the images: the CPU, for images for the CPU.
  *
  *   omp_load LIBRARY FILE OFFSET:SIZE...
  *
- * Prints the number that the kernel of the image has written. Ends with a status other than 0 if no image runs. */
+ * Prints the number that the image's kernel has written. The exit status is not 0 if no image runs. */
 #define PROGRAM "omp_load"
 #include "load.h"
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct arguments {
   uint64_t trips, flags;
   uint32_t teams[3], threads[3], shared;
 };
-/* What an argument is: an argument of the kernel, given by value or copied there and back. */
+/* Flags of an argument: it is a parameter of the kernel, passed by value, or copied to the device or back. */
 enum { TO = 1, FROM = 2, PARAMETER = 0x20, LITERAL = 0x100 };
 
 int main(int count, char **words) {
@@ -54,7 +54,7 @@ int main(int count, char **words) {
       fail(words[i]);
     images[all.count++] = (struct image){bytes + offset, bytes + offset + size, &entry, &entry + 1};
   }
-  /* No launch falls back to code of this program, which has none. */
+  /* This program has no code for the host, so a launch must not fall back to it. */
   setenv("OMP_TARGET_OFFLOAD", "MANDATORY", 1);
   void *library = dlopen(words[1], RTLD_NOW);
   if (!library)

@@ -1,9 +1,9 @@
-/* libOpenCL.so.1 with one platform, as far as offload-gpu calls it. Kernels do nothing. The log has
- * a line for each compiled program and each launch.
+/* A libOpenCL.so.1 with one platform, and with the functions that offload-gpu calls. Kernels do nothing.
+ * The log has a line for each compiled program and each launch.
  *
  * FAKE_OPENCL: the GPUs, separated by `;`. Each has a name, its version of SPIR-V and its extensions, separated by `,`:
  *   `A,SPIR-V_1.4,cl_khr_fp64 cl_intel_unified_shared_memory;B,,`
- * A GPU allocates at most 4096 bytes at once. With the extension `no_limits`, it reports no sizes and limits. */
+ * A GPU allocates at most 4096 bytes per call. With the extension `no_limits`, it reports no sizes and limits. */
 #include "log.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -151,7 +151,7 @@ int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions, const
   return 0;
 }
 
-/* No test here calls it. */
+/* Functions that no test calls. */
 #define NOT_CALLED(name) \
   int name(void) { abort(); }
 NOT_CALLED(clGetProgramBuildInfo)

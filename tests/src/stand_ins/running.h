@@ -1,6 +1,6 @@
-/* Kernels that stand-ins run, and the faults that a test asks for.
+/* Kernels that stand-ins run, and faults that a test requests.
  *
- *   FAKE_RUNS   shared objects with kernels for the CPU, separated by colons: runs.sh makes one of a source.
+ *   FAKE_RUNS   shared objects with kernels for the CPU, separated by colons. runs.sh makes one from a source.
  *   FAKE_FAULT  WHAT:NAME, one fault of a device or driver:
  *               wrong:KERNEL   the last block of the kernel does not run
  *               hang:KERNEL    the kernel never ends
@@ -23,7 +23,7 @@
 
 enum { MOST_ARGUMENT_BYTES = 8 << 10, MOST_RUNNABLE = 1024 };
 
-/* Where arguments are in a buffer. */
+/* The places of arguments in a buffer. */
 struct places {
   size_t count;
   struct {
@@ -42,14 +42,14 @@ struct runnable {
 static struct runnable runnables[MOST_RUNNABLE];
 static int runnable_count;
 
-/* Whether FAKE_FAULT asks for this fault of what has this name. */
+/* Whether FAKE_FAULT requests this fault for this name. */
 __attribute__((unused)) static int has_fault(const char *what, const char *name) {
   const char *fault = getenv("FAKE_FAULT");
   size_t length = strlen(what);
   return fault && !strncmp(fault, what, length) && fault[length] == ':' && !strcmp(fault + length + 1, name);
 }
 
-/* The kernel of this name that the objects of FAKE_RUNS have, or NULL. */
+/* Returns the kernel of this name in the objects of FAKE_RUNS, or NULL. */
 static struct runnable *runnable_named(const char *name) {
   for (int i = 0; i < runnable_count; ++i)
     if (!strcmp(runnables[i].name, name))
@@ -112,7 +112,7 @@ static int run_kernel(const struct runnable *kernel, const unsigned *grid, const
   return failed;
 }
 
-/* Copies a kernel's arguments from a buffer to places that suit any type, and returns their addresses. */
+/* Copies a kernel's arguments from a buffer to addresses that are aligned for any type, and returns these addresses. */
 __attribute__((unused)) static void **arguments_in(const struct runnable *kernel, const char *buffer) {
   static __thread _Alignas(64) char copies[MOST_ARGUMENT_BYTES];
   static __thread void *addresses[MOST_ARGUMENT_BYTES / 64];

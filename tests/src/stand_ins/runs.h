@@ -1,5 +1,5 @@
-/* For objects of FAKE_RUNS: what runs.sh writes behind a source. Each kernel gets a function that takes the addresses of its
- * arguments, as drivers do, and the offset and size of each argument in a buffer for AMD's GPUs. */
+/* Code that runs.sh includes after a source, for the objects in FAKE_RUNS. For each kernel, it defines a function whose parameter
+ * is the addresses of the arguments, as in drivers, and the offset and size of each argument in a buffer for AMD's GPUs. */
 #pragma once
 #include <stddef.h>
 #include <type_traits>
@@ -19,14 +19,14 @@ template <class... P, size_t... I> void call(void (*kernel)(P...), void **a, std
 }
 template <class... P> void call(void (*kernel)(P...), void **a) { call(kernel, a, std::index_sequence_for<P...>()); }
 
-/* Whether it is a struct of one number, which is passed as that number. Braces allow no conversion to a smaller one. */
+/* Whether P is a struct of one number, which is passed like that number. Braces permit no conversion to a smaller number. */
 template <class T, class P, class = void> struct is_struct_of : std::false_type {};
 template <class T, class P>
 struct is_struct_of<T, P, std::void_t<decltype(P{std::declval<T>()})>>
     : std::bool_constant<std::is_aggregate_v<P> && sizeof(P) == sizeof(T)> {};
 template <class T, class P> constexpr bool is_number = std::is_same_v<T, P> || is_struct_of<T, P>::value;
 
-/* A 128-bit number is aligned to 8 bytes there. */
+/* In this buffer, a 128-bit number is aligned to 8 bytes. */
 template <class P> struct passed {
   static constexpr bool is_128 = is_number<__int128, P> || is_number<unsigned __int128, P>;
   static constexpr size_t size = sizeof(P), align = is_128 ? 8 : alignof(P);
@@ -57,7 +57,7 @@ template <class... P> constexpr list<sizeof...(P)> places(void (*)(P...)) {
 #define STAND_IN_PLACES(name)                                                                                          \
   STAND_IN_EXPORT const decltype(stand_in::places(name)) stand_in_places_##name;                                       \
   const decltype(stand_in::places(name)) stand_in_places_##name = stand_in::places(name);
-/* For a kernel that C++ can call with copies of what is at the addresses. */
+/* For a kernel that C++ can call with copies of the values at the addresses. */
 #define STAND_IN(name)                                                                                                 \
   STAND_IN_PLACES(name)                                                                                                \
   STAND_IN_EXPORT void stand_in_##name(void **a) { stand_in::call(name, a); }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a shared object of the kernels of a source, which stand-ins for drivers run: `runs.sh SOURCE.cu OBJECT.so`.
-# CXX is the C++ compiler, CXXFLAGS has more options. Kernels are found by how sources of this repository declare them.
+# Makes a shared object from a source's kernels, which stand-ins for drivers run: `runs.sh SOURCE.cu OBJECT.so`.
+# CXX is the C++ compiler, and CXXFLAGS has more options. The script finds kernels by the form of declarations in this repository.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(realpath "$1")
@@ -11,7 +11,7 @@ cxx() {
 
 {
   printf '#include "%s"\n#include "%s/runs.h"\n' "$source" "$here"
-  # Sources that others include declare kernels, too.
+  # Sources that this source includes may declare kernels, too.
   for file in "$source" $(sed -n 's/^#include "\(.*\.cu\)"$/\1/p' "$source" | sed "s|^|$(dirname "$source")/|"); do
     sed -nE -e 's/^extern "C" __global__ void (__launch_bounds__\([0-9, ]*\) )?([A-Za-z_0-9]+)\(.*/\2/p' \
       -e 's/^(KERNEL|PROBE)\(([A-Za-z_0-9]+)\).*/\2/p' "$file"
@@ -19,7 +19,7 @@ cxx() {
 } >"$2.cc"
 cxx -DSTAND_IN -I "$(dirname "$source")" -I "$here/../../../offload-build/include" -include offload/kernel.h -c "$2.cc" -o "$2.o"
 
-# What `extern __shared__` declares is defined as offload-build does it: compile/extern_shared.rs says why.
+# Define the variables of `extern __shared__` as offload-build does: compile/extern_shared.rs has the reason.
 shared=$(readelf -sW "$2.o" | awk '$4 == "TLS" && $7 == "UND" { print $8 }')
 if [ -n "$shared" ]; then
   {
@@ -29,7 +29,7 @@ if [ -n "$shared" ]; then
       printf '.globl %s\n.hidden %s\n.type %s, %%object\n%s:\n' "$name" "$name" "$name" "$name"
     done
     echo '.zero 262144'
-    # The functions that initialize the variables.
+    # Define the functions that initialize the variables.
     echo '.text'
     for name in $shared; do
       case $name in _Z*) function=_ZTH${name#_Z} ;; *) function=_ZTH${#name}$name ;; esac

@@ -1,4 +1,4 @@
-/* Variables of images, as a driver finds them: symbols of code objects and cubins, declarations of PTX. */
+/* Finds variables of images as a driver does: by the symbols of code objects and cubins, and by PTX's declarations. */
 #ifndef VARIABLES_H
 #define VARIABLES_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for a variable of an ELF file with the value that the file has, or NULL. A driver sees symbols that are not local. */
+/* Allocates memory for a variable of an ELF file, with the file's value, or returns NULL. Drivers ignore local symbols. */
 static char *elf_variable(const unsigned char *image, const char *name, size_t *bytes) {
   Elf64_Ehdr header;
   memcpy(&header, image, sizeof header);
@@ -17,7 +17,7 @@ static char *elf_variable(const unsigned char *image, const char *name, size_t *
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr symbols, names, section;
     SECTION(i, symbols);
-    /* Only the dynamic symbols of a code object can be found; a cubin has no others than these. */
+    /* In a code object, drivers find only dynamic symbols. A cubin has only one table of symbols. */
     if (symbols.sh_type != (header.e_machine == EM_CUDA ? SHT_SYMTAB : SHT_DYNSYM))
       continue;
     SECTION(symbols.sh_link, names);
@@ -39,7 +39,7 @@ static char *elf_variable(const unsigned char *image, const char *name, size_t *
   return NULL;
 }
 
-/* Memory for a variable of PTX, or NULL. Its value is not read: all bytes are 0. */
+/* Allocates memory for a variable of PTX, or returns NULL. The initial value is ignored: all bytes are 0. */
 __attribute__((unused)) static char *ptx_variable(const char *image, size_t size, const char *name, size_t *bytes) {
   char *text = strndup(image, size), *memory = NULL, *rest;
   size_t length = strlen(name);

@@ -1,4 +1,4 @@
-//! candle-core's names that the launches mention, and cudarc's buffers.
+//! The names of candle-core that the launches use, and cudarc's buffers.
 
 pub use cudarc::driver::CudaSlice;
 

@@ -46,7 +46,7 @@ fn unary<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's binary operations and comparisons, which write `u8`.
+/// candle's binary operations, and its comparisons, which write `u8`.
 fn binary<T: WithDType>(candle: &mut Candle) {
     let (elem_count, dims) = (6_usize, [2_usize, 3]);
     let dims_and_strides = alloc::<usize>();

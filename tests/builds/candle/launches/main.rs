@@ -1,6 +1,6 @@
 //! candle's launches, with the arguments that candle passes. As in candle, a tensor's element type
-//! determines the kernel's name at run time. No launch needs a device, because only the check of
-//! the arguments is tested.
+//! determines the kernel's name at run time. No launch needs a device, because the test only checks
+//! the arguments.
 
 mod core;
 mod elementwise;
@@ -12,7 +12,7 @@ mod kernels {
     offload_gpu::include_kernels!("candle");
 }
 
-/// Passes arguments to the kernel with this name, and records the answer.
+/// Passes arguments to the kernel with this name, and stores the answer.
 macro_rules! launch {
     ($candle:expr, $module:ident, $name:expr; $($argument:expr),* $(,)?) => {{
         let name = $name;

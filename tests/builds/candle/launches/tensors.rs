@@ -74,7 +74,7 @@ struct Params {
     dilation: usize,
 }
 
-/// candle's `Conv1D`, `Conv2D`, `ConvTranspose1D`, `ConvTranspose2D` and their parts.
+/// candle's `Conv1D`, `Conv2D`, `ConvTranspose1D`, `ConvTranspose2D` and their steps.
 fn convolve<T: WithDType>(candle: &mut Candle) {
     let p =
         Params { l_k: 3, h_k: 3, w_k: 3, stride: 1, padding: 0, output_padding: 0, dilation: 1 };

@@ -1,4 +1,5 @@
-//! candle's launches that are refused: wrong ones, and ones that must be written differently.
+//! candle's launches that are refused: wrong launches, and launches that must be written
+//! differently.
 
 use crate::core::*;
 use crate::launch;
@@ -35,8 +36,8 @@ fn ucopy<T: WithDType>(candle: &mut Candle) {
     launch!(candle, unary, kernel_name::<T>("ucopy"); el_count, dims.len(), null, &src, &mut dst);
 }
 
-/// A right launch with an argument that a checked launch needs in a different form: a byte buffer
-/// with a row's numbers.
+/// A correct launch with an argument that a checked launch needs in a different form: a byte buffer
+/// that contains a row's numbers.
 fn other(candle: &mut Candle) {
     let (data, ids, mut out) = (alloc::<u8>(), alloc::<u32>(), alloc::<f32>());
     let (hidden, row_stride) = (256_usize, 1024_usize);

@@ -1,4 +1,4 @@
-//! dfdx's names that the launches mention.
+//! The names of dfdx that the launches use.
 
 pub use super::memory::{CudaSlice, CudaViewMut};
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-/// dfdx's own buffer. dfdx implements cudarc's traits for it in as many lines.
+/// dfdx's own buffer. dfdx implements cudarc's traits for it in about as many lines.
 pub struct CachableCudaSlice<E> {
     pub data: CudaSlice<E>,
 }
@@ -117,7 +117,7 @@ pub fn launch_cfg<const NUM_THREADS: u32>(n: u32) -> Launch {
 
 /// An element type.
 pub trait Dtype: Copy + PartialEq + Debug + 'static {
-    /// The maximum relative difference between results and those of plain Rust.
+    /// The maximum relative difference between the kernels' results and those of plain Rust.
     const NEAR: f64;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -145,8 +145,8 @@ impl_dtype! {
     f16, 4e-3, f16::from_f64;
 }
 
-/// Numbers between -4 and 4, in sixteenths, which all types can represent; a different sequence for
-/// each seed.
+/// Returns multiples of 1/16 between -4 and 4, which all types can represent. Each seed has a
+/// different sequence.
 pub fn numbers<E: Dtype>(seed: u32, count: usize) -> Vec<E> {
     let mut state = seed.wrapping_mul(2_654_435_769) ^ 12345;
     let mut next = || {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const COUNT: usize = 300;
 
-/// Returns an operand's buffer; `None` if the derivative is not computed from it.
+/// Returns an operand's buffer, or `None` if the derivative is not computed from this operand.
 macro_rules! operand {
     (x x $of:ident) => { $of.data.as_ref() };
     (fx fx $of:ident) => { $of.data.as_ref() };
@@ -90,7 +90,7 @@ macro_rules! binary {
         assert_close(stringify!($bwd_lhs), &grads[0], gradient(dx));
         assert_close(stringify!($bwd_rhs), &grads[1], gradient(dy));
 
-        // In place of one of the two.
+        // In place: the result overwrites one of the operands.
         let kept = rhs.data.clone();
         launch!(cuda, cfg, $module::$fwd(
             op, numel, S::NUM_DIMS, &info, lhs.data.as_ref(), None, Arc::make_mut(&mut rhs.data)
@@ -225,7 +225,7 @@ pub fn run(cuda: &Cuda) {
         (@ unary $E:ty, $module:ident, ($fwd:ident $bwd:ident)($from:ident), $op:expr, $f:expr, $df:expr) => {
             unary!(cuda, $E, $module, $fwd, $bwd($from), $op, $f, $df)
         };
-        // dfdx's struct is `PowfKernelOp<E>(E)`, and its field has no name.
+        // dfdx's struct is `PowfKernelOp<E>(E)`, whose field has no name.
         (@ pow $E:ty, ($fwd:ident $bwd:ident $op:ident), $f:expr, $df:expr) => {
             unary!(cuda, $E, pow, $fwd, $bwd(x), kernels::pow::$op { rhs: <$E>::from_f64(2.0).into() }, $f, $df)
         };

@@ -1,4 +1,4 @@
-//! Pooling, enlarging and folding of images.
+//! Pooling, upscaling and convolution of images.
 
 use super::cuda::*;
 use crate::launch;
@@ -76,7 +76,7 @@ macro_rules! pool2d {
     }};
 }
 
-/// Images of twice the size.
+/// Upscales images to twice the size, and computes the derivatives.
 macro_rules! upscale2d {
     ($cuda:expr, $E:ty, $fwd:ident, $bwd:ident) => {{
         let cuda: &Cuda = $cuda;
@@ -108,7 +108,8 @@ macro_rules! upscale2d {
     }};
 }
 
-/// The steps of a convolution with one-element filters, and back. Such steps are copies.
+/// Launches the steps of a convolution with one-element filters, and of its derivatives. With such
+/// filters, the steps only copy or add elements.
 macro_rules! conv2d {
     ($cuda:expr, $E:ty, $unfold:ident, $unfold_out:ident, $transpose:ident, $sum:ident) => {{
         let cuda: &Cuda = $cuda;

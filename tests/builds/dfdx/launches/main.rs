@@ -1,5 +1,5 @@
-//! dfdx's launches, with the arguments that dfdx passes, on the CPU. Each is compared with plain
-//! Rust. The same text is also compiled with cudarc's buffers instead of the CPU's.
+//! dfdx's launches on the CPU, with the arguments that dfdx passes. Each result is compared with
+//! plain Rust. The same text is also compiled with cudarc's buffers instead of the CPU's.
 
 mod ops;
 

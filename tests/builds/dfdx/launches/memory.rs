@@ -1,4 +1,4 @@
-//! The device's memory, which is the host's memory: the launches run on the CPU.
+//! Buffers for launches on the CPU: the device's memory is the host's memory.
 
 use offload_gpu::DeviceBuffer;
 use std::ops::RangeFull;

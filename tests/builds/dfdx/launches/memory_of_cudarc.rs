@@ -1,4 +1,4 @@
-//! The device's memory in cudarc's types. The launches are compiled with it, but never run.
+//! cudarc's buffers. The launches are compiled with them, but never run.
 
 pub use cudarc::driver::{CudaSlice, CudaViewMut};
 

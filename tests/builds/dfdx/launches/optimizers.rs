@@ -1,4 +1,4 @@
-//! Optimizers, whose settings are structs by value with numbers, booleans and enums.
+//! Optimizers. Their settings are passed by value, as structs of numbers, booleans and enums.
 
 use super::cuda::*;
 use crate::launch;

@@ -39,7 +39,7 @@ cases! {
 }
 
 cases! {
-    /// With ptxas.
+    /// Cases that need ptxas.
     PTXAS_CASES:
     "unknown-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_999"])]
         => "no image for sm_999: {clang} rejects this target",

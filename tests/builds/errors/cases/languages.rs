@@ -42,7 +42,7 @@ cases! {
 }
 
 cases! {
-    /// With the feature `containers`.
+    /// Cases with the feature `containers`.
     CONTAINER_CASES:
     "compressed-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
         => "the source kernels/compressed.hipfb cannot be split into images: ",

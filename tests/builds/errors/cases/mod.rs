@@ -1,8 +1,9 @@
 //! Tables of builds that fail, with the message for each.
 
-/// Creates a table of cases. A case has a name, the calls in build.rs, variables, and the message's
-/// sentences. Without calls, build.rs lists targets. The word `tool` means that a compiler refuses
-/// something, and that the message shows everything that it prints.
+/// Creates a table of cases. A case has a name, the calls in build.rs, variables, and sentences of
+/// the message. Without calls, build.rs compiles `kernels/add.cu` for three targets. The word
+/// `tool` means that a compiler refuses something; the message must then contain everything that
+/// the compiler prints.
 macro_rules! cases {
     ($(#[$attribute:meta])* $table:ident: $(
         $name:literal $([$($calls:tt)*])? $({$($variable:ident: $value:literal),+})? $($tool:ident)?
@@ -59,8 +60,8 @@ struct Case {
     /// The calls in build.rs between `Build::new()` and `compile`.
     calls: &'static str,
     env: &'static [(&'static str, &'static str)],
-    /// Each must be in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths on
-    /// this machine.
+    /// Each sentence must appear in the message exactly once. `{clang}`, `{ptxas}` and `{folder}`
+    /// are paths on this machine.
     sentences: &'static [&'static str],
     /// Whether the message contains a tool's whole output and ends with its command line.
     is_of_tool: bool,
@@ -154,8 +155,8 @@ fn is_of_pack(path: &Path, pack: &str) -> bool {
         || file.starts_with(&format!("liboffload_{}_", pack.replace('-', "_")))
 }
 
-/// Checks that the message ends with a command. Run again by hand, it must print what the message
-/// shows, line by line.
+/// Checks that the message ends with a command. If the command is run by hand, it must print the
+/// same text as in the message.
 fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
     let (before, command) =
         message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
@@ -163,7 +164,7 @@ fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
         return Err("something follows the command line".to_owned());
     }
     let mut shell = Command::new("sh");
-    // The build script's compilers also print English.
+    // The build script's compilers print English, too.
     let again =
         shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
     let again = again.expect("the shell starts");

@@ -1,4 +1,4 @@
-//! Sources, names of packs, modules, and the targets that they are for.
+//! Names of packs, modules, and sources with their targets.
 
 cases! {
     CASES:

@@ -1,5 +1,5 @@
-//! Names of targets, lists of them, and the variables that list them. `mistakes.txt` has more
-//! messages.
+//! Names of targets, lists of targets, and the variables that contain such lists. `mistakes.txt`
+//! has more messages.
 
 cases! {
     CASES:
