@@ -236,7 +236,7 @@ pub(crate) fn plan(
     }
     if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
         return Err(Error::config(format!(
-            "no module of the {product} is for any of the targets {}",
+            "no module of the {product} can be built for any of the targets {}",
             targets::join(targets)
         )));
     }

@@ -42,7 +42,7 @@ cases! {
            ".allow_empty()";
     "no-target-at-all" [.module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])]
-        => "no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80";
+        => "no module of the pack \"no-target-at-all\" can be built for any of the targets gfx90a, compute_80";
     "selector" [.file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])]
         => "'AMD' is not a valid selector: 'AMD': not a target: expected an AMD target ID";
     "selector-without-order" [.file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])]
