@@ -269,7 +269,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
 }
 
 fn nvcc(tools: &Tools<'_>) -> Tool {
-    let makes = "NVIDIA's images and launchers, where build.rs asks for Compiler::Nvcc";
+    let makes = "NVIDIA's images and host launch code, if build.rs selects Compiler::Nvcc";
     let tool = Tool::new("nvcc", makes, Nvcc::PLACES);
     match tools.nvcc() {
         Ok(Ok(nvcc)) => Tool {
@@ -295,7 +295,7 @@ fn rocm(tools: &Tools<'_>) -> Tool {
 }
 
 fn rust(tools: &Tools<'_>) -> Tool {
-    let makes = "images of crates of kernels in Rust, with lld for AMD and ptxas for machine code for NVIDIA";
+    let makes = "images from crates of kernels in Rust (with lld for AMD, with ptxas for machine code for NVIDIA)";
     let tool = Tool::new("Rust", makes, Rust::PLACES);
     let rust = match tools.rust(Rust::CHANNEL) {
         Ok(Ok(rust)) => rust,
@@ -360,7 +360,7 @@ fn cxx(tools: &Tools<'_>) -> Tool {
 fn launcher(cargo: &Cargo) -> Tool {
     let tool = Tool::new(
         "compiler launcher",
-        "compiles from a cache, or on other machines",
+        "caches compilations, or runs compilers on other machines",
         Launcher::PLACES,
     );
     match Launcher::from_env(cargo) {

@@ -139,7 +139,7 @@ fn kernel(
     input.parse::<Token![fn]>().map_err(as_meant)?;
     let name: Ident = input.parse().map_err(as_meant)?;
     if input.peek(Token![<]) {
-        let message = "declare an instance of a template with the name that it has in images: \
+        let message = "to declare an instance of a template, give its symbol in the images: \
                        #[link_name = \"_Z5scaleIfEvPT_i\"] fn scale_f32(x: *mut f32, n: i32);";
         return Err(input.error(message));
     }

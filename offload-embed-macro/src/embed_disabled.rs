@@ -10,8 +10,8 @@ pub(crate) fn kernels(call: &Call) -> TokenStream {
 }
 
 pub(crate) fn value(call: &Call) -> TokenStream {
-    let message = "without the feature `macros` of offload-gpu only include_kernels!(\"saxpy\") \
+    let message = "without the feature `macros` of offload-gpu, only include_kernels!(\"saxpy\") \
                    works: include_offload!, options, declared kernels and OFFLOAD_FROM_DISK need \
-                   this feature (files by their paths need `files`); in Cargo.toml: ";
+                   this feature (embedding a file by its path needs `files`); in Cargo.toml: ";
     call.error(&(message.to_owned() + &feature::line("macros")), Span::call_site())
 }

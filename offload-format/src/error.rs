@@ -145,7 +145,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::Disabled { feature } => write!(
                 f,
-                "{what} (at offset {offset}) is not read: enable the feature `{feature}` of offload-format"
+                "{what} (at offset {offset}) cannot be read without the feature `{feature}` of offload-format"
             ),
             ErrorKind::Compression { reason } => {
                 write!(f, "{what} cannot be decompressed: {reason} (at offset {offset})")

@@ -53,12 +53,12 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let mold = [
         "but mold links the program (-Clink-arg=-fuse-ld=mold).",
-        "It puts a pack between unwinding tables and code",
+        "mold puts the pack between unwinding tables and code",
         "abort at its first panic",
     ];
     let gnu_ld = [
         "but GNU ld links the program (-Clinker-features=-lld).",
-        "It puts a pack between code and data",
+        "GNU ld puts the pack between code and data",
         "- or keep GNU ld: call .large_pack_script() in build.rs, and link with the script in its \
          documentation",
     ];

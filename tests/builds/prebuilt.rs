@@ -144,7 +144,7 @@ fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
     build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);
     let store = "OFFLOAD_PREBUILT=signatures cargo build -p prebuilt_signatures";
-    let warning = "pack \"add\": the package does not contain the parameters of the kernels, so ";
+    let warning = "pack \"add\": the package does not contain the kernels' parameters, so ";
     let package = || scenario.package();
     package().passes().once(warning).once(store);
     package().env("OFFLOAD_PREBUILT", "never").passes().lacks(warning);
@@ -176,7 +176,7 @@ fn a_set_that_is_left_out_of_the_package() {
     cargo_package(&scenario)
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
-        .has(".gitignore leaves it out, or exclude or include in Cargo.toml does");
+        .has("is excluded by .gitignore, or by exclude or include in Cargo.toml");
 }
 
 /// A prebuilt set must not contain paths of the machine that made it, and making a set must not

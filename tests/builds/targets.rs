@@ -84,8 +84,8 @@ impl Machine {
 #[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
-    const FEW_GPUS: &str = "no PTX in the list works on later GPUs: its letter limits compute_90a \
-                            to few GPUs, unlike compute_90";
+    const FEW_GPUS: &str = "no PTX in the list works on later GPUs: the letter limits compute_90a \
+                            to few GPUs, but compute_90 works on all later ones";
     // The variables, the targets, and a line of output for each variable that is used.
     let rows = rows! {
         {CUDA_COMPUTE_CAPS: "80, 90a;8.6", CUDA_COMPUTE_CAP: "75"}
@@ -160,7 +160,7 @@ fn all_major_is_what_it_is_for_nvcc() {
 fn all_major_needs_both_compilers() {
     let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
-        "the target 'all-major' (from build.rs) means what this machine's ptxas and clang \
+        "the target 'all-major' (from build.rs) depends on what this machine's ptxas and clang \
          support, but ",
         "OFFLOAD_ARCH=\"sm_80;compute_90\"",
     ]);

@@ -402,7 +402,7 @@ fn inputs_that_shrink() {
         // If the kernel copies the file, the tool notices that the file became shorter. If the tool
         // reads the mapped bytes itself, it gets SIGBUS.
         let (text, status) = (stderr(&output), output.status);
-        assert!(text.contains("became shorter while it was read"), "{line}: {text}{status}");
+        assert!(text.contains("truncated while it was read"), "{line}: {text}{status}");
         assert!(status.code() == Some(1) || status.signal() == Some(SIGBUS), "{status}");
         folder.assert_unchanged(line);
         scratch::write(&input, random(1));

@@ -148,7 +148,7 @@ fn modules_that_packs_lack() {
     scratch::write(mode.join("demo_gfx90a:xnack-.kpack"), specific);
     scratch::write(mode.join("demo_gfx90a.kpack"), plain);
     let late = "libk.so: note: ROCm 7.14 and older read only the kernel pack for gfx90a:xnack-, which lacks \
-                lib/libk.so#0; newer versions find them in another pack [kernel-pack]";
+                lib/libk.so#0; newer versions find the missing entries in another pack [kernel-pack]";
     assert_eq!(checked(&mode).1, [late]);
     let ran = offload(&mode, "select -d gfx90a:sramecc+:xnack- libk.so");
     assert!(ran.stderr.contains("ROCm 7.14 and older"), "{}", ran.stderr);

@@ -110,9 +110,10 @@ impl Descriptions {
             }
         }
         let consequence = if is_described {
-            "its kernels' functions use the parameters found for other GPUs. Check that they match"
+            "the functions of its kernels use the parameters found for other GPUs. Check these \
+             parameters"
         } else {
-            "its kernels are constants, without functions that check arguments. Declare them in include_kernels!"
+            "its kernels are constants, without functions that check arguments. Declare the kernels in include_kernels!"
         };
         for message in refusals {
             run.cargo.warn(&format!(

@@ -310,8 +310,8 @@ pub(crate) fn stale_package(
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
         "the prebuilt set does not match this package:\n  {}\nRemake it on a machine with the \
-         compilers, then package again:\n  {command} -p {package}\n(If a file exists but is not \
-         in the package, .gitignore leaves it out, or exclude or include in Cargo.toml does.)",
+         compilers, then package again:\n  {command} -p {package}\n(A file that exists but is not \
+         in the package is excluded by .gitignore, or by exclude or include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)

@@ -72,9 +72,9 @@ impl Run<'_> {
         if is_checked && !known.kernels.is_empty() && !has_file() {
             let (name, package) = (self.name, &self.cargo.package);
             self.cargo.warn(&format!(
-                "pack \"{name}\": the package does not contain the parameters of the kernels, so \
-                 include_kernels!(\"{name}\") has no functions where nothing is compiled, as on \
-                 docs.rs, and on machines without clang. To add the parameters, run \
+                "pack \"{name}\": the package does not contain the kernels' parameters, so \
+                 include_kernels!(\"{name}\") makes no functions if nothing is compiled (as on \
+                 docs.rs) or clang is missing. To add the parameters, run \
                  OFFLOAD_PREBUILT=signatures cargo build -p {package}, and package the folder {}. \
                  To turn this warning off, set OFFLOAD_PREBUILT=never",
                 folder.display()

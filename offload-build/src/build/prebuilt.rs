@@ -383,8 +383,8 @@ pub(crate) fn update(
             ErrorKind::Prebuilt,
             format!(
                 "a prebuilt set must work on every machine, but {path} is a path on this machine: \
-                 make it relative to the package, or add its folder with .include(...), which is \
-                 recorded by its position in the list"
+                 make it relative to the package, or add its folder with .include(...): the set \
+                 stores the position of such a folder, not its path"
             ),
         )
     };

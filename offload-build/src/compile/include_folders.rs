@@ -35,7 +35,7 @@ fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) ->
         message += "\nPaths are relative to the package's folder.";
         if cargo.out_dir.join(folder).is_dir() {
             message += &format!(
-                " To use the folder in OUT_DIR, put the value of OUT_DIR in front: {}",
+                " To use the folder in OUT_DIR, prepend the value of OUT_DIR: {}",
                 cargo.out_dir.display()
             );
         }

@@ -32,8 +32,8 @@ pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
         Some("64") => cxx.args.push(CPU_LANES.into()),
         Some(other) => {
             return Err(Error::config(format!(
-                "{} is '{other}'; set it to the number of lanes in a warp of the image for the \
-                 CPU, 32 or 64",
+                "{} is '{other}'; set it to 32 or 64, the number of lanes in a warp of the image \
+                 for the CPU",
                 variables::LANES
             )));
         }

@@ -189,8 +189,8 @@ impl<'a> Compilations<'a> {
         match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),
             Some(other) => Err(Error::config(format!(
-                "{} is compiled for {} and {other} in one command, but build.rs gives them \
-                 different options: in a static library, use the same options for all targets",
+                "one command compiles {} for {} and {other}, but build.rs sets different options \
+                 for these targets: in a static library, all targets need the same options",
                 source.path.display(),
                 self.target()
             ))),

@@ -16,16 +16,16 @@ use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
 
 const FOR_RUST: &str = "Use offload_kernel::Atomic instead of core's type: \
-                        Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). GPUs before sm_70 \
-                        have no instructions with an order: for them, put core's fences around an \
+                        Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). GPUs before sm_70 have \
+                        no ordered instructions: for these GPUs, put core's fences around an \
                         operation with Ordering::Relaxed";
 const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and similar functions: \
                          offload/kernel.h keeps their orders";
 const FOR_CLANG: &str = "Write the kernel in the CUDA dialect (.cu), where __atomic_fetch_add and \
-                         similar functions keep their orders. In C, put fences around an \
-                         operation with __ATOMIC_RELAXED. In LLVM IR, write monotonic for \
-                         operations without an order: clang writes seq_cst even for CUDA's \
-                         atomicAdd, which has none";
+                         similar functions keep their orders. In C, put fences around an operation \
+                         with __ATOMIC_RELAXED. In LLVM IR, write monotonic for operations that \
+                         need no order: clang writes seq_cst even for CUDA's atomicAdd, which \
+                         guarantees no order";
 
 impl Compilation {
     /// Returns an error if an atomic operation has lost its order in the image.
@@ -59,7 +59,7 @@ impl Compilation {
             _ => FOR_CLANG,
         };
         let message = format!(
-            "the image for {} would lose the order of atomic operations, because LLVM omits it in code for this target:\n{lines}{help}",
+            "the image for {} would lose the memory order of atomic operations, because LLVM drops it for this target:\n{lines}{help}",
             self.targets[0]
         );
         Err(Error::new(ErrorKind::ToolFailed, message))

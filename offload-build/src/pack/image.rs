@@ -56,7 +56,7 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
     let message = format!(
-        "{what}\nBuilds are for the targets in build.rs and OFFLOAD_ARCH, but something else \
+        "{what}\nOnly build.rs and OFFLOAD_ARCH set the targets of a build, but something else \
          changed them: {}a wrapper around the compiler, or its configuration file (nvcc.profile). \
          Remove the option there, or list its targets: .archs([...])",
         set.concat()
@@ -146,8 +146,8 @@ impl Image {
             Err(unknown) => {
                 let version = header.version;
                 let why = format!(
-                    "the PTX keeps version {version}: offload-build knows no older version that \
-                     has {unknown}"
+                    "the PTX keeps version {version}, because offload-build does not know which \
+                     version introduced {unknown}"
                 );
                 return Ok(Some(why));
             }

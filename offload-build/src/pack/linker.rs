@@ -65,12 +65,13 @@ pub(crate) fn check_size(
         let (linker, what) = match linker {
             Linker::Gnu if !request.large_pack_script => (
                 "GNU ld",
-                "It puts a pack between code and data, which are then too far apart: \"relocation truncated to fit\"",
+                "GNU ld puts the pack between code and data, which are then too far apart: \"relocation truncated to fit\"",
             ),
             Linker::Mold => (
                 "mold",
-                "It puts a pack between unwinding tables and code, which are then too far apart: the program would link, but it \
-                 would abort at its first panic with \"failed to initiate panic\"",
+                "mold puts the pack between unwinding tables and code, which are then too far \
+                 apart: the program would link, but would abort at its first panic with \"failed \
+                 to initiate panic\"",
             ),
             _ => ("", ""),
         };
@@ -82,13 +83,13 @@ pub(crate) fn check_size(
                 ""
             };
             return Err(Error::config(format!(
-                "the pack has {pack}, but {linker} links the program ({from}).\n{what}.\n- link \
+                "the pack is {pack}, but {linker} links the program ({from}).\n{what}.\n- link \
                  with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux\n- or \
                  make the pack smaller: {or_compress}fewer targets{script}"
             )));
         }
     }
-    let limit = if has_limit { "; over 1.5 GiB it needs rust-lld" } else { "" };
+    let limit = if has_limit { "; a pack over 1.5 GiB needs rust-lld" } else { "" };
     cargo.warn(&format!(
         "pack \"{name}\" adds {pack} to each program that uses it: {compress} it smaller{limit}"
     ));

@@ -236,7 +236,7 @@ pub(crate) fn plan(
     }
     if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
         return Err(Error::config(format!(
-            "no module of the {product} is for any of the targets {}",
+            "no module of the {product} can be built for any of the targets {}",
             targets::join(targets)
         )));
     }
@@ -343,12 +343,12 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let other = if std::ptr::eq(*one, *source) { other } else { one };
             let with_kernels = if source.constraints.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
-                "for {target}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
-                 make it a separate module",
-                module.name,
+                "for {target}, {} of the module \"{}\" cannot be linked with {}, because it is \
+                 {}{with_kernels}: make it a separate module",
                 source.path.display(),
-                source.language.name(),
-                other.path.display()
+                module.name,
+                other.path.display(),
+                source.language.name()
             )));
         }
     }
@@ -374,10 +374,10 @@ fn check_nvcc(
             other.path.display()
         ))),
         ([one, ..], [other, ..]) => Err(Error::config(format!(
-            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and \
-             cannot be linked with it; put them in two modules",
-            module.name,
+            "for {target}, nvcc compiles {} of the module \"{}\", but its output cannot be linked \
+             with {}, which is {}: put them in two modules",
             one.path.display(),
+            module.name,
             other.path.display(),
             other.language.name()
         ))),

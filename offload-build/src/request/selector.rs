@@ -99,8 +99,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
             Ok(Meaning::AtLeast(arch.number()))
         }
         _ => Err(
-            "'>=' must be followed by sm_ and a number, such as >=sm_80: it selects NVIDIA's machine code \
-             and PTX from this number on; other targets cannot be compared"
+            "'>=' needs sm_ and a number: >=sm_80 selects NVIDIA's machine code and PTX for 8.0 and \
+             later; other targets have no order"
                 .to_owned(),
         ),
     }

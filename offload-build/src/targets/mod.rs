@@ -72,8 +72,8 @@ pub(crate) fn resolve(
     }
     if targets.is_empty() && tools.is_some() {
         return Err(list::none(
-            "build.rs lists targets only in .archs_if_known, but no nvcc that was found knows any \
-             of them",
+            "build.rs lists targets only in .archs_if_known, but no nvcc was found that supports \
+             any of them",
             tools,
             scope,
         ));
@@ -81,8 +81,8 @@ pub(crate) fn resolve(
     check_vendor(cargo, scope, &targets, &items[0].by)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
-            "no PTX in the list works on later GPUs: its letter limits {ptx} to few GPUs, \
-                 unlike {}",
+            "no PTX in the list works on later GPUs: the letter limits {ptx} to few GPUs, but {} \
+             works on all later ones",
             ptx.as_str().trim_end_matches(['a', 'f'])
         ));
     }
@@ -178,13 +178,14 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
-            "build.rs lists '{name}' in .archs_if_known, which asks nvcc and so is only for \
-             NVIDIA's GPUs. List it in .archs"
+            "build.rs lists '{name}' in .archs_if_known, which is only for NVIDIA's GPUs, because \
+             it asks nvcc. List it in .archs"
         )));
     };
     let Ok(nvcc) = tools.nvcc()? else {
         cargo.note(&format!(
-            "offload-build: leaving out {name}, because no nvcc was found that could know it"
+            "offload-build: leaving out {name}, because no nvcc was found to check whether it is \
+             supported"
         ));
         return Ok(false);
     };
@@ -192,7 +193,8 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
     let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
         let message = format!(
-            "could not ask {} whether it knows {name}: it needs a C++ compiler for the host: {why}\n\
+            "could not check whether {} supports {name}, because nvcc needs a C++ compiler for the \
+             host: {why}\n\
              Install g++, or name a compiler in NVCC_CCBIN.",
             nvcc.path.display()
         );
@@ -201,7 +203,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let refusal = nvcc.refusal(&arch.to_string(), &ccbin, tools.probes());
     if refusal.is_some() {
         cargo.note(&format!(
-            "offload-build: leaving out {name}, which {} ({}) does not know",
+            "offload-build: leaving out {name}, which {} ({}) does not support",
             nvcc.path.display(),
             nvcc.version
         ));
@@ -217,7 +219,7 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
             // The table's target may name features that the product lacks (`spirv64:float64-`):
             // omit them.
             let target = target.split(':').next().unwrap_or(target);
-            Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
+            Some(format!("{name} is a product: write its target, \"{target}\""))
         };
         let similar = || similar(name).map(|known| format!("Did you mean \"{known}\"?"));
         let hint = foreign_variables::hint(name).or_else(product).or_else(similar);

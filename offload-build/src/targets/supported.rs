@@ -26,8 +26,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
-            "the target '{word}' (from {by}) means what this machine's ptxas and clang support, \
-             but {what}\nInstall what is missing, or list targets, as in \
+            "the target '{word}' (from {by}) depends on what this machine's ptxas and clang \
+             support, but {what}\nInstall what is missing, or list targets, as in \
              OFFLOAD_ARCH=\"sm_80;compute_90\"."
         );
         Error::new(ErrorKind::ToolNotFound, message)
@@ -44,7 +44,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     archs.retain(|arch| tools.clang_knows(clang, &arch.to_string()));
     if archs.is_empty() {
         Err(missing(format!(
-            "{} and {} support no common architecture (see --help of the first)",
+            "{} and {} have no architecture in common (ptxas --help lists those of ptxas)",
             ptxas.path.display(),
             clang.path.display()
         )))

@@ -112,8 +112,8 @@ impl<'a> Images<'a> {
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
             return Err(format!(
-                "has PTX for {target} at offset {offset} without the NUL after it that drivers \
-                 need: add the file in a build script with .file(\"...\"), or embed the PTX as a \
+                "has PTX for {target} at offset {offset} but not the NUL that drivers need after \
+                 it: add the file in a build script with .file(\"...\"), or embed the PTX as a \
                  separate file"
             ));
         }
@@ -198,7 +198,7 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
 /// path.
 fn kind(file: &[u8]) -> Result<ContainerKind, String> {
     if file.is_empty() {
-        return Err("is empty: run what makes it before the build".to_owned());
+        return Err("is empty: generate it before the build".to_owned());
     }
     let what = match FileKind::identify(file) {
         Some(FileKind::Container(ContainerKind::Raw)) | None => return image(file),

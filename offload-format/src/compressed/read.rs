@@ -105,7 +105,7 @@ impl<'data> CompressedBundle<'data> {
         // If the stream has more bytes than the header states, it is damaged, so do not read the
         // rest.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
-            let reason = "the content is larger than the header says";
+            let reason = "the decompressed content is larger than the header says";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
         }
         Ok(self.payload_offset + stream.consumed())

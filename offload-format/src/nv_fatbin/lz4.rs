@@ -11,7 +11,7 @@ use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
-const TOO_LONG: &str = "the content is larger than its recorded size";
+const TOO_LONG: &str = "the decompressed content is larger than its header says";
 
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;

@@ -43,7 +43,7 @@ impl<'data> Entry<'data> {
             }
         };
         if bytes.len() as u64 != size {
-            return Err(damaged("the content is smaller than its recorded size"));
+            return Err(damaged("the decompressed content is smaller than its header says"));
         }
         Ok(Payload { entry: *self, bytes })
     }

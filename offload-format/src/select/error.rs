@@ -153,7 +153,7 @@ fn write_reason(
 }
 
 fn write_empty(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, module: &str) -> fmt::Result {
-    let why = "build.rs lists no target that the module supports (.allow_empty())";
+    let why = "build.rs lists no target that the module supports, and calls .allow_empty()";
     write_reason(f, device, &format_args!("the module \"{module}\" has no images: {why}"))
 }
 

@@ -25,14 +25,14 @@ use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
 
 /// Advice for a pack that a different build makes.
-const BUILD: &str = "; run `cargo build --lib` in its package to build it";
+const BUILD: &str = "; to build the pack, run `cargo build --lib` in its package";
 
 /// Returns the message that a pack could not be read: the reason, advice, and the variable that
 /// makes the program read packs from disk.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
-        "{why} (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled{advice})"
+        "{why} (the pack is read from disk, because OFFLOAD_FROM_DISK was set when the program was compiled{advice})"
     )
 }
 
@@ -92,7 +92,7 @@ fn try_load<F: Form>(
         library.get(at..)?.get(..size)
     };
     let bytes = range(index.size, index.library_offset)
-        .ok_or_else(|| damaged("it ends before the pack does"))?;
+        .ok_or_else(|| damaged("it ends before the end of the pack"))?;
     let is_compressed = index.is_compressed();
     let PackIndex { section, modules, .. } = index;
     if is_compressed && !F::IS_COMPRESSED {
@@ -232,7 +232,7 @@ mod tests {
                  out/other.index, but had the parameters (4 bytes at 0) when the program was \
                  compiled: build the program again (",
             ),
-            ("cut", "out/libx.a is damaged: it ends before the pack does ("),
+            ("cut", "out/libx.a is damaged: it ends before the end of the pack ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
         ] {
             let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err();

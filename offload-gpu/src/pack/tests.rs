@@ -49,7 +49,7 @@ fn several_modules_are_told_apart() {
     );
     assert_eq!(
         SCALE.select(&device).unwrap_err().to_string(),
-        "no image for gfx90a: the module \"scale\" has no images: build.rs lists no target that the module supports (.allow_empty())"
+        "no image for gfx90a: the module \"scale\" has no images: build.rs lists no target that the module supports, and calls .allow_empty()"
     );
 }
 

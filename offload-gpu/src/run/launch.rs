@@ -170,7 +170,7 @@ impl Launch {
         (shared > most).then(|| {
             let asked = self.shared_memory;
             format!(
-                "it needs {shared} bytes of shared memory ({fixed} for the kernel, {asked} for the launch), but the device has {most}"
+                "it needs {shared} bytes of shared memory ({fixed} static, {asked} dynamic), but the device has {most}"
             )
         })
     }
@@ -217,7 +217,7 @@ mod tests {
         let launch =
             |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device, None);
         assert_eq!(launch(101_376), None);
-        let expected = "it needs 101377 bytes of shared memory (0 for the kernel, 101377 for the launch), but the device has 101376";
+        let expected = "it needs 101377 bytes of shared memory (0 static, 101377 dynamic), but the device has 101376";
         assert_eq!(launch(101_377).as_deref(), Some(expected));
     }
 
@@ -249,7 +249,7 @@ mod tests {
             (
                 Launch::new(1, 1).shared_memory(101_376),
                 any,
-                "it needs 102400 bytes of shared memory (1024 for the kernel, 101376 for the launch), but the device has 101376",
+                "it needs 102400 bytes of shared memory (1024 static, 101376 dynamic), but the device has 101376",
             ),
             (
                 Launch::new(1, 32),

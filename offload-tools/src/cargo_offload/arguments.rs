@@ -16,8 +16,8 @@ Options:
       --orders <COUNT>    Run each test program in this many orders of blocks and threads, without
                           a sanitizer, and stop at the first order in which it fails
       --lanes <COUNT>     Build images for the CPU with this many lanes in each warp: 32, or 64 as
-                          on AMD's gfx9 [default: OFFLOAD_CPU_LANES or 32]. With 32,64, all runs
-                          are made for each
+                          on AMD's gfx9 [default: OFFLOAD_CPU_LANES or 32]. With 32,64, every run
+                          is made with both
       --seed <SEED>       The seed of the first random order [default: 1]
       --time-limit <SECONDS>
                           End a kernel that runs longer [default: 300]
@@ -25,9 +25,9 @@ Options:
 
 All checks share the target folder target/offload-check.
 
-Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if no kernel was launched on the
-CPU, so that nothing was checked, or if the arguments are wrong; 3 if findings may be missing,
-because a sanitizer failed, reports are missing or a test program ended early; Cargo's own if a
+Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if nothing was checked because no
+kernel was launched on the CPU, or if the arguments are wrong; 3 if findings may be missing because
+a sanitizer failed, reports are missing or a test program ended early; Cargo's exit status if a
 test failed but no kernel is to blame.
 ";
 

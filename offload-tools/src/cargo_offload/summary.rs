@@ -152,9 +152,9 @@ impl Summary {
         for Died { tests, ended } in &self.died {
             let _ = writeln!(
                 text,
-                "\nerror: a test program ended early: of {}, {} have no result",
-                plural(*tests, "test"),
-                tests.saturating_sub(*ended)
+                "\nerror: a test program ended early: {} of {} have no result",
+                tests.saturating_sub(*ended),
+                plural(*tests, "test")
             );
         }
         if !self.unchecked.is_empty() {

@@ -205,7 +205,8 @@ pub fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
 
 /// Returns an error unless the metadata describes a regular file.
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
-    let what = "not a regular file, but members of thin archives must be; copy its content to one";
+    let what = "not a regular file, which members of thin archives must be; copy the content to a \
+                regular file";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
 }
 
@@ -224,5 +225,5 @@ fn is_device(metadata: &Metadata) -> bool {
 }
 
 fn shrunk() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the input was truncated while it was read")
 }

@@ -54,7 +54,7 @@ pub(super) fn clean_up_when_signalled() {
                 let unfinished = lock();
                 remove_all(&unfinished);
                 if signal == SIGBUS {
-                    eprintln!("error: a file became shorter while it was read, or could not be read from its disk");
+                    eprintln!("error: a file was truncated while it was read, or its disk could not be read");
                 }
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

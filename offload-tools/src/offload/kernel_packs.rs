@@ -155,7 +155,7 @@ impl KernelPacks {
         }
         if !late.is_empty() {
             gaps.push(format!(
-                "ROCm 7.14 and older read only the kernel pack for {}, which lacks {}; newer versions find them in another pack",
+                "ROCm 7.14 and older read only the kernel pack for {}, which lacks {}; newer versions find the missing entries in another pack",
                 escaped_str(best.label()),
                 some(late)
             ));
@@ -223,7 +223,7 @@ impl KernelPacks {
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
                 self.problems.push(format!(
-                    "{shown}: it may list only packs, but lists the manifest '{}'",
+                    "{shown}: a manifest may list only packs, but this one lists the manifest '{}'",
                     escaped_str(file)
                 ));
                 continue;
@@ -268,7 +268,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 /// Returns the message for a library without a pack. `there_is` states where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
-        "its code objects are in kernel packs, but {there_is} none for '{name}', its name in the packs; looked for {}",
+        "its code objects are in kernel packs under the name '{name}', but {there_is} no such pack; looked for {}",
         tried.join(", ")
     )
 }

@@ -17,11 +17,9 @@ use std::process::ExitCode;
 
 /// Arguments of `cargo offload pack`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
-    openmp-amdgcn-amd-amdhsa--gfx90a. LLVM 22 reads only version 1. If no NUL would follow PTX, a line feed or a NUL \
-    is added at its end."
-)]
+#[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: \
+    x86_64-unknown-linux-gnu, openmp-amdgcn-amd-amdhsa--gfx90a. LLVM 22 reads only version 1. \
+    Drivers read PTX up to a NUL: if none would follow the PTX, a line feed or a NUL is added.")]
 pub struct Args {
     /// An image and its target: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
@@ -29,7 +27,7 @@ pub struct Args {
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The name of the module of which all images are versions
+    /// The name of the module that all images belong to
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The format's version: 1, 2 or 3 [default: 1; compressed 3]

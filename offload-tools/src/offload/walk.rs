@@ -130,7 +130,7 @@ impl Summary {
             0 if !self.problems.is_empty() => format!("{what} without files that can be read"),
             0 if !self.closed.is_empty() => {
                 format!(
-                    "{what} without device code, except perhaps in archives inside, which are not opened"
+                    "{what} without device code, except perhaps in nested archives, which are not opened"
                 )
             }
             0 => format!("{what} without device code"),

@@ -99,7 +99,7 @@ impl Read for Gzip<'_> {
             }
             let rest = &rest[zeros..];
             if !rest.starts_with(GZIP_MAGIC) {
-                let text = format!("the last {} bytes are not compressed by gzip", rest.len());
+                let text = format!("the last {} bytes are not in gzip format", rest.len());
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
             self.0 = GzDecoder::new(rest);

@@ -16,7 +16,7 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
     let member = archive.members().find(|member| member.name.starts_with(b"data.tar"));
     let Some((name, data)) = member.and_then(|member| Some((member.name, member.data?))) else {
         return problem(
-            "it has no data.tar, where a package's files are: it is damaged".to_owned(),
+            "it is damaged: it has no data.tar, which contains a package's files".to_owned(),
         );
     };
     match Codec::of(data) {
@@ -28,7 +28,7 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
             tar::walk(&mut budget.limited(data), false, visit)
         }
         None => {
-            let what = unopened(data).unwrap_or("in none of the forms that packages have");
+            let what = unopened(data).unwrap_or("in an unknown format");
             let text =
                 format!("is {what}, which offload cannot open; dpkg-deb --extract unpacks it");
             visit(Found::Problem { name, text })

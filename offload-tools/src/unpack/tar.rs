@@ -74,7 +74,7 @@ pub(super) fn walk<R: Read, E>(
                     }
                     let size = records.size.unwrap_or(size);
                     if records.is_sparse || entry_type == EntryType::GNUSparse {
-                        let text = "is stored with holes, so neither it nor any later file is read; pack it without --sparse";
+                        let text = "is a sparse file, so neither it nor any later file is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
                         // The position of the next header depends on the file's holes, which this
                         // tool does not read.

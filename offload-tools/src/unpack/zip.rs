@@ -111,7 +111,7 @@ pub(super) fn walk<E>(
         Err(error) => {
             return whole(match error.kind() {
                 ErrorKind::MissingEndOfCentralDirectory => {
-                    "the list of its files, which is at the end of a zip archive, is missing: the archive is cut short"
+                    "the central directory at its end is missing: the archive is cut short"
                         .to_owned()
                 }
                 _ => cannot_list(&error),
@@ -120,9 +120,7 @@ pub(super) fn walk<E>(
     };
     let place = start(&in_file);
     if place.is_none() {
-        whole(
-            "the record at its end has a wrong size or offset for the list of its files".to_owned(),
-        )?;
+        whole("its end record has a wrong size or offset for the central directory".to_owned())?;
     }
     let archive = match ZipArchive::from_slice(&file[place.unwrap_or(0)..]) {
         Ok(archive) => archive,
@@ -155,7 +153,9 @@ pub(super) fn walk<E>(
     // In the end record, the number of files has 16 bits, unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
-        whole(format!("the record at its end says {recorded} files, but the list has {count}"))?;
+        whole(format!(
+            "its end record says {recorded} files, but the central directory has {count}"
+        ))?;
     }
     // No program writes members that share bytes. They could unpack to far more than any archive of
     // this size.
@@ -170,7 +170,7 @@ pub(super) fn walk<E>(
     if let Some(pair) = places.windows(2).find(|pair| pair[0].0.1 > pair[1].0.0) {
         let (one, other) = (text::escaped(pair[0].1), text::escaped(pair[1].1));
         return whole(format!(
-            "{one} and {other} share bytes of the archive, so none of it is unpacked"
+            "{one} and {other} share bytes of the archive, so nothing is unpacked"
         ));
     }
     let before = match place {
@@ -198,7 +198,7 @@ pub(super) fn walk<E>(
         let found = match archive.get_entry(entry.wayfinder) {
             Ok(found) => found,
             Err(error) => {
-                let text = format!("its bytes are not where the archive's list says: {error}");
+                let text = format!("its bytes are not where the central directory says: {error}");
                 visit(Found::Problem { name, text })?;
                 continue;
             }
@@ -206,8 +206,9 @@ pub(super) fn walk<E>(
         let local = found.local_header();
         if local.file_path().as_bytes() != name {
             let other = text::escaped(local.file_path().as_bytes());
-            let text =
-                format!("the archive's list has this name, but the file's own header has {other}");
+            let text = format!(
+                "the central directory has this name, but the file's own header has {other}"
+            );
             visit(Found::Problem { name, text })?;
         }
         let facts = (
@@ -219,8 +220,8 @@ pub(super) fn walk<E>(
         // A program that writes a stream computes the checksum and the sizes while it writes. So
         // the header of a member cannot contain them.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
-            let text = "the archive's list has a different method, checksum or size than the \
-                file's own header, and programs differ in which one they read";
+            let text = "the central directory has a different method, checksum or size than the \
+                        file's own header, and programs differ in which of the two they read";
             visit(Found::Problem { name, text: text.to_owned() })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
@@ -244,7 +245,7 @@ pub(super) fn walk<E>(
 }
 
 fn cannot_list(error: &rawzip::Error) -> String {
-    format!("the list of its files cannot be read: {error}")
+    format!("its central directory cannot be read: {error}")
 }
 
 /// The decoder of a member, or the error that occurred when it was started.
@@ -276,12 +277,12 @@ fn damaged(error: &io::Error) -> String {
     match inner.map(rawzip::Error::kind) {
         Some(ErrorKind::InvalidChecksum { expected, actual }) => {
             format!(
-                "is damaged: its checksum is {actual:08x}, but the archive's list has {expected:08x}"
+                "is damaged: its checksum is {actual:08x}, but the central directory has {expected:08x}"
             )
         }
         Some(ErrorKind::InvalidSize { expected, actual }) => {
             format!(
-                "is damaged: it unpacks to {actual} bytes, but the archive's list has {expected}"
+                "is damaged: it unpacks to {actual} bytes, but the central directory has {expected}"
             )
         }
         _ => cannot_unpack(error),

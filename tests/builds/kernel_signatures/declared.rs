@@ -225,7 +225,7 @@ fn kernels_that_clang_refuses() {
     let for_nvidia = "__clang__) && !defined(__HIP__";
     scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
     run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a")).once(
-        "although nvcc compiles it: its kernels' functions use the parameters found for other \
-             GPUs",
+        "although nvcc compiles it: the functions of its kernels use the parameters found for \
+         other GPUs",
     );
 }

@@ -286,7 +286,7 @@ fn a_clang_without_gpuintrin_is_named() {
         .env("OFFLOAD_CLANG", clang)
         .fails()
         .has(&line)
-        .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h came with clang 20");
+        .has("to compile it, install clang 21 or newer, and lld (gpuintrin.h needs clang 20");
 }
 
 /// OpenCL C kernels with arguments in local memory. `block_sum` has one such argument, `two` has

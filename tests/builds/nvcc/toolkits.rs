@@ -121,10 +121,10 @@ fn targets_that_nvcc_knows_are_built() {
         .lacks("sm_120a");
     // The list in `OFFLOAD_ARCH` replaces all lists in build.rs.
     build("OFFLOAD_ARCH", "sm_90").has("image for sm_90\n").lacks("sm_120a");
-    let unknown = "build.rs lists targets only in .archs_if_known, but no nvcc that was found \
-                   knows any of them";
-    let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc and so is only for \
-                   NVIDIA's GPUs";
+    let unknown = "build.rs lists targets only in .archs_if_known, but no nvcc was found that \
+                   supports any of them";
+    let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which is only for NVIDIA's GPUs, \
+                   because it asks nvcc";
     for (target, expected) in [("sm_999", unknown), ("gfx90a", foreign)] {
         scenario.pack("pack", &format!(r#"{calls}.archs_if_known(["{target}"])"#));
         scenario.build().fails().once(expected);

@@ -55,12 +55,12 @@ fn run(name: &str, clang: &Path, source: &str, options: &str) -> Vec<String> {
 /// The kernels that keep stacks, with the reasons.
 const WITH_STACKS: [&str; 10] = [
     "computed_goto stacks: it calls _Z13computed_gotoPKiPii, which waits and cannot be inlined",
-    "pointer_waits stacks: it calls through a pointer and may reach a wait that way",
+    "pointer_waits stacks: it calls a function pointer, and the function may wait",
     "recursion_waits stacks: it calls _Z3reci, which waits and cannot be inlined",
     "throws_inside stacks: threads wait after they catch an exception",
-    "tid_by_pointer stacks: it calls through a pointer and may reach a wait that way",
-    "virtual_waits stacks: it calls through a pointer and may reach a wait that way",
-    "vla stacks: it has arrays whose sizes are known only when it runs",
+    "tid_by_pointer stacks: it calls a function pointer, and the function may wait",
+    "virtual_waits stacks: it calls a function pointer, and the function may wait",
+    "vla stacks: it has arrays whose sizes are known only at run time",
     "wait_in_catch stacks: threads wait after they catch an exception",
     "wait_in_try stacks: threads wait after they catch an exception",
     "wait_in_try2 stacks: threads wait after they catch an exception",
@@ -142,8 +142,8 @@ fn ls_shows_how_threads_wait() {
     for line in [
         "plain  regions: 2",
         "recursion  stacks: it calls _Z6deeperiPi, which waits and cannot be inlined",
-        "pointer  stacks: it calls through a pointer and may reach a wait that way",
-        "array_of_any_size  stacks: it has arrays whose sizes are known only when it runs",
+        "pointer  stacks: it calls a function pointer, and the function may wait",
+        "array_of_any_size  stacks: it has arrays whose sizes are known only at run time",
     ] {
         assert!(text.contains(&format!("\n      {line}\n")), "{line}: {text}");
     }

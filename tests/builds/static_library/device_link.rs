@@ -76,8 +76,7 @@ fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
 fn assert_advises(run: Run<'_>, library: &str, message: &str) {
     run.env("APART", library).fails().has(message).once(
         "each source of a static library is a separate device program; call .device_link() in \
-         build.rs if another source of \
-         the library defines it",
+         build.rs if another source of the library defines the function",
     );
 }
 
@@ -141,8 +140,8 @@ fn each_library_of_a_program_is_linked_by_itself() {
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(3), "two targets and the link");
     scenario.write("kernels/a_factor.cu", "// It defines nothing.\n");
     build("2").fails().has("nvlink error   : Undefined reference to '_Z8factor_af'").once(
-        "no source of this static library defines it for this target: add the file that defines \
-         it, for the same targets",
+        "no source of this static library defines the function for this target: add the file that \
+         defines it, for the same targets",
     );
     assert_advises(build("2"), "a", "Unresolved extern function '_Z8factor_af'");
 }

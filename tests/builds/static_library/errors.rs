@@ -41,7 +41,7 @@ const CASES: &[(&str, &str)] = refused! {
              library. Remove it";
     [.file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])]
         => "prebuilt(...) is only for packs: a prebuilt set contains no static libraries. Remove \
-             it for compile_static";
+            it if you call compile_static";
     [
         .file("kernels/scale.cu")
         .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
@@ -52,7 +52,7 @@ const CASES: &[(&str, &str)] = refused! {
     [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
         => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
     [.file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])]
-        => "the flag -rdc=true of kernels/scale.cu needs a device link: remove it and call \
+        => "the flag -rdc=true of kernels/scale.cu needs a device link: remove the flag and call \
              .device_link() in build.rs";
     [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
         => "the flag -fgpu-rdc of kernels/scale.hip needs a device link";

@@ -186,8 +186,8 @@ fn images_in_no_list_are_refused() {
         .write("kernels/one.cu", "__global__ void one(float *x) { *x = 1; }\n")
         .write("src/lib.rs", "")
         .write("options", "-gencode arch=compute_90,code=[sm_90,compute_90]\n");
-    let why = "Builds are for the targets in build.rs and OFFLOAD_ARCH, but something else changed \
-         them: ";
+    let why = "Only build.rs and OFFLOAD_ARCH set the targets of a build, but something else \
+               changed them: ";
     let append = format!("--options-file {}", scenario.folder.join("options").display());
     let by_nvcc = || scenario.build().env("NVCC_COMPILES", "1");
     by_nvcc().env("NVCC_APPEND_FLAGS", &append).fails().each_once([
@@ -210,7 +210,7 @@ fn images_in_no_list_are_refused() {
     ]);
     let always = format!("exec '{}' \"$@\" -gencode arch=compute_75,code=sm_75", nvcc.display());
     by_nvcc().env("NVCC", scenario.script("wrapper/nvcc", &always)).fails().once(
-        "its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them",
+        "nvcc's command line names more GPUs than the build lists: a wrapper around nvcc, or the file nvcc.profile, adds them",
     );
     wrapped("-O1").passes();
     // A pack has one image per target, and the image's header names the target.

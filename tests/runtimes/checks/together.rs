@@ -123,7 +123,7 @@ fn findings_are_those_of_each_kernel_alone() {
     let line = "--check memory -- --test-threads=1 --include-ignored --exact";
     let printed = run(line, &["barrier_right", "mask_wrong", "shift_right"], &[]);
     assert_eq!(printed.status.code(), Some(1), "{printed}");
-    let expected = "error: a test program ended early: of 3 tests, 2 have no result\n";
+    let expected = "error: a test program ended early: 2 of 3 tests have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
     // The program ends without a finding, but findings may be missing.

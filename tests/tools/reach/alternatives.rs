@@ -45,7 +45,7 @@ fn files_that_differ_by_their_gpu() {
             more => format!("t.whl: {first} and {more} more files"),
         };
         let note = format!(
-            "note: {name}: modules are taken as alternatives, of which a program loads those for its GPU: "
+            "note: {name}: its modules are assumed to be alternatives: a program loads only the modules for its GPU ("
         );
         assert!(ran.stderr.starts_with(&note), "{ran:?}");
         let ran = offload(&folder, &format!("reach t.whl --require {unserved}"));
@@ -67,7 +67,7 @@ fn files_that_differ_by_their_gpu() {
     let ran = offload(&folder, "reach t.whl --for conda");
     assert!(ran.stdout.ends_with("- __amdgpu_arch ==11.0.0\n"), "{ran:?}");
     assert!(
-        ran.stderr.contains("no image for machines with xnack-, so these are left out: gfx90a"),
+        ran.stderr.contains("leaving out gfx90a, because no image is for machines with xnack-; "),
         "{ran:?}"
     );
 }
@@ -153,7 +153,8 @@ fn lists_are_short() {
         scratch::write(folder.join(name), code_object(file));
     }
     let ran = offload(&folder, &format!("reach {} --for conda", names.join(" ")));
-    let error = "in each module of each file: folder/0.co, folder/1.co, folder/2.co and 97 more\n";
+    let error =
+        "in every module of every file: folder/0.co, folder/1.co, folder/2.co and 97 more\n";
     assert_fails(&ran, &[error]);
 }
 

@@ -47,15 +47,16 @@ fn nothing_follows() {
     scratch::write(folder.join("library.bc"), corpus_bytes("fat_file/llvm_offloading.bc"));
     scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
     for (files, reason) in [
-        ("modules.bin", "no NVIDIA GPU has an image in each of the 2 modules of modules.bin"),
+        ("modules.bin", "no NVIDIA GPU has an image in all 2 modules of modules.bin"),
         (
             "sm_80.bin sm_90.bin",
-            "no NVIDIA GPU has an image in each module of each file: sm_80.bin, sm_90.bin",
+            "no NVIDIA GPU has an image in every module of every file: sm_80.bin, sm_90.bin",
         ),
         (
             "vendors.bin",
-            "no NVIDIA GPU has an image in each module of vendors.bin; modules without one: b (gfx90a); \
-             no AMD GPU has an image in each module of vendors.bin; modules without one: a (sm_80)",
+            "no NVIDIA GPU has an image in every module of vendors.bin; modules without such an image: \
+             b (gfx90a); no AMD GPU has an image in every module of vendors.bin; modules without \
+             such an image: a (sm_80)",
         ),
         ("intel.bin", "no image is for an AMD or NVIDIA GPU: spirv64"),
         ("text", "there are no images for GPUs"),
@@ -182,7 +183,7 @@ fn kernel_packs_in_wheels() {
         let ran = offload(&folder, &format!("reach {name}.whl --for conda"));
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         match expected {
-            "" => assert_fails(&ran, &["no AMD GPU has an image in each module of each file"]),
+            "" => assert_fails(&ran, &["no AMD GPU has an image in every module of every file"]),
             "no pack" => {
                 assert_fails(&ran, &["error: no metadata, because these files cannot be read"])
             }
@@ -207,8 +208,8 @@ fn kernel_packs_in_wheels() {
     assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = offload(&folder, "reach gone.whl");
-    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, but the archive has none for \
-        'lib/libk.so'; tried a/lib/demo_@GFXARCH@.kpack\n";
+    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs under the name \
+        'lib/libk.so', but the archive has no such pack; looked for a/lib/demo_@GFXARCH@.kpack\n";
     assert!(ran.stderr.contains(warning), "{ran:?}");
     let ran = offload(&folder, "reach gone_dll.whl");
     let warning =
@@ -278,7 +279,7 @@ fn processors_in_one_mode() {
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         assert_eq!(line.unwrap_or_default(), processors, "{ran:?}");
         if processors.is_empty() {
-            let reason = format!("no AMD GPU has an image in {file} in each of its modes\n");
+            let reason = format!("no AMD GPU has an image for each of its modes in {file}\n");
             assert_fails(&ran, &[&reason]);
         }
         let warnings: Vec<&str> =
@@ -288,7 +289,7 @@ fn processors_in_one_mode() {
             Some(lacking) => assert_eq!(
                 warnings,
                 [format!(
-                    "warning: {file}: no image for machines with {lacking}, so these are left out: gfx90a; \
+                    "warning: {file}: leaving out gfx90a, because no image is for machines with {lacking}; \
                      compile for the processor without a mode, or for both modes"
                 )]
             ),

@@ -35,8 +35,8 @@ pub(super) struct DeviceLinker<'a> {
 /// Returns an error that names the flag, and the source or the variable that contains it.
 #[inline]
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
-    const ADVICE: &str = "needs a device link: remove it and call .device_link() in build.rs, \
-                          which compiles the sources for it and links them";
+    const ADVICE: &str = "needs a device link: remove the flag and call .device_link() in \
+                          build.rs, which compiles relocatable device code and links it";
     let source = &module.sources[0];
     for target in &module.targets {
         let flags = module.flags_for(source, target);

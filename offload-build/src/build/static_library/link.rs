@@ -81,10 +81,9 @@ impl LinkLines {
         let folders = toolkit.library_folders(cargo);
         if folders.is_empty() && cudart != Cudart::None {
             cargo.warn_once(&format!(
-                "programs need libcudart_static.a for {}, but it is not in the CUDA toolkit {} \
-                 ({}), or in a folder of CUDA_HOME or of -L in NVCC_APPEND_FLAGS. Install CUDA's \
-                 runtime for this target in the toolkit, or name its folder: \
-                 NVCC_APPEND_FLAGS=-L<folder>",
+                "programs need libcudart_static.a for {}, but it is in neither the CUDA toolkit {} \
+                 ({}), nor CUDA_HOME, nor a -L folder in NVCC_APPEND_FLAGS. Install CUDA's runtime \
+                 for this target in the toolkit, or name its folder: NVCC_APPEND_FLAGS=-L<folder>",
                 cargo.target,
                 toolkit.root.display(),
                 library_folders(cargo).join(", ")

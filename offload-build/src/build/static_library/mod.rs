@@ -82,7 +82,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     match calls.iter().find(|(is_called, ..)| *is_called) {
         None => Ok(()),
         Some((_, call, why)) => Err(Error::config(format!(
-            "{call} is only for static libraries: {why}. Remove it for compile"
+            "{call} is only for static libraries: {why}. Remove it if you call compile"
         ))),
     }
 }
@@ -123,7 +123,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     ] {
         if is_asked {
             return Err(Error::config(format!(
-                "{call} is only for packs: {why}. Remove it for compile_static"
+                "{call} is only for packs: {why}. Remove it if you call compile_static"
             )));
         }
     }

@@ -332,12 +332,11 @@ fn advise(error: Error, is_linked: bool) -> Error {
         return error;
     }
     error.with_help(if is_linked {
-        "no source of this static library defines it for this target: add the file that \
-             defines it, for the same targets"
+        "no source of this static library defines the function for this target: add the file that \
+         defines it, for the same targets"
     } else {
-        "each source of a static library is a separate device program; call .device_link() \
-             in build.rs if another source \
-             of the library defines it"
+        "each source of a static library is a separate device program; call .device_link() in \
+         build.rs if another source of the library defines the function"
     })
 }
 

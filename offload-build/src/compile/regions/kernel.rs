@@ -116,7 +116,7 @@ impl Kernel {
             }
             if has_constant_of_thread(line) {
                 return Err(format!(
-                    "it has the address of a thread's variable in a constant: {line}"
+                    "a constant contains the address of a thread's variable: {line}"
                 ));
             }
             if is_header && !has(line, &[" = phi "]) {
@@ -134,7 +134,7 @@ impl Kernel {
             if let Some((_, kind)) = line.text.split_once(WAIT) {
                 let (kind, _) = word(kind, 2).split_once(')').unwrap_or_default();
                 if kind.parse::<u8>().is_err() {
-                    return Err("it is not known which warp function it calls".to_owned());
+                    return Err("the warp function that it calls is unknown".to_owned());
                 }
                 self.end_region(label, kind);
                 continue;
@@ -594,5 +594,5 @@ fn lists(count: usize) -> Vec<Vec<usize>> {
 }
 
 fn sizes() -> String {
-    "it has arrays whose sizes are known only when it runs".to_owned()
+    "it has arrays whose sizes are known only at run time".to_owned()
 }

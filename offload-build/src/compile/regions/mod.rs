@@ -83,7 +83,7 @@ impl Module<'_> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {
-                return Some("it calls through a pointer and may reach a wait that way".to_owned());
+                return Some("it calls a function pointer, and the function may wait".to_owned());
             }
             for name in global_names(text) {
                 if !names.contains(&name) {

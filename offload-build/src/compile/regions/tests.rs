@@ -157,13 +157,13 @@ fn kernels_that_need_stacks_say_why() {
     for (line, why) in [
         ("call void @_Z4kernPf(ptr %3)", "it calls _Z4kernPf, which waits and cannot be inlined"),
         ("call void @_Z5otherv()", "it calls _Z5otherv from another source, which may wait"),
-        ("call void %3()", "it calls through a pointer and may reach a wait that way"),
+        ("call void %3()", "it calls a function pointer, and the function may wait"),
         (
             "%10 = alloca i8, i32 %4, align 1",
-            "it has arrays whose sizes are known only when it runs",
+            "it has arrays whose sizes are known only at run time",
         ),
         ("indirectbr ptr %3, []", "it jumps to the address of a label"),
-        ("call void @offload_cpu_wait(i32 %4)", "it is not known which warp function it calls"),
+        ("call void @offload_cpu_wait(i32 %4)", "the warp function that it calls is unknown"),
         (
             "%10 = landingpad { ptr, i32 } cleanup\n  call void @offload_cpu_wait(i32 noundef 0)",
             "threads wait after they catch an exception",

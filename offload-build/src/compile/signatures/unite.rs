@@ -81,8 +81,8 @@ pub(crate) fn unite(
     signatures.enumerations.retain(|it| !enumerations.contains(&it.source_name));
     for name in enumerations {
         cargo.warn(&format!(
-            "module \"{module}\": the enumeration {name} has different values for different targets, so programs have no \
-             constants for them"
+            "module \"{module}\": the enumeration {name} has different values for different \
+             targets, so programs have no constants for it"
         ));
     }
     for Kernel { symbol, warning, lines } in kernels {

@@ -138,7 +138,7 @@ impl Nvcc {
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
         if text.iter().any(|line| line.contains("multiple GPU code instances")) {
-            text.push("its command line names more GPUs than the build: a wrapper around nvcc or its file nvcc.profile adds them");
+            text.push("nvcc's command line names more GPUs than the build lists: a wrapper around nvcc, or the file nvcc.profile, adds them");
         }
         Some(format!(
             "{}\nthis toolkit ({}, {}) compiles for {}",

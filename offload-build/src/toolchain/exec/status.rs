@@ -79,8 +79,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
         &["conflicting declaration of C function", "conflicting types for", "has \"C\" linkage"],
         &["__global__ ", "__attribute__((global)) "],
         "with `extern \"C\"`, a kernel cannot have the name of another function, such as one of \
-         the C library: rename the kernel, or remove `extern \"C\"`: programs still call it by \
-         the same name",
+         the C library. Rename the kernel, or remove `extern \"C\"`: programs still call the \
+         kernel by the same name",
     ),
     (
         &["'cuda", "‘cuda", "'hip", "‘hip"],
@@ -95,8 +95,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["`#[panic_handler]` function required"],
         &[""],
-        "offload-kernel has one: add offload-kernel to the dependencies of the crate of kernels, \
-         and use it in lib.rs, as in\n  use offload_kernel::kernel;",
+        "offload-kernel has a #[panic_handler]: add offload-kernel to the dependencies of the \
+         crate of kernels, and use it in lib.rs, as in\n  use offload_kernel::kernel;",
     ),
     (
         &["`panic_impl`"],
@@ -107,8 +107,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
         &["file not found", "No such file or directory"],
         &["#include"],
         "add the folder of the header in build.rs, relative to the package, as in \
-         .include(\"kernels/include\"); headers of CUDA and ROCm that offload-build does not have \
-         need .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
+         .include(\"kernels/include\"); headers that only CUDA or ROCm provides need \
+         .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
     ),
 ];
 

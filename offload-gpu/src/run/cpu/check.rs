@@ -24,9 +24,9 @@ pub(super) fn choose(image: &[u8]) -> Result<(Option<CheckedImage>, &[u8]), Stri
     let hints: String = all.iter().map(|(checked, _)| hint(checked)).collect();
     match all.into_iter().find(|(checked, _)| is_loadable(checked.check)) {
         Some((checked, image)) => Ok((Some(checked), image)),
-        None => {
-            Err(format!("the image was built with a sanitizer that is not in this program.{hints}"))
-        }
+        None => Err(format!(
+            "the image was built with a sanitizer that is not loaded in this program.{hints}"
+        )),
     }
 }
 

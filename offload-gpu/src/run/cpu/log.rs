@@ -130,7 +130,7 @@ pub(super) fn within(
                 write("endless", &[&number.to_string(), &place]);
             }
             eprintln!(
-                "offload: the kernel {kernel} ran for {} s on the CPU, the limit in {}, and was ended in {place}",
+                "offload: the kernel {kernel} was ended after {} s on the CPU, the limit in {}; it was in {place}",
                 limit.as_secs(),
                 variables::TIME_LIMIT
             );

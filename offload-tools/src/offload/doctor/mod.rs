@@ -16,8 +16,9 @@ use std::process::{Command, ExitCode};
 /// Arguments of `cargo offload doctor`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The compilers are those that a build script finds if it names none. The exit status is 1 if one of the \
-    TARGETs cannot be built or, without TARGETs, if no target for a GPU can be."
+    after_help = "The compilers are those that a build script uses if it names none. The exit \
+                  status is 1 if one of the TARGETs cannot be built or, without TARGETs, if no GPU \
+                  target can be built."
 )]
 pub struct Args {
     /// Targets to try: gfx1100, sm_90a, compute_90, cpu, native

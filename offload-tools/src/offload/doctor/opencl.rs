@@ -54,7 +54,7 @@ fn drivers(loader: &Loader) -> Vec<Runtime> {
         what: "compiles SPIR-V for a GPU, and runs it".into(),
         path: None,
         looked: format!(
-            "*.icd in {}; {} can name a different place",
+            "*.icd in {}; {} can name a different folder or file",
             place.display(),
             VARIABLES.join(", ")
         ),

@@ -19,16 +19,17 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload ls`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Wheels, zip and tar archives, crates, and packages of Debian and conda are unpacked; `-` is standard input. In JSON, a \
-    FILE has 'file', 'size' and 'images'; an archive has its kind as 'archive', and as 'files' those with device code. For several \
-    FILEs, or one whose code objects are in kernel packs beside it, JSON is an array. The exit status is 1 if something in a file \
-    cannot be read; the rest is listed."
+    after_help = "Wheels, zip and tar archives, crates, and packages of Debian and conda are \
+    unpacked; `-` is standard input. In JSON, a FILE has 'file', 'size' and 'images'; an archive \
+    has 'archive' (its kind) and 'files' (those with device code). For several FILEs, or for a \
+    FILE whose code objects are in kernel packs beside it, JSON is an array. The exit status is 1 \
+    if something in a file cannot be read; the rest is still listed."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Also show the kernels of each image, and what it records about their parameters
+    /// Also show the kernels of each image, and their parameters
     #[arg(short, long)]
     kernels: bool,
     /// Show sizes and offsets in bytes

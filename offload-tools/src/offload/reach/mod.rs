@@ -114,7 +114,7 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
     let files = unread.join(", ");
     Err(Error::text(format!("{what}, because these files cannot be read: {files}"))
         .advice(
-            "see the messages above for the reasons; leave out files without code for GPUs (unpack their archive, and pass the others)",
+            "see the messages above for the reasons; leave out files without GPU code (if they are in an archive, unpack it and pass the other files)",
         ))
 }
 
@@ -194,8 +194,8 @@ impl Reach {
             text::some(counts.iter().map(|(count, device)| format!("{count} for {device}")));
         self.alternatives.then(|| {
             format!(
-                "{file}: modules are taken as alternatives, of which a program loads those for its GPU: {counts}; \
-                 whether it needs others is unknown"
+                "{file}: its modules are assumed to be alternatives: a program loads only the \
+                 modules for its GPU ({counts}); whether it needs more of them is unknown"
             )
         })
     }

@@ -78,7 +78,7 @@ fn add_compiled(lines: &mut Vec<String>, compiled: &Compiled) {
     }
     if !unknown.is_empty() {
         lines.push(format!(
-            "  the PTX for {}: not compiled, because this ptxas does not know them",
+            "  the PTX for {}: not compiled, because this ptxas does not support these GPUs",
             unknown.join(", ")
         ));
     }

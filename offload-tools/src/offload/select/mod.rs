@@ -28,10 +28,12 @@ use verdicts::judge_all;
 /// Arguments of `cargo offload select`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An image's own header decides or, without one, its name. Give all features that an AMD GPU reports \
-    (gfx90a:sramecc+:xnack-): the answer may depend on them. No vendor's driver loads LLVM bitcode.\n\n\
-    A program loads one image of each module: of a bundle, a fatbin, or the offload binaries with one module's name. JSON has \
-    'modules' for several, 'files' for an archive. The exit status is 1 if no image fits, or something cannot be read."
+    after_help = "An image's own header or, without a header, its name decides whether it fits. \
+    Give all features that an AMD GPU reports (gfx90a:sramecc+:xnack-): the answer may depend on \
+    them. No vendor's driver loads LLVM bitcode.\n\n\
+    A program loads one image of each module. A module is a bundle, a fatbin, or all offload \
+    binaries with the same module name. JSON has 'modules' if there are several, and 'files' for \
+    an archive. The exit status is 1 if no image fits, or if something cannot be read."
 )]
 pub struct Args {
     /// Executable, library, object, bundle, fatbin, wheel or other archive ...

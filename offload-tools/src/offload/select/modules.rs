@@ -241,7 +241,7 @@ impl<'a> Module<'_, 'a> {
                     "for linking at load time, which this device does not need".to_owned()
                 }
                 (Verdict::Fits(..), None) => {
-                    "fits, but linking at load time lacks an image of another part".to_owned()
+                    "fits, but another part that must be linked with it has no image".to_owned()
                 }
                 (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
                     format!("fits less well: {fit}")

@@ -75,7 +75,7 @@ fn print_advice(
 ) -> Result<()> {
     let verdicts = without.iter().flat_map(|module| &module.verdicts);
     if let Some(advice) = verdicts::advice(verdicts, device) {
-        writeln!(out, "{advice} to the list of targets that the file is built for")?;
+        writeln!(out, "{advice} to the targets that the file is built for")?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ macro_rules! checks {
 }
 
 checks! {
-    Archive, "archive", "a wheel or other archive is damaged, or has files with the same name, or with names that lead out of it";
+    Archive, "archive", "a wheel or other archive is damaged, or contains files with the same name or with names that lead out of the archive";
     Unreadable, "unreadable", "a container, archive or section table is malformed, or refers to bytes outside it";
     Decompress, "decompress", "a compressed container cannot be decompressed";
     Hash, "hash", "the hash in a compressed bundle does not match its content";
@@ -34,13 +34,13 @@ checks! {
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
     HipTable, "hip-table", "the entry table of a HIP bundle extends past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
-    Loader, "loader", "no loader reads the form of a container, or a code object lacks a part that ROCm's loaders need; a note names the oldest loader that reads a form";
+    Loader, "loader", "no loader reads a container in this form, or a code object lacks a part that ROCm's loaders need; notes name the oldest loader that reads a form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
-    ImageKind, "image-kind", "an image is of a different kind than its container records";
+    ImageKind, "image-kind", "an image is of a different kind than its container states";
     Target, "target", "an image's own header contradicts its name: the image does not run on all devices of that name";
     Generic, "generic", "code for a generic target does not have code object version 6, which loaders need";
-    Kernels, "kernels", "what an image records about its kernels cannot be read";
+    Kernels, "kernels", "an image's description of its kernels cannot be read";
     Parameters, "parameters", "images of a module have a kernel with the same name and \
         different parameters, for example because of an #ifdef";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, but drivers read up to a NUL";

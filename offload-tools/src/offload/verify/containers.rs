@@ -141,7 +141,7 @@ fn compressed_bundle(
     limit: u64,
 ) {
     if bundle.total_size.is_none() && bundle.version > 1 {
-        report.note(Check::Size, subject, "the header does not record the bundle's size");
+        report.note(Check::Size, subject, "the header does not contain the bundle's size");
     }
     let whole = match bundle.decompress(limit) {
         Ok(whole) => whole,

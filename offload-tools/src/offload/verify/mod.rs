@@ -34,8 +34,9 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload verify`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Each finding is a line that ends with the check's name in brackets; the exit status is then 1. \
-    Notes are about questionable contents that tools in use write."
+    after_help = "Each finding is a line that ends with the check's name in brackets. If there are \
+                  findings, the exit status is 1. Notes are about questionable content that \
+                  current tools write."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives

@@ -15,7 +15,7 @@ cases! {
         => "kernels/add.cu:7:2: error: ";
     "name-of-c-cpu" [.file("kernels/log.cu").archs(["cpu"])]
         => "error: conflicting types for 'log'",
-           "rename the kernel, or remove `extern \"C\"`: programs still call it by the same name";
+           "Rename the kernel, or remove `extern \"C\"`: programs still call the kernel by the same name";
     // A function that no file defines.
     "undefined-amd" [.file("kernels/open.cu").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: twice";

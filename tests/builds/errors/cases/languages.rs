@@ -9,10 +9,11 @@ cases! {
     "opencl-library" [.file("kernels/open.cl").archs(["gfx90a"])]
         => "ld.lld: error: undefined hidden symbol: sin(float)";
     "ready-made-linked" [.files(["kernels/add.cu", "kernels/text.ptx"]).archs(["compute_80"])]
-        => "for compute_80, the module \"ready-made-linked\" has kernels/text.ptx, which is PTX and cannot be linked with \
-             kernels/add.cu; make it a separate module";
+        => "for compute_80, kernels/text.ptx of the module \"ready-made-linked\" cannot be linked \
+            with kernels/add.cu, because it is PTX: make it a separate module";
     "assembly-linked" [.files(["kernels/add.cu", "kernels/add.s"]).archs(["gfx90a"])]
-        => "kernels/add.s, which is AMD assembly with kernels and cannot be linked with kernels/add.cu";
+        => "for gfx90a, kernels/add.s of the module \"assembly-linked\" cannot be linked with \
+            kernels/add.cu, because it is AMD assembly with kernels: ";
     "ready-made-for-others" [.modules(["kernels/text.ptx"]).archs(["compute_90", "sm_75", "gfx90a"])]
         => "no target is left for the module \"text\": kernels/text.ptx is PTX for compute_80, \
              which can become machine code for sm_80 and later; the targets are compute_90, \

@@ -30,7 +30,7 @@ cases! {
             "generated"
         }).archs(["gfx90a"])]
         => "there is no folder {folder}/generated\n",
-           "To use the folder in OUT_DIR, put the value of OUT_DIR in front: /";
+           "To use the folder in OUT_DIR, prepend the value of OUT_DIR: /";
     "empty-module" [.module(Module::new("none")).archs(["gfx90a"])]
         => "the module \"none\" has no sources: add one with .file(...)";
     "no-target-left" [.file("kernels/add.cu").module(Module::new("fp8")
@@ -42,7 +42,7 @@ cases! {
            ".allow_empty()";
     "no-target-at-all" [.module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])]
-        => "no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80";
+        => "no module of the pack \"no-target-at-all\" can be built for any of the targets gfx90a, compute_80";
     "selector" [.file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])]
         => "'AMD' is not a valid selector: 'AMD': not a target: expected an AMD target ID";
     "selector-without-order" [.file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])]
@@ -59,9 +59,9 @@ cases! {
         => "invalid pack name 'include': the kernel header's folder has this name";
     // Calls that are only for a static library.
     "static-link" [.file("kernels/add.cu").archs(["cpu"]).device_link()]
-        => "device_link() is only for static libraries: ", ". Remove it for compile";
+        => "device_link() is only for static libraries: ", ". Remove it if you call compile";
     "static-cudart" [.file("kernels/add.cu").archs(["cpu"]).cudart("static")]
-        => "cudart(...) is only for static libraries: ", ". Remove it for compile";
+        => "cudart(...) is only for static libraries: ", ". Remove it if you call compile";
     "static-metadata" [.file("kernels/add.cu").archs(["cpu"]).cargo_metadata(false)]
-        => "cargo_metadata(...) is only for static libraries: ", ". Remove it for compile";
+        => "cargo_metadata(...) is only for static libraries: ", ". Remove it if you call compile";
 }

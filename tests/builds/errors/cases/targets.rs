@@ -15,7 +15,7 @@ cases! {
         => "a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121";
     "product" [.file("kernels/add.cu").archs(["gfx90a", "h100"])]
         => "a target from build.rs: 'h100': not a target: ",
-           "H100 is a product, whose target is sm_90: write \"sm_90\"";
+           "H100 is a product: write its target, \"sm_90\"";
     "spirv" [.file("kernels/add.cu").archs(["amdgcnspirv"])]
         => "the target 'amdgcnspirv' (from build.rs) is SPIR-V for AMD, which this version \
              cannot generate";

@@ -209,13 +209,13 @@ impl Installable {
                 ("the lld that matches clang", named("or name a different clang in OFFLOAD_CLANG"))
             }
             Self::NewClang => {
-                let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
+                let what = "clang 21 or newer, and lld (gpuintrin.h needs clang 20, __gpu_kernel needs clang 21)";
                 (what, named(NAME_CLANG))
             }
             Self::LinkingClang => (
                 "clang 19 or newer with its clang-linker-wrapper",
                 named(
-                    "or name one in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: .compiler(Compiler::Nvcc)",
+                    "or name one in OFFLOAD_CLANG, or let nvcc link for NVIDIA's GPUs: .compiler(Compiler::Nvcc)",
                 ),
             ),
             Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),

@@ -97,7 +97,7 @@ impl Gpus {
         for (states, processors) in in_modes {
             let processors = processors.join(", ");
             out::warn(&format!(
-                "{file}: no image for machines with {states}, so these are left out: {processors}; \
+                "{file}: leaving out {processors}, because no image is for machines with {states}; \
                  compile for the processor without a mode, or for both modes"
             ));
         }
@@ -106,13 +106,14 @@ impl Gpus {
                 self.all.iter().flat_map(|gpu| gpu.asked.modes(&features)).collect();
             let without = known.without(&all);
             self.reasons.push(if is_any_in_modes {
-                format!("no {} GPU has an image in {file} in each of its modes", self.vendor)
+                format!("no {} GPU has an image for each of its modes in {file}", self.vendor)
             } else if without.is_empty() {
                 let modules = text::plural(known.modules(), "module");
-                format!("no {} GPU has an image in each of the {modules} of {file}", self.vendor)
+                format!("no {} GPU has an image in all {modules} of {file}", self.vendor)
             } else {
                 format!(
-                    "no {} GPU has an image in each module of {file}; modules without one: {}",
+                    "no {} GPU has an image in every module of {file}; modules without such an \
+                     image: {}",
                     self.vendor,
                     text::some(without.into_iter())
                 )
@@ -135,7 +136,7 @@ impl Gpus {
         }
         Some(if self.reasons.is_empty() {
             let files = text::some(self.files.iter());
-            format!("no {} GPU has an image in each module of each file: {files}", self.vendor)
+            format!("no {} GPU has an image in every module of every file: {files}", self.vendor)
         } else {
             text::some(self.reasons.iter())
         })
