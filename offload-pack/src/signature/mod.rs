@@ -17,8 +17,8 @@
 //! | [`local_symbol`], [`is_same_symbol`], [`place_of`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
-//! Programs (without the feature `read`) read signatures only together with packs from disk. For
-//! programs, the functions are `inline`, so other programs do not compile them.
+//! Programs (without the feature `expansion`) read signatures only together with packs from disk.
+//! For programs, the functions are `inline`, so other programs do not compile them.
 //!
 //! The types describe values on the device. Device compilers guarantee that these types have the
 //! same sizes and alignments on the host.
