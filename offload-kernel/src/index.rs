@@ -47,8 +47,9 @@ pub fn global_z() -> usize {
 /// Returns the number of this thread among all threads of the grid. Each thread has a different
 /// number.
 ///
-/// The threads of a block have consecutive numbers, with x fastest, and so have the blocks of a
-/// grid. If a launch uses only the first dimension, the number is [`global_x`].
+/// The threads of a block have consecutive numbers, in which x changes fastest. The blocks of a
+/// grid follow each other in the same order. If a launch uses only the first dimension, the number
+/// is [`global_x`].
 #[inline(always)]
 pub fn global_index() -> usize {
     let (block, thread, size) = (block_index(), thread_index(), block_size());

@@ -48,8 +48,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }
-    // In the pack, a page with the bundle's entries precedes the image, so the pack has 4096 more
-    // bytes.
+    // In the pack, a page with the bundle's entries precedes the image, so the pack is 4096 bytes
+    // larger than the image.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let mold = [
         "but mold links the program (-Clink-arg=-fuse-ld=mold).",

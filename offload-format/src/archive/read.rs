@@ -14,7 +14,7 @@ enum Names {
 }
 
 /// The maximum length of a name in the table of long names. Many members may refer to the same
-/// bytes, so reading longer names could take very long.
+/// bytes, so reading longer names could take a very long time.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.

@@ -44,7 +44,7 @@ const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// bytes in the file, so without a limit, reading a small table could take very long.
+/// bytes in the file, so without a limit, reading a small table could take a very long time.
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.

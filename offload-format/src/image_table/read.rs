@@ -13,7 +13,8 @@ const LAYOUT: RecordLayout = RecordLayout { size: 16, pointer: 0 };
 const IMAGE: &str = "image of an image table";
 
 /// The limit for the total size of all images after decompression, as a multiple of the file's
-/// size. Images may share bytes, so without a limit, reading a small file could take very long.
+/// size. Images may share bytes, so without a limit, reading a small file could take a very long
+/// time.
 const LIMIT: u64 = 64;
 
 /// The minimum size to count for an image, to account for the memory of its entry.

@@ -274,8 +274,8 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
             image.module = Some(Cow::Borrowed(bundle.name));
             image.offload_kind = Some(Cow::Borrowed("cuda"));
             image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
-            // For all forms of the device code, the bundle contains only the name of the machine
-            // code's target.
+            // The bundle names only the target of machine code (`sm_90`), whatever form the device
+            // code has. Derive the names of the other forms.
             let form = |start: &str| match bundle.target.strip_prefix("sm_") {
                 Some(number) => Cow::Owned(format!("{start}{number}")),
                 None => Cow::Borrowed(bundle.target),

@@ -15,8 +15,8 @@ use object::{AddressSize, BinaryFormat, Endianness, SectionIndex};
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// The maximum number of steps for each byte of the file. Sections, names and relocation tables may
-/// share bytes, so without a limit, reading a small file could take very long. Files from linkers
-/// need less than one step for each byte.
+/// share bytes, so without a limit, reading a small file could take a very long time. Files from
+/// linkers need less than one step for each byte.
 const STEPS_PER_BYTE: u64 = 64;
 
 /// The layout of the records.

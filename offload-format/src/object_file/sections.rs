@@ -20,7 +20,7 @@ use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
 /// The limit for the size of all names together, as a multiple of the file's size. Names may share
-/// bytes, so without a limit, reading a small file could take very long.
+/// bytes, so without a limit, reading a small file could take a very long time.
 const NAME_LIMIT: u64 = 64;
 
 /// A section of a file.

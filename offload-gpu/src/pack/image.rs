@@ -48,8 +48,8 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| place(kernels, name).is_some())
     }
 
-    /// Returns the symbol of a kernel in this image, if its kernels are known. The symbol of a
-    /// `static` kernel depends on the kind of target.
+    /// Returns the symbol of a kernel in this image, or the kernel's name if the image does not
+    /// list the kernel. The symbol of a `static` kernel depends on the kind of target.
     #[cfg(feature = "run")]
     pub(crate) fn symbol<'a>(&self, kernel: &'a str) -> &'a str {
         let kernels = self.record.kernels.unwrap_or_default();

@@ -129,8 +129,8 @@ impl KernelPacks {
     /// Returns texts about entries that are missing for a device. Either no pack for this device
     /// has the entry, or old loaders do not find it.
     ///
-    /// Up to 7.14, ROCm's loader opens only the pack for the best target. Later versions also look
-    /// into packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
+    /// Up to 7.14, ROCm's loader opens only the pack for the best target. Later versions also open
+    /// the packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
     pub(super) fn gaps(&self, device: &DeviceInfo) -> Vec<String> {
         let tables = self.tables();
         let targets = || tables.iter().flat_map(|table| table.targets());

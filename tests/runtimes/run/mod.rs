@@ -164,7 +164,7 @@ const BUILD: &str = r#"
         for flag in flags {
             build.flag(*flag);
         }
-        // Without optimization, threads have stacks, and what recurses does not become a loop.
+        // Without optimization, threads have stacks, and recursion does not become a loop.
         let level = if files[0] == "stacks" { 0 } else { 2 };
         build.opt_level(level).code_object_version(4).compile(name);
     };
