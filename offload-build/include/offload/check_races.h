@@ -197,7 +197,7 @@ inline void block_begins(launch &l) {
     l.checks->edges = static_cast<char *>(malloc(edges * pitch));
   }
   if (l.checks->edges == nullptr)
-    fail("no memory for what orders the threads of a block");
+    fail("no memory for the order of the threads of a block");
 }
 
 inline void block_ended(launch &l) {

@@ -412,7 +412,7 @@ inline void stuck(const launch &l) {
       outside.add(l, i);
   if (outside.count != 0)
     report(l, not_in_mask, l.count, "threads", outside, add_wait);
-  report(l, "threads that wait for each other for ever", l.count, "threads", groups(l), add_wait);
+  report(l, "threads that wait for each other forever", l.count, "threads", groups(l), add_wait);
 }
 
 } // namespace reports

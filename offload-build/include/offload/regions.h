@@ -55,8 +55,8 @@ inline bool make_arrays(launch &l) {
   if (l.by.arrays == nullptr || l.threads == nullptr) {
     char what[256];
     snprintf(what, sizeof what,
-             "no memory for what the block's threads keep while they wait: %llu bytes for each of %u threads. Launch smaller "
-             "blocks, or set OFFLOAD_CPU_THREADS to fewer threads",
+             "no memory for the variables that the block's threads keep while they wait: %llu bytes for each of %u threads. Launch "
+             "smaller blocks, or set OFFLOAD_CPU_THREADS to fewer threads",
              (unsigned long long)each, l.count);
     refuse(l, what);
     return false;

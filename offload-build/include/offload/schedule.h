@@ -503,8 +503,8 @@ inline bool make_room(launch &l) {
 /* Called by the first thread of a block that has to wait: the threads before it have returned. */
 inline __attribute__((noinline, cold)) void split(launch &l) {
   if (l.by.of != nullptr)
-    fail("it calls a function in which threads wait, which the build did not see: call no such function through a pointer, "
-         "and define it in the source of the kernel");
+    fail("it calls a function in which threads wait, and the build did not see that call: do not call such a function "
+         "through a pointer, and define it in the source of the kernel");
   if (!make_room(l))
     go(&l.never, &l.home, true);
   l.split = true;

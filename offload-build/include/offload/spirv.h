@@ -6,7 +6,7 @@
 #define OFFLOAD_SPIRV_H
 
 #if !__has_builtin(__builtin_spirv_subgroup_ballot)
-#error "offload/kernel.h: clang has the functions of SPIR-V since version 22"
+#error "offload/kernel.h: SPIR-V needs clang 22 or newer"
 #endif
 
 /* OpenCL may form sub-groups from each row of a block separately, but CUDA forms warps from consecutive threads.  A launch of
