@@ -20,7 +20,7 @@ use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinary;
 use offload_format::oxart::Oxart;
 use offload_format::select::{Candidate, judge};
-use offload_format::spirv::{SpirvModule, with_volatile_stores};
+use offload_format::spirv::{SpirvModule, with_memory_barriers};
 use offload_format::target::{ImageCode, NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{
@@ -303,10 +303,10 @@ pub fn image(bytes: &[u8]) {
 pub fn spirv(bytes: &[u8]) {
     let seen = Seen::new(bytes);
     let _ = SpirvModule::why_not_launched(bytes);
-    let volatile = with_volatile_stores(bytes);
-    assert!(volatile.len() <= 2 * bytes.len(), "more than one word for each instruction");
+    let ordered = with_memory_barriers(bytes);
+    assert!(ordered.len() <= 2 * bytes.len(), "more than one instruction for each");
     let Some(module) = seen.result(SpirvModule::parse(bytes)) else { return };
-    let again = SpirvModule::parse(&volatile).expect("only stores changed");
+    let again = SpirvModule::parse(&ordered).expect("only barriers were added");
     assert_eq!(again.kernels(), module.kernels());
     for size in [0, 100, u64::MAX] {
         if let Some(Some(changed)) = seen.result(module.for_driver(size)) {

@@ -26,8 +26,8 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use reading::{
-    CAPABILITY_KERNEL, Instruction, MEMORY_OPERAND_VOLATILE, OP_CAPABILITY, OP_CONSTANT,
-    OP_COPY_MEMORY, OP_COPY_MEMORY_SIZED, OP_STORE, Reading, SharedMemory,
+    CAPABILITY_KERNEL, Instruction, OP_CAPABILITY, OP_CONSTANT, OP_CONTROL_BARRIER,
+    OP_MEMORY_BARRIER, Reading, SharedMemory,
 };
 
 const MAGIC: u32 = 0x0723_0203;
@@ -303,10 +303,11 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
     }
 }
 
-/// Marks each store, and each copy from memory to memory, as volatile. Otherwise, a driver might
-/// drop it. Code after a malformed instruction is unchanged.
+/// Adds a memory barrier before each barrier of a block, with the same scope and semantics.
+/// Otherwise, Intel's compiler for CPUs moves accesses to shared memory past the barrier. Code after
+/// a malformed instruction is unchanged.
 #[inline]
-pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
+pub fn with_memory_barriers(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());
     let (header, mut rest) = module.split_at(module.len().min(HEADER as usize));
     done.extend_from_slice(header);
@@ -319,21 +320,12 @@ pub fn with_volatile_stores(module: &[u8]) -> Vec<u8> {
         if count == 0 {
             break;
         }
-        let start = done.len();
+        if opcode == OP_CONTROL_BARRIER && count == 4 {
+            done.extend_from_slice(&(3 << 16 | OP_MEMORY_BARRIER).to_le_bytes());
+            done.extend_from_slice(&instruction[2 * WORD as usize..]);
+        }
         done.extend_from_slice(instruction);
         rest = after;
-        // A copy may have memory operands for its source after the memory operands for its target.
-        let operands = match opcode {
-            OP_STORE | OP_COPY_MEMORY => 3,
-            OP_COPY_MEMORY_SIZED => 4,
-            _ => continue,
-        };
-        if count == operands {
-            done[start + 2] += 1;
-            done.extend_from_slice(&u32::from(MEMORY_OPERAND_VOLATILE).to_le_bytes());
-        } else if let Some(operands) = done.get_mut(start + operands * WORD as usize) {
-            *operands |= MEMORY_OPERAND_VOLATILE;
-        }
     }
     done.extend_from_slice(rest);
     done

@@ -30,11 +30,10 @@ const OP_FUNCTION: u32 = 54;
 const OP_FUNCTION_PARAMETER: u32 = 55;
 const OP_FUNCTION_END: u32 = 56;
 const OP_VARIABLE: u32 = 59;
-pub(super) const OP_STORE: u32 = 62;
-pub(super) const OP_COPY_MEMORY: u32 = 63;
-pub(super) const OP_COPY_MEMORY_SIZED: u32 = 64;
 const OP_DECORATE: u32 = 71;
 const OP_GROUP_DECORATE: u32 = 74;
+pub(super) const OP_CONTROL_BARRIER: u32 = 224;
+pub(super) const OP_MEMORY_BARRIER: u32 = 225;
 
 // Operands.
 const EXECUTION_MODEL_KERNEL: u32 = 6;
@@ -45,7 +44,6 @@ const DECORATION_CONSTANT: u32 = 22;
 const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 const DECORATION_ALIGNMENT: u32 = 44;
 const PARAM_ATTR_BY_VALUE: u32 = 2;
-pub(super) const MEMORY_OPERAND_VOLATILE: u8 = 1;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 

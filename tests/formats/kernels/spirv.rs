@@ -2,7 +2,7 @@
 
 use super::kernels;
 use offload_format::image::Kernel;
-use offload_format::spirv::{SpirvHeader, SpirvModule, with_volatile_stores};
+use offload_format::spirv::{SpirvHeader, SpirvModule, with_memory_barriers};
 use offload_format::target::SpirvFeatures;
 use offload_tests::counting::Allocated;
 use offload_tests::judges::spirv_listing;
@@ -136,29 +136,32 @@ fn required_blocks_get_one_dimension() {
     assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), Ok(None));
 }
 
-/// Asserts that every store was changed, and nothing else.
+/// Asserts that only memory barriers are added, and that Khronos' tools accept them.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
-fn stores_become_volatile() {
-    let module = module("kernels-spirv-volatile");
+fn barriers_also_order_memory() {
+    let module = module("kernels-spirv-barriers");
     let listed = |path: &Path| {
         succeed(Command::new("spirv-val").arg(path));
         stdout(&succeed(Command::new("spirv-dis").arg(path)))
     };
     let plain = listed(&module);
-    let changed = module.with_extension("volatile.spv");
-    scratch::write(&changed, with_volatile_stores(&read(&module)));
-    let mut count = 0;
+    let (old, changed) = (read(&module), module.with_extension("ordered.spv"));
+    scratch::write(&changed, with_memory_barriers(&old));
     let expected = plain.lines().map(|line| {
-        if line.trim_start().starts_with("OpStore ") {
-            count += 1;
-            line.replace(" Aligned ", " Volatile|Aligned ") + "\n"
-        } else {
-            line.to_owned() + "\n"
-        }
+        let added = line.split_once("OpControlBarrier ").map(|(indent, operands)| {
+            let (_execution, order) = operands.split_once(' ').expect("three operands");
+            format!("{indent}OpMemoryBarrier {order}\n")
+        });
+        added.unwrap_or_default() + line + "\n"
     });
     let expected: String = expected.collect();
     assert_eq!(listed(&changed), expected);
-    assert_eq!((expected.matches("Volatile").count(), count > 2), (count, true), "{plain}");
+    assert_ne!(plain, expected);
+    // A damaged instruction and everything after it must stay unchanged.
+    for end in 0..old.len() {
+        let cut = with_memory_barriers(&old[..end]);
+        assert!(cut.len() >= end && cut.ends_with(&old[end.saturating_sub(3)..end]), "{end}");
+    }
 }
 
 /// The start of each module: all instructions up to the basic types.
@@ -174,55 +177,6 @@ OpName %shared \"offload_dynamic_shared\"
 %ulong = OpTypeInt 64 0
 %ushort = OpTypeInt 16 0
 ";
-
-/// Tests stores and copies with all forms of memory operands, as Khronos' assembler writes them.
-#[test(needs(&[Tool::SpirvTools]))]
-fn stores_and_copies_of_every_form_become_volatile() {
-    let folder = scratch::folder("kernels-spirv-copies");
-    let text = |changed: bool| {
-        let volatile = |none: &str, some: &str| if changed { some } else { none }.to_owned();
-        let alone = volatile("", "Volatile");
-        let aligned = volatile("Aligned 4", "Volatile|Aligned 4");
-        let nontemporal = volatile("Nontemporal", "Volatile|Nontemporal");
-        format!(
-            "{START}%size = OpConstant %ulong 4
-%pointer = OpTypePointer CrossWorkgroup %uint
-%type = OpTypeFunction %void %pointer %pointer %uint
-%k = OpFunction %void None %type
-%to = OpFunctionParameter %pointer
-%from = OpFunctionParameter %pointer
-%value = OpFunctionParameter %uint
-%label = OpLabel
-OpStore %to %value {alone}
-OpStore %to %value {aligned}
-OpStore %to %value {nontemporal}
-%loaded = OpLoad %uint %from Aligned 4
-OpCopyMemory %to %from {alone}
-OpCopyMemory %to %from {aligned}
-OpCopyMemory %to %from {aligned} Aligned 4
-OpCopyMemorySized %to %from %size {alone}
-OpCopyMemorySized %to %from %size {aligned}
-OpCopyMemorySized %to %from %size {aligned} Nontemporal
-OpReturn
-OpFunctionEnd
-"
-        )
-        // Drop the array's name, because this module has no such array.
-        .replace("OpName %shared \"offload_dynamic_shared\"\n", "")
-    };
-    let module = assembled(&folder.join("plain.spv"), "1.4", &text(false));
-    let expected = assembled(&folder.join("volatile.spv"), "1.4", &text(true));
-    spirv_listing(&folder.join("volatile.spv"));
-    assert_ne!(module, expected);
-    assert_eq!(with_volatile_stores(&module), expected);
-    assert_eq!(with_volatile_stores(&expected), expected);
-    // A damaged instruction and everything after it must stay unchanged.
-    for end in 0..module.len() {
-        let cut = with_volatile_stores(&module[..end]);
-        assert!(cut.len() >= end && cut.len() <= expected.len(), "{end}");
-        assert_eq!(cut[..20.min(end)], module[..20.min(end)]);
-    }
-}
 
 /// Returns a module whose array for `extern __shared__` has a length of type `of`. `more` is the ID
 /// of the label.

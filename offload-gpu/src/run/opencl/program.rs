@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_uint};
 use core::ptr;
-use offload_format::spirv::{SpirvModule, with_volatile_stores};
+use offload_format::spirv::{SpirvModule, with_memory_barriers};
 use std::sync::{Mutex, PoisonError};
 
 /// The minimum local memory of a GPU in bytes (OpenCL 3.0, `clGetDeviceInfo`,
@@ -235,10 +235,9 @@ impl Compiler {
             |error: offload_format::Error| RunError::refused(attempted(), error.to_string());
         let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
-            // If the block size is not a multiple of 32, Intel's compiler for CPUs (2026.2) drops
-            // stores to shared memory in loops whose trip count is the same for all threads. It
-            // keeps volatile stores.
-            sized = Some(with_volatile_stores(sized.as_deref().unwrap_or(&self.spirv)));
+            // Intel's compiler for CPUs (2026.2) treats a barrier as if it ordered no accesses to
+            // shared memory: it keeps values in registers, and moves stores out of loops.
+            sized = Some(with_memory_barriers(sized.as_deref().unwrap_or(&self.spirv)));
         }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
         let exports = may_export && self.has_variables;

@@ -23,6 +23,13 @@ fn main() -> Result<(), RunError> {
         let (launches, all) = (kernels::LAUNCHES.read(&device)?, y.to_vec()?);
         println!("{launches} {} {:?}", all[threads as usize], &all[..4]);
     }
+    // Intel's compiler would move accesses past barriers, differently for a multiple of 32.
+    for threads in [64, 48, 33] {
+        let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
+        // SAFETY: the kernel writes one element of `y`.
+        unsafe { kernels::fold(threads as i32, &mut y).launch_as(&device, &launch)? };
+        println!("{threads}: {}", y.to_vec()?[0]);
+    }
     for (grid, block) in [(1, (4, 2, 2)), (4, (4, 2, 2)), (1, (2, 2, 4)), (1, (16, 1, 1))] {
         let mut y = device.zeros::<i32>(64)?;
         // SAFETY: 16 threads of each of 4 blocks write an element each.
