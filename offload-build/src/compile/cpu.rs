@@ -9,7 +9,7 @@ use super::line::Line;
 use super::rust::Crate;
 use super::sanitizer::Sanitizer;
 use super::with_entries::WithEntries;
-use super::{Compilation, Compilations, Described};
+use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use crate::request::Language;
 use crate::toolchain::compilers::{Clang, Cxx};
@@ -209,7 +209,7 @@ impl Compilations<'_> {
                 .words(DESCRIBED_BY_CLANG);
             self.cpu_describing(&clang.path, cxx, source, line, &format!("{index}.ll"))
         };
-        compilation.described = Described::BySteps(sources.map(step).collect());
+        compilation.describing = sources.map(step).collect();
         compilation
     }
 

@@ -4,7 +4,7 @@
 use super::lanes;
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
-use super::{Compilation, Compilations, Described, nvcc};
+use super::{Compilation, Compilations, nvcc};
 use crate::compile::debug_info::kernels::with_offsets;
 use crate::request::{Dialect, Headers, Language, Recipe};
 use crate::toolchain::compilers::Clang;
@@ -136,7 +136,7 @@ impl Compilations<'_> {
             }
             parts.push(out);
         }
-        compilation.described = Described::BySteps(describing);
+        compilation.describing = describing;
         parts
     }
 

@@ -95,25 +95,14 @@ pub(crate) struct Compilation {
     /// The PTX, and LLVM IR with the orders that the PTX's atomic operations must have. Empty if
     /// there is no such IR.
     ordered: Vec<PathBuf>,
-    described: Described,
+    /// The steps that describe the parameters of the kernels. Each step writes LLVM IR of one
+    /// source.
+    describing: Vec<Step>,
+    /// Another compilation of the same sources, which describes the parameters instead, and an
+    /// estimate of the compilation's work. The step with the most work starts first.
+    described_by: Option<(Box<Compilation>, u64)>,
     /// The files in which the image's own compiler describes the kernels, one for each source.
     checked: Vec<PathBuf>,
-}
-
-/// How to find the parameters of a compilation's kernels.
-#[derive(Debug)]
-enum Described {
-    /// The steps that describe the parameters. Each step writes LLVM IR of one source.
-    BySteps(Vec<Step>),
-    /// Another compilation of the same sources, which describes the parameters, and an estimate of
-    /// the compilation's work. The step with the most work starts first.
-    By(Box<Compilation>, u64),
-}
-
-impl Default for Described {
-    fn default() -> Self {
-        Self::BySteps(Vec::new())
-    }
 }
 
 /// The inputs from which the compilation of one image or object is made.
@@ -236,28 +225,14 @@ impl Compilation {
     /// Returns a compilation that describes the kernels' parameters instead of making the image.
     /// Returns `None` if no step makes a description.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
-        match &self.described {
-            Described::BySteps(steps) => self.describing(steps),
-            Described::By(other, work) => {
-                other.of_signatures().map(|it| Self { source_bytes: *work, ..it })
-            }
+        if let Some((other, work)) = &self.described_by {
+            return other.of_signatures().map(|it| Self { source_bytes: *work, ..it });
         }
-    }
-
-    /// Returns the files in which the image's compiler has described its kernels, and the file that
-    /// stores the result of reading them. Returns `None` for images whose compiler describes
-    /// nothing.
-    pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
-        let kept = self.image.with_extension("parameters");
-        (!self.checked.is_empty()).then_some((&self.checked, kept))
-    }
-
-    fn describing(&self, steps: &[Step]) -> Option<Self> {
-        (!steps.is_empty()).then(|| Self {
+        (!self.describing.is_empty()).then(|| Self {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
             module: self.module.clone(),
-            steps: steps.to_owned(),
+            steps: self.describing.clone(),
             targets: self.targets.clone(),
             // With 0 as the estimate of the work, this compilation starts after those of all
             // images. The images determine how long the build takes.
@@ -273,11 +248,19 @@ impl Compilation {
         })
     }
 
+    /// Returns the files in which the image's compiler has described its kernels, and the file that
+    /// stores the result of reading them. Returns `None` for images whose compiler describes
+    /// nothing.
+    pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
+        let kept = self.image.with_extension("parameters");
+        (!self.checked.is_empty()).then_some((&self.checked, kept))
+    }
+
     /// Lets another compilation, in which clang compiles the same sources, describe the kernels'
     /// parameters. If `is_first`, clang starts before the image's compiler, which may take minutes;
     /// otherwise after it.
     pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
-        self.described = Described::By(Box::new(other), if is_first { FIRST } else { 0 });
+        self.described_by = Some((Box::new(other), if is_first { FIRST } else { 0 }));
     }
 
     /// Whether the compilation reads neither sources nor files that a dependency file would list.

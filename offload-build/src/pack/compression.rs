@@ -7,7 +7,7 @@
 
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
-use crate::pack::layout::{self, ModuleImages, PackLayout, PlacedModule};
+use crate::pack::layout::{self, ModuleImages, PackLayout};
 use crate::toolchain::{Error, Parts, files};
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
@@ -15,7 +15,7 @@ use offload_format::compression::Method;
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{self, OffloadBinary, OffloadBinaryBuilder, Version};
 use offload_format::section::DeviceSection;
-use offload_pack::pack_index::IndexStream;
+use offload_pack::pack_index::{IndexModule, IndexStream};
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,15 +23,15 @@ use std::path::PathBuf;
 /// Compresses the modules of a pack, and returns the layout of the pack.
 ///
 /// Returns an error if a file cannot be read or written.
-pub(crate) fn compress<'a>(
-    modules: &'a [ModuleImages],
+pub(crate) fn compress(
+    modules: &[ModuleImages],
     section: DeviceSection,
     output: &OutDir,
-) -> Result<PackLayout<'a>, Error> {
+) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut placed) = (Layout::new(), Vec::new(), Vec::new());
     for module in modules {
         if module.images.is_empty() {
-            placed.push(PlacedModule { module, bundle: None, stream: None, images: Vec::new() });
+            placed.push(IndexModule::new(module.name.clone()));
             continue;
         }
         let (container, align) = match section {
@@ -53,12 +53,17 @@ pub(crate) fn compress<'a>(
         let (offset, size, inflated_size) =
             (start + stream.start, stream.end - stream.start, container.size() - plain);
         let stream = Some(IndexStream { offset, size, inflated_size, method: Method::Zstd });
-        let place = |(number, image)| {
+        let place = |(number, image): (usize, &Image)| {
             let offset = container.offset_of(number).expect("the layout has every image");
-            (image, offset - plain)
+            image.at(offset - plain)
         };
         let images = module.images.iter().enumerate().map(place).collect();
-        placed.push(PlacedModule { module, bundle, stream, images });
+        placed.push(IndexModule {
+            bundle,
+            stream,
+            images,
+            ..IndexModule::new(module.name.clone())
+        });
         layout.append(Layout::payload(files.len(), bytes.len() as u64));
         files.push(path(module, output));
     }
@@ -170,7 +175,7 @@ mod tests {
         output: &OutDir,
     ) -> Result<Vec<u8>, Error> {
         let content = compress(std::slice::from_ref(module), section, output)?;
-        let PlacedModule { stream, images, .. } = &content.modules[0];
+        let IndexModule { stream, images, .. } = &content.modules[0];
         let stream = stream.unwrap();
         let bytes = fs::read(&content.files[0]).unwrap();
         let inflated = match section {
@@ -184,7 +189,7 @@ mod tests {
             }
         };
         assert_eq!(inflated.len() as u64, stream.inflated_size);
-        let offset = images[0].1 as usize;
+        let offset = images[0].offset as usize;
         Ok(inflated[offset..][..module.images[0].size as usize].to_vec())
     }
 

@@ -5,11 +5,11 @@ use crate::pack::layout::{ModuleImages, PackLayout};
 use crate::toolchain::Error;
 use offload_format::section::DeviceSection;
 
-pub(crate) fn compress<'a>(
-    _: &'a [ModuleImages],
+pub(crate) fn compress(
+    _: &[ModuleImages],
     _: DeviceSection,
     _: &OutDir,
-) -> Result<PackLayout<'a>, Error> {
+) -> Result<PackLayout, Error> {
     Err(Error::config(
         "build.rs requests a compressed pack, but this build of offload-build cannot \
          compress.\nEnable the feature `compression` of offload-build in [build-dependencies], \

@@ -5,7 +5,7 @@ use crate::targets::Target;
 use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
 use offload_format::image::{Kernels, PtxHeader, oldest_ptx_version, pack_kind_for, unique_symbol};
 use offload_format::offload_binary;
-use offload_pack::pack_index::{IndexKernel, Origin, PackImageKind};
+use offload_pack::pack_index::{IndexImage, IndexKernel, Origin, PackImageKind};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -133,6 +133,18 @@ impl Image {
             }
         }
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
+    }
+
+    /// Returns the index's description of the image at this offset, without kernels.
+    pub(crate) fn at(&self, offset: u64) -> IndexImage {
+        IndexImage {
+            target: self.target.to_string(),
+            offset,
+            size: self.size,
+            origin: self.origin,
+            kind: self.kind.clone(),
+            kernels: None,
+        }
     }
 
     /// Lowers the version of the PTX file at `path` to the oldest one that supports all of its

@@ -6,7 +6,7 @@ use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TAB
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_format::section::DeviceSection;
-use offload_pack::pack_index::IndexStream;
+use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::Signatures;
 use std::path::PathBuf;
 
@@ -23,31 +23,16 @@ pub(crate) struct ModuleImages {
 }
 
 #[derive(Debug)]
-pub(crate) struct PackLayout<'a> {
+pub(crate) struct PackLayout {
     /// The layout of the pack, whose payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
-    pub(crate) modules: Vec<PlacedModule<'a>>,
-}
-
-/// A module, and its location in a pack.
-#[derive(Debug)]
-pub(crate) struct PlacedModule<'a> {
-    pub(crate) module: &'a ModuleImages,
-    /// The start of the module's bundle; `None` for a module without images, and for packs of
-    /// offload binaries.
-    pub(crate) bundle: Option<u64>,
-    /// The compressed stream; `None` if the module has none.
-    pub(crate) stream: Option<IndexStream>,
-    /// Each image with its offset: in the pack, or in the module's decompressed stream.
-    pub(crate) images: Vec<(&'a Image, u64)>,
+    /// The modules with their images, still without kernels and signatures.
+    pub(crate) modules: Vec<IndexModule>,
 }
 
 /// Returns the layout of the images without compression.
-pub(crate) fn plain(
-    modules: &[ModuleImages],
-    section: DeviceSection,
-) -> Result<PackLayout<'_>, Error> {
+pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut placed) = (Layout::new(), Vec::<PathBuf>::new(), Vec::new());
     let mut binaries = OffloadBinaryBuilder::new();
     for module in modules {
@@ -65,16 +50,16 @@ pub(crate) fn plain(
         for image in &module.images {
             files.push(image.path.clone());
         }
-        placed.push(PlacedModule { module, bundle, stream: None, images: Vec::new() });
+        placed.push(IndexModule { bundle, ..IndexModule::new(module.name.clone()) });
     }
     if section == DeviceSection::LlvmOffloading {
         layout = binaries.layout(Version::V1);
     }
     let mut number = 0;
-    for placed in &mut placed {
-        for image in &placed.module.images {
+    for (module, placed) in modules.iter().zip(&mut placed) {
+        for image in &module.images {
             let offset = layout.offset_of(number).expect("the layout has every image");
-            placed.images.push((image, offset));
+            placed.images.push(image.at(offset));
             number += 1;
         }
     }

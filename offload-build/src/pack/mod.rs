@@ -15,7 +15,7 @@ use compression_disabled as compression;
 
 use self::compression::compress;
 use self::image::Image;
-use self::layout::{ModuleImages, PackLayout, PlacedModule, plain};
+use self::layout::{ModuleImages, PackLayout, plain};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::Target;
@@ -26,8 +26,7 @@ use offload_format::layout::Layout;
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_format::target::Vendor;
 use offload_pack::expansion;
-use offload_pack::pack_index::{Index, IndexImage, IndexModule, PackIndex};
-use offload_pack::signature::Signatures;
+use offload_pack::pack_index::{Index, IndexModule, PackIndex};
 use std::path::{Path, PathBuf};
 
 /// The result of [`Build::compile`](crate::Build::compile): a pack.
@@ -194,7 +193,7 @@ pub(crate) fn write(
     // vendors.
     let only_amd = images.iter().all(|image| image.target.vendor() == Vendor::Amd);
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let PackLayout { layout, files, modules: placed } = if request.compressed {
+    let PackLayout { layout, files, modules: mut placed } = if request.compressed {
         compress(modules, section, output)?
     } else {
         plain(modules, section)?
@@ -222,36 +221,22 @@ pub(crate) fn write(
         pack.join().expect("writing a file does not panic")
     })?;
 
-    let (mut index_modules, mut packed) = (Vec::new(), Vec::new());
-    for PlacedModule { module, bundle, stream, images: placed } in placed {
-        let (mut images, mut packed_images) = (Vec::new(), Vec::new());
-        for (image, offset) in placed {
+    let mut packed = Vec::new();
+    for (module, placed) in modules.iter().zip(&mut placed) {
+        let mut packed_images = Vec::new();
+        for (image, placed) in module.images.iter().zip(&mut placed.images) {
             let (target, path) = (image.target.clone(), image.path.clone());
             packed_images.push(PackedImage { target, path });
-            images.push(IndexImage {
-                target: image.target.to_string(),
-                offset,
-                size: image.size,
-                origin: image.origin,
-                kind: image.kind.clone(),
-                kernels: kernels::of(&module.name, image, output, cargo)?,
-            });
+            placed.kernels = kernels::of(&module.name, image, output, cargo)?;
         }
-        kernels::warn_of_none(name, module, &images, cargo);
-        let (signatures, signatures_unknown) = match &module.signatures {
-            Ok(known) => (agreement::agreed(&module.name, known, &images, cargo), None),
-            Err(why) => (Signatures::default(), Some(why.clone())),
-        };
-        let name = module.name.clone();
-        packed.push(PackedModule { name: name.clone(), images: packed_images });
-        index_modules.push(IndexModule {
-            name,
-            bundle,
-            stream,
-            images,
-            signatures,
-            signatures_unknown,
-        });
+        kernels::warn_of_none(name, module, &placed.images, cargo);
+        match &module.signatures {
+            Ok(known) => {
+                placed.signatures = agreement::agreed(&module.name, known, &placed.images, cargo);
+            }
+            Err(why) => placed.signatures_unknown = Some(why.clone()),
+        }
+        packed.push(PackedModule { name: module.name.clone(), images: packed_images });
     }
     let index = Index::Built(PackIndex {
         name: name.to_owned(),
@@ -261,7 +246,7 @@ pub(crate) fn write(
         symbol,
         section,
         size: layout.size(),
-        modules: index_modules,
+        modules: placed,
     });
     describe(&index, output)?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);

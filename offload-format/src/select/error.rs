@@ -22,9 +22,8 @@ struct Inner<I> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cause<I> {
     Refused(Vec<(I, Refusal)>),
-    NotBuilt(&'static str),
-    UnknownImages(&'static str),
-    NoImages(&'static str),
+    /// No images were compared, for this reason.
+    NoImages(String),
     SeveralModules(Vec<&'static str>),
 }
 
@@ -40,9 +39,7 @@ impl<I> SelectError<I> {
             Cause::Refused(refused) => Cause::Refused(
                 refused.into_iter().map(|(image, refusal)| (hold(image), refusal)).collect(),
             ),
-            Cause::NotBuilt(why) => Cause::NotBuilt(why),
-            Cause::UnknownImages(why) => Cause::UnknownImages(why),
-            Cause::NoImages(module) => Cause::NoImages(module),
+            Cause::NoImages(why) => Cause::NoImages(why),
             Cause::SeveralModules(names) => Cause::SeveralModules(names),
         };
         SelectError(Box::new(Inner { device, cause }))
@@ -56,19 +53,9 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::Refused(refused.collect()))
     }
 
-    /// Creates the error for a pack that was not built; `why` is the reason.
-    pub fn not_built(device: &DeviceInfo, why: &'static str) -> Self {
-        Self::new(device, Cause::NotBuilt(why))
-    }
-
-    /// Creates the error for a pack whose images are unknown; `why` is the reason.
-    pub fn unknown_images(device: &DeviceInfo, why: &'static str) -> Self {
-        Self::new(device, Cause::UnknownImages(why))
-    }
-
-    /// Creates the error for a module without images in a pack that was built.
-    pub fn no_images(device: &DeviceInfo, module: &'static str) -> Self {
-        Self::new(device, Cause::NoImages(module))
+    /// Creates the error for a pack or module without known images; `why` is the reason.
+    pub fn no_images(device: &DeviceInfo, why: String) -> Self {
+        Self::new(device, Cause::NoImages(why))
     }
 
     /// Creates the error for a pack with several `modules` if the program named none.
@@ -80,10 +67,7 @@ impl<I> SelectError<I> {
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
-            Cause::Refused(_)
-            | Cause::NotBuilt(_)
-            | Cause::UnknownImages(_)
-            | Cause::NoImages(_) => &[],
+            Cause::Refused(_) | Cause::NoImages(_) => &[],
         }
     }
 
@@ -91,10 +75,7 @@ impl<I> SelectError<I> {
     pub fn refused(&self) -> &[(I, Refusal)] {
         match &self.0.cause {
             Cause::Refused(refused) => refused,
-            Cause::NotBuilt(_)
-            | Cause::UnknownImages(_)
-            | Cause::NoImages(_)
-            | Cause::SeveralModules(_) => &[],
+            Cause::NoImages(_) | Cause::SeveralModules(_) => &[],
         }
     }
 }
@@ -144,17 +125,8 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
 }
 
 /// Prints the reason why no images were compared.
-fn write_reason(
-    f: &mut fmt::Formatter<'_>,
-    device: &DeviceInfo,
-    why_absent: &dyn fmt::Display,
-) -> fmt::Result {
-    write!(f, "no image for {device}: {why_absent}")
-}
-
-fn write_empty(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, module: &str) -> fmt::Result {
-    let why = "build.rs lists no target that the module supports, and calls .allow_empty()";
-    write_reason(f, device, &format_args!("the module \"{module}\" has no images: {why}"))
+fn write_reason(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, why: &str) -> fmt::Result {
+    write!(f, "no image for {device}: {why}")
 }
 
 fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
@@ -212,14 +184,10 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { device, cause } = &*self.0;
         match cause {
-            Cause::NotBuilt(why) => {
-                write_reason(f, device, &format_args!("the pack was not built: {why}"))
-            }
-            Cause::UnknownImages(why) => write_reason(f, device, why),
-            Cause::NoImages(module) => write_empty(f, device, module),
+            Cause::NoImages(why) => write_reason(f, device, why),
             Cause::SeveralModules(modules) => write_modules(f, modules),
             Cause::Refused(refused) if refused.is_empty() => {
-                write_reason(f, device, &"there are no images")
+                write_reason(f, device, "there are no images")
             }
             Cause::Refused(_) => write_refused(f, device, &self.refused_images()),
         }

@@ -25,6 +25,7 @@ pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};
 
+use alloc::string::String;
 use core::fmt;
 use core::marker::PhantomData;
 use message::Message;
@@ -233,17 +234,17 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the error of `select` if there are no images to select from.
-    fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage<F>>> {
+    /// Returns the reason why `select` has no images to select from.
+    fn why_no_images(&self) -> Option<String> {
         match self.content {
-            Content::NotBuilt(why) => Some(SelectError::not_built(device, why)),
-            Content::Opaque { why, .. } => Some(SelectError::unknown_images(device, why)),
+            Content::NotBuilt(why) => Some(alloc::format!("the pack was not built: {why}")),
+            Content::Opaque { why, .. } => Some(why.into()),
             Content::Linked { .. } | Content::OnDisk { .. } => None,
         }
     }
 
     /// Returns a sentence with the reason why the pack supports no device, if it has no images.
-    pub(crate) fn unsupported(&self) -> Option<alloc::string::String> {
+    pub(crate) fn unsupported(&self) -> Option<String> {
         let name = self.name;
         match self.now().content {
             Content::NotBuilt(why) => {

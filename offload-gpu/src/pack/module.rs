@@ -162,17 +162,17 @@ impl<'pack, F: Form> Module<'pack, F> {
         &self,
         device: &DeviceInfo,
     ) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
-        let pack = self.pack.now();
-        match pack.select_error(device) {
-            Some(error) => Err(error),
-            None => match self.now() {
-                None => Err(SelectError::unknown_images(device, GONE)),
-                Some(now) if now.record.count == 0 => {
-                    Err(SelectError::no_images(device, self.record.name))
-                }
-                Some(_) => select(self.images(), device),
-            },
-        }
+        let why = match (self.pack.now().why_no_images(), self.now()) {
+            (Some(why), _) => why,
+            (None, None) => GONE.into(),
+            (None, Some(now)) if now.record.count == 0 => alloc::format!(
+                "the module \"{}\" has no images: build.rs lists no target that the module \
+                 supports, and calls .allow_empty()",
+                self.record.name
+            ),
+            (None, Some(_)) => return select(self.images(), device),
+        };
+        Err(SelectError::no_images(device, why))
     }
 }
 

@@ -115,11 +115,9 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         symbol: "saxpy".to_string(),
         name: "r#match".to_string(),
         source_name: "saxpy".to_string(),
-        template: None,
         place: "declared here".to_string(),
-        comment: Vec::new(),
         parameters: vec![parameter("n"), parameter("a")],
-        difference: Vec::new(),
+        ..Signature::default()
     };
     let declared = items(&[Declared { signature, attributes: "#[must_use]".to_string() }]);
     for part in [

@@ -79,7 +79,7 @@ impl Signatures {
 }
 
 /// A kernel of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name in images, mangled if the source is C++.
     pub symbol: String,

@@ -216,16 +216,7 @@ fn read_of_variable(variable: &mut Variable, key: &str, rest: &str) -> Option<()
 #[inline]
 fn read_signature(rest: &str) -> Option<Signature> {
     let (name, symbol) = rest.split_once(' ')?;
-    Some(Signature {
-        symbol: unescape(symbol)?,
-        name: rust_name(name)?,
-        source_name: String::new(),
-        template: None,
-        place: String::new(),
-        comment: Vec::new(),
-        parameters: Vec::new(),
-        difference: Vec::new(),
-    })
+    Some(Signature { symbol: unescape(symbol)?, name: rust_name(name)?, ..Signature::default() })
 }
 
 #[inline]
@@ -336,11 +327,8 @@ pub(crate) mod tests {
                     symbol: "none".into(),
                     name: "none".into(),
                     source_name: "none".into(),
-                    template: None,
                     place: "k.cl:1".into(),
-                    comment: Vec::new(),
-                    parameters: Vec::new(),
-                    difference: Vec::new(),
+                    ..Signature::default()
                 },
             ],
         }

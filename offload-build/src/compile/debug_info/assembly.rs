@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The types, kernels and variables of a source.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Assembly {
     /// The types and kernels, as metadata of LLVM IR.
     pub metadata: String,

@@ -25,7 +25,7 @@ pub(crate) use package::Package;
 use package::{from_program, manifests_of};
 
 use super::line::Line;
-use super::{Compilation, Compilations, Described};
+use super::{Compilation, Compilations};
 use crate::toolchain::compilers::{Identity, Ptxas, Rust};
 use crate::toolchain::exec::{DepfileBy, Step, StepKind};
 use crate::toolchain::{Cargo, ContentHash};
@@ -141,7 +141,7 @@ impl Compilations<'_> {
         let line = Line::of(&["--crate-type", "lib", "--", DEBUG_INFO, "-Awarnings"]);
         let line = line.one(emit("llvm-ir", &described));
         let kind = StepKind::Describe { may_fail: false };
-        to.described = Described::BySteps(vec![self.step(kind, of, recipe, line, &described)]);
+        to.describing = vec![self.step(kind, of, recipe, line, &described)];
         // If one of these files is added or removed, Cargo may compile different code.
         for file in &of.package.files {
             to.identities.push(self.cargo.portable(&file.to_string_lossy()));

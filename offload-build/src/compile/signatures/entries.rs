@@ -13,8 +13,8 @@
 
 use super::passed;
 use super::types::Types;
-use crate::compile::debug_info::assembly::{Assembly, Function};
-use crate::compile::debug_info::kernels;
+use crate::compile::debug_info::assembly::{Assembly, Function, Parameter};
+use crate::compile::debug_info::kernels::{self, Kernel};
 use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
@@ -24,64 +24,46 @@ const NUMBERS: [&str; 13] = [
     "char16_t", "char32_t", "__int128",
 ];
 
-/// A kernel, with the node of its subprogram. Each parameter has the node of its type, and a flag
-/// that shows whether C++ passes the value's address.
-struct Kernel {
-    symbol: String,
-    subprogram: Id,
-    parameters: Vec<(Option<Id>, bool)>,
-    /// The name in the source, with namespaces.
-    name: String,
-}
-
 /// Returns the entries of the kernels in clang's LLVM IR for a source, or in g++'s assembly.
 pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
-    let assembly = is_assembly.then(|| Assembly::parse(text));
-    let metadata = Metadata::parse(assembly.as_ref().map_or(text, |it| &it.metadata));
+    let assembly = if is_assembly { Assembly::parse(text) } else { Assembly::default() };
+    let metadata = Metadata::parse(if is_assembly { &assembly.metadata } else { text });
     let types = Types::new(&metadata);
-    let mut all: Vec<Kernel> = Vec::new();
-    let mut add = |symbol: String, subprogram, parameters| {
-        let Some(node) = metadata.node(subprogram) else { return };
-        let own = node.string("name").unwrap_or_else(|| symbol.clone());
-        let name = without_anonymous(&types.qualified(node, &own));
-        all.push(Kernel { symbol, subprogram, parameters, name });
-    };
-    match &assembly {
-        Some(assembly) => {
-            for Function { symbol, subprogram, parameters } in &assembly.kernels {
-                let mut of_kernel = Vec::new();
-                for it in parameters {
-                    of_kernel.push((it.ty, it.is_address));
-                }
-                add(symbol.clone(), *subprogram, of_kernel);
+    let mut functions = assembly.kernels;
+    if !is_assembly {
+        for Kernel { symbol, subprogram, .. } in kernels::kernels(text, &metadata) {
+            let Some(node) = metadata.node(subprogram) else { continue };
+            let mut parameters = Vec::new();
+            for ty in passed(&metadata, node).unwrap_or_default() {
+                let is_address = types.is_address(ty);
+                parameters.push(Parameter { name: None, ty: Some(ty), is_address });
             }
-        }
-        None => {
-            for kernel in kernels::kernels(text, &metadata) {
-                let Some(node) = metadata.node(kernel.subprogram) else { continue };
-                let mut of_kernel = Vec::new();
-                for ty in passed(&metadata, node).unwrap_or_default() {
-                    of_kernel.push((Some(ty), types.is_address(ty)));
-                }
-                add(kernel.symbol, kernel.subprogram, of_kernel);
-            }
+            functions.push(Function { symbol, subprogram, parameters });
         }
     }
+    // Each kernel with its name in the source, with namespaces.
+    let mut all: Vec<(&Function, String)> = Vec::new();
+    for function in &functions {
+        let Some(node) = metadata.node(function.subprogram) else { continue };
+        let own = node.string("name").unwrap_or_else(|| function.symbol.clone());
+        all.push((function, without_anonymous(&types.qualified(node, &own))));
+    }
     let mut text = String::new();
-    for (number, kernel) in all.iter().enumerate() {
+    for (number, (kernel, name)) in all.iter().enumerate() {
         let mut same_names = 0;
-        for other in &all {
-            same_names += usize::from(other.name == kernel.name);
+        for (_, other) in &all {
+            same_names += usize::from(other == name);
         }
         let is_overloaded = same_names > 1;
-        write_entry(&mut text, kernel, (number, is_overloaded), &types, &metadata);
+        write_entry(&mut text, kernel, name, (number, is_overloaded), &types, &metadata);
     }
     text
 }
 
 fn write_entry(
     text: &mut String,
-    Kernel { symbol, subprogram, parameters, name }: &Kernel,
+    Function { symbol, subprogram, parameters }: &Function,
+    name: &str,
     (number, is_overloaded): (usize, bool),
     types: &Types<'_>,
     metadata: &Metadata<'_>,
@@ -92,7 +74,7 @@ fn write_entry(
     let _ = writeln!(text, "#line {} {file:?}", node.number("line").unwrap_or(1));
     let (mut list, mut deduced, mut is_spelled) = (String::new(), String::new(), true);
     let mut addresses = String::new();
-    for (at, (ty, is_address)) in parameters.iter().enumerate() {
+    for (at, Parameter { ty, is_address, .. }) in parameters.iter().enumerate() {
         let comma = if at == 0 { "" } else { ", " };
         let _ = write!(addresses, "{comma}{}", u8::from(*is_address));
         match ty.and_then(|ty| spelled(ty, is_overloaded, types, metadata)) {

@@ -144,12 +144,9 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
         kernels.push(Signature {
             name: identifier(&symbol),
             source_name: symbol.clone(),
-            template: None,
             symbol,
-            place: String::new(),
-            comment: Vec::new(),
             parameters,
-            difference: Vec::new(),
+            ..Signature::default()
         });
     }
     let mut variables = Vec::new();
