@@ -5,6 +5,7 @@ use super::alike::{Alike, fits_alike, points_to_alike};
 use super::devices::{BufferDevices, DeviceId};
 #[cfg(feature = "cudarc")]
 use super::event::BufferEvent;
+use crate::types::Bool;
 use core::any::TypeId;
 use core::ffi::c_void;
 use core::ptr;
@@ -352,6 +353,9 @@ impl_argument! {
     [T] Option<*mut T> => *mut T;
     [] Option<*const c_void> => AnyConst;
     [] Option<*mut c_void> => AnyMut;
+    // For a kernel template whose first type is `bool`: the parameter of the generic function has
+    // the type that `bool` has in device memory.
+    [] bool => Bool;
 }
 
 /// Implements `Argument` for structs that expansions declare.
@@ -375,4 +379,20 @@ macro_rules! impl_argument_of_record {
 
         impl<$($generics)*> $crate::__expansion::Argument<$record> for $record $($clause)* {}
     };
+}
+
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => {};
 }

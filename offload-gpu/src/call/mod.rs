@@ -12,7 +12,6 @@ mod event;
 mod named;
 mod overrides;
 mod parameter;
-mod shared;
 
 pub use alike::Alike;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
