@@ -156,14 +156,15 @@ pub struct NamedCall<F: Form = Plain> {
     /// The number of arguments passed so far.
     count: usize,
     /// A bit for each of the first 64 arguments: set if the argument is an address.
-    addresses: u64,
+    pub(crate) addresses: u64,
     /// The arguments, which start at the first address that is aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
+    /// The devices of the arguments that are buffers.
     #[cfg(feature = "run")]
-    devices: BufferDevices,
+    pub(crate) devices: BufferDevices,
     /// The events of the arguments that are cudarc buffers.
     #[cfg(feature = "cudarc")]
-    events: Vec<Option<BufferEvent>>,
+    pub(crate) events: Vec<Option<BufferEvent>>,
 }
 
 impl<F: Form> NamedCall<F> {
@@ -254,24 +255,6 @@ impl<F: Form> NamedCall<F> {
             *pointer = start.wrapping_add(*offset).cast();
         }
         Ok(())
-    }
-
-    /// Returns a bit for each of the first 64 arguments: set if the argument is an address.
-    #[cfg(feature = "run")]
-    pub(crate) fn addresses(&self) -> u64 {
-        self.addresses
-    }
-
-    /// Returns the devices of the arguments that are buffers.
-    #[cfg(feature = "run")]
-    pub(crate) fn devices(&self) -> &BufferDevices {
-        &self.devices
-    }
-
-    /// Returns the events of the arguments that are cudarc buffers.
-    #[cfg(feature = "cudarc")]
-    pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
-        &self.events
     }
 
     /// Returns the kernel.
