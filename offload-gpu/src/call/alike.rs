@@ -1,5 +1,6 @@
 //! The types that programs may pass in place of the types in the module `types`.
 
+use super::argument::Argument;
 use crate::types::{Bf16, Bool, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16};
 use core::any::TypeId;
 #[cfg(feature = "half")]
@@ -35,27 +36,8 @@ impl<T> private::Sealed<T> for T {}
 
 impl<T> Alike<T> for T {}
 
-/// Calls a macro with all pairs of a kernel's type and a different type that may be passed for it,
-/// even by value.
-macro_rules! with_alike_values {
-    ($to:ident) => {
-        $to! {
-            F16 u16;
-            Bf16 u16;
-            F8E4M3 u8;
-            F8E5M2 u8;
-            F8E4M3Fnuz u8;
-            F8E5M2Fnuz u8;
-            #[cfg(feature = "half")]
-            F16 f16;
-            #[cfg(feature = "half")]
-            Bf16 bf16;
-        }
-    };
-}
-pub(super) use with_alike_values;
-
-macro_rules! values {
+/// Takes pairs of a kernel's type and a different type that may be passed for it, even by value.
+macro_rules! alike_values {
     ($($(#[$feature:meta])? $wanted:ident $value:ident;)*) => {
         $(
             $(#[$feature])?
@@ -63,6 +45,10 @@ macro_rules! values {
 
             $(#[$feature])?
             impl Alike<$value> for $wanted {}
+
+            $(#[$feature])?
+            #[diagnostic::do_not_recommend]
+            impl Argument<$wanted> for $value {}
         )*
 
         /// Whether a value of the type `of` may be passed for the different type `wanted`.
@@ -83,13 +69,24 @@ macro_rules! values {
         #[inline]
         pub(super) fn points_to_alike(of: TypeId, is_mutable: bool, wanted: TypeId) -> bool {
             $($(#[$feature])? if is_pair::<$wanted, $value>(of, is_mutable, wanted) { return true; })*
-            // `with_alike_values` omits `Bool`, since a kernel's `bool` by value is Rust's `bool`.
+            // `alike_values` omits `Bool`, since a kernel's `bool` by value is Rust's `bool`.
             is_pair::<Bool, u8>(of, is_mutable, wanted) || is_pair::<Bool, bool>(of, is_mutable, wanted)
         }
     };
 }
 
-with_alike_values!(values);
+alike_values! {
+    F16 u16;
+    Bf16 u16;
+    F8E4M3 u8;
+    F8E5M2 u8;
+    F8E4M3Fnuz u8;
+    F8E5M2Fnuz u8;
+    #[cfg(feature = "half")]
+    F16 f16;
+    #[cfg(feature = "half")]
+    Bf16 bf16;
+}
 
 impl private::Sealed<u8> for Bool {}
 

@@ -5,6 +5,7 @@ use super::alike::{Alike, fits_alike, points_to_alike};
 use super::devices::{BufferDevices, DeviceId};
 #[cfg(feature = "cudarc")]
 use super::event::BufferEvent;
+use crate::types::Bool;
 use core::any::TypeId;
 use core::ffi::c_void;
 use core::ptr;
@@ -132,28 +133,26 @@ impl<T> Stored for *mut T {
 #[repr(transparent)]
 pub struct OrNull<P>(P);
 
-impl<T> Stored for OrNull<*const T> {
-    const IS_POINTER: bool = true;
+macro_rules! impl_stored_or_null {
+    ($($mutability:tt $void:ty;)*) => {$(
+        impl<T> Stored for OrNull<*$mutability T> {
+            const IS_POINTER: bool = true;
 
-    fn fits(wanted: TypeId) -> bool
-    where
-        Self: 'static,
-    {
-        let is_void = TypeId::of::<T>() == TypeId::of::<c_void>();
-        wanted == TypeId::of::<*const T>() || is_void && wanted == TypeId::of::<AnyConst>()
-    }
+            fn fits(wanted: TypeId) -> bool
+            where
+                Self: 'static,
+            {
+                let is_void = TypeId::of::<T>() == TypeId::of::<c_void>();
+                wanted == TypeId::of::<*$mutability T>()
+                    || is_void && wanted == TypeId::of::<$void>()
+            }
+        }
+    )*};
 }
 
-impl<T> Stored for OrNull<*mut T> {
-    const IS_POINTER: bool = true;
-
-    fn fits(wanted: TypeId) -> bool
-    where
-        Self: 'static,
-    {
-        let is_void = TypeId::of::<T>() == TypeId::of::<c_void>();
-        wanted == TypeId::of::<*mut T>() || is_void && wanted == TypeId::of::<AnyMut>()
-    }
+impl_stored_or_null! {
+    const AnyConst;
+    mut AnyMut;
 }
 
 /// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`: the
@@ -283,49 +282,38 @@ impl_passed! {
     [T] *mut T => *mut T, it it;
 }
 
-impl<B: DeviceBuffer> Passed for &B {
-    type Value = *const B::Item;
+macro_rules! impl_passed_for_buffers {
+    ($($from:ty => $value:ty, $it:ident $pass:expr, $for_launch:ident, $is_of_cudarc:expr;)*) => {$(
+        impl<B: DeviceBuffer> Passed for $from {
+            type Value = $value;
 
-    #[cfg(feature = "cudarc")]
-    const IS_OF_CUDARC: bool = B::IS_OF_CUDARC;
+            #[cfg(feature = "cudarc")]
+            const IS_OF_CUDARC: bool = $is_of_cudarc;
 
-    fn pass(self) -> *const B::Item {
-        self.device_address()
-    }
+            fn pass(self) -> $value {
+                let $it = self;
+                $pass
+            }
 
-    #[cfg(feature = "run")]
-    fn pass_noting(self, number: usize, devices: &mut BufferDevices) -> *const B::Item {
-        devices.add(number, B::device_id(self));
-        #[cfg(not(feature = "cudarc"))]
-        return self.pass();
-        #[cfg(feature = "cudarc")]
-        {
-            let (address, event) = self.for_reading();
-            devices.event = event;
-            address
+            #[cfg(feature = "run")]
+            fn pass_noting(self, number: usize, devices: &mut BufferDevices) -> $value {
+                devices.add(number, B::device_id(self));
+                #[cfg(not(feature = "cudarc"))]
+                return self.pass();
+                #[cfg(feature = "cudarc")]
+                {
+                    let (address, event) = self.$for_launch();
+                    devices.event = event;
+                    address
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl<B: DeviceBuffer> Passed for &mut B {
-    type Value = *mut B::Item;
-
-    fn pass(self) -> *mut B::Item {
-        self.device_address().cast_mut()
-    }
-
-    #[cfg(feature = "run")]
-    fn pass_noting(self, number: usize, devices: &mut BufferDevices) -> *mut B::Item {
-        devices.add(number, B::device_id(self));
-        #[cfg(not(feature = "cudarc"))]
-        return self.pass();
-        #[cfg(feature = "cudarc")]
-        {
-            let (address, event) = self.for_writing();
-            devices.event = event;
-            address
-        }
-    }
+impl_passed_for_buffers! {
+    &B => *const B::Item, it it.device_address(), for_reading, B::IS_OF_CUDARC;
+    &mut B => *mut B::Item, it it.device_address().cast_mut(), for_writing, false;
 }
 
 impl_passed! {
@@ -352,6 +340,9 @@ impl_argument! {
     [T] Option<*mut T> => *mut T;
     [] Option<*const c_void> => AnyConst;
     [] Option<*mut c_void> => AnyMut;
+    // For a kernel template whose first type is `bool`: the parameter of the generic function has
+    // the type that `bool` has in device memory.
+    [] bool => Bool;
 }
 
 /// Implements `Argument` for structs that expansions declare.
@@ -375,4 +366,20 @@ macro_rules! impl_argument_of_record {
 
         impl<$($generics)*> $crate::__expansion::Argument<$record> for $record $($clause)* {}
     };
+}
+
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_half {
+    ($($item:item)*) => {};
 }

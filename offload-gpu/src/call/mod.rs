@@ -12,7 +12,6 @@ mod event;
 mod named;
 mod overrides;
 mod parameter;
-mod shared;
 
 pub use alike::Alike;
 pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
@@ -67,15 +66,17 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 {
     kernel: Kernel<'static, F>,
     offsets: [usize; N],
-    /// A bit for each of the first 64 arguments: set if the argument is an address.
-    addresses: u64,
+    /// A bit for each of the first 64 arguments: set if the argument is an address of the size of a
+    /// `usize`.
+    pub(crate) addresses: u64,
     /// The size of the arguments in bytes; other instances of a kernel template may need more.
     used: usize,
+    /// The devices of the arguments that are buffers.
     #[cfg(feature = "run")]
-    devices: BufferDevices,
+    pub(crate) devices: BufferDevices,
     /// The events of the arguments that are cudarc buffers, at the arguments' positions.
     #[cfg(feature = "cudarc")]
-    events: [Option<BufferEvent>; N],
+    pub(crate) events: [Option<BufferEvent>; N],
     arguments: Aligned<BYTES>,
 }
 
@@ -154,19 +155,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         }
     }
 
-    /// Returns a bit for each of the first 64 arguments: set if the argument is an address of the
-    /// size of a `usize`.
-    #[cfg(feature = "run")]
-    pub(crate) fn addresses(&self) -> u64 {
-        self.addresses
-    }
-
-    /// Returns the devices of the arguments that are buffers.
-    #[cfg(feature = "run")]
-    pub(crate) fn devices(&self) -> &BufferDevices {
-        &self.devices
-    }
-
     /// Sets an argument. Only macro expansions use it.
     ///
     /// # Panics
@@ -187,12 +175,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     fn set_value<T: Stored>(&mut self, number: usize, value: T) {
         self.addresses |= T::address_bit(number);
         store(&mut self.arguments.0[self.offsets[number]..], value);
-    }
-
-    /// Returns the events of the arguments that are cudarc buffers.
-    #[cfg(feature = "cudarc")]
-    pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
-        &self.events
     }
 
     /// Returns the address of the first argument; the others follow, each at the next multiple of

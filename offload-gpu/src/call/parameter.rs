@@ -1,6 +1,6 @@
 //! Types of declared parameters, and their layouts.
 
-use crate::types::Pointer;
+use crate::types::{Bool, Pointer};
 use core::mem::MaybeUninit;
 
 /// A type that a kernel takes by value, directly or in a struct: a number, a pointer, an array of
@@ -146,12 +146,12 @@ impl ParameterLayout {
     }
 
     /// Returns the layout of a number that programs represent by its bits.
-    pub(super) const fn of_bits<T>(name: &'static str) -> Self {
+    pub(crate) const fn of_bits<T>(name: &'static str) -> Self {
         Self::of::<T>(name, ParameterKind::Bits)
     }
 
     /// Returns the layout of a vector of such numbers.
-    pub(super) const fn of_vector<T>(name: &'static str, number: &'static Self) -> Self {
+    pub(crate) const fn of_vector<T>(name: &'static str, number: &'static Self) -> Self {
         Self::of::<T>(name, ParameterKind::Array(number))
     }
 }
@@ -206,6 +206,9 @@ impl_parameter! {
         [] isize, "isize";
         [] usize, "usize";
     }
+    ParameterKind::Bits => {
+        [] Bool, "Bool";
+    }
     ParameterKind::Pointer => {
         [T] *const T, "*const _";
         [T] *mut T, "*mut _";
@@ -214,5 +217,13 @@ impl_parameter! {
     ParameterKind::Array(&T::LAYOUT) => {
         [T: Parameter, const N: usize] [T; N], "an array";
         [T: Parameter] MaybeUninit<T>, "MaybeUninit";
+    }
+}
+
+#[cfg(feature = "half")]
+impl_parameter! {
+    ParameterKind::Bits => {
+        [] half::f16, "f16";
+        [] half::bf16, "bf16";
     }
 }

@@ -172,13 +172,13 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         let arguments = Arguments {
             kernel: name,
             pointers,
-            addresses: self.addresses(),
+            addresses: self.addresses,
             #[cfg(feature = "cudarc")]
-            events: self.events(),
+            events: &self.events,
         };
         // SAFETY: the compiler has checked the types of the arguments. The caller guarantees the
         // rest.
-        unsafe { launch_kernel(device, launch, &kernel, self.devices(), arguments) }
+        unsafe { launch_kernel(device, launch, &kernel, &self.devices, arguments) }
     }
 }
 
@@ -239,13 +239,13 @@ impl<F: Form> NamedCall<F> {
         let arguments = Arguments {
             kernel: kernel.name(),
             pointers,
-            addresses: self.addresses(),
+            addresses: self.addresses,
             #[cfg(feature = "cudarc")]
-            events: self.events(),
+            events: &self.events,
         };
         // SAFETY: all arguments were passed, and their types checked. The caller guarantees the
         // rest.
-        unsafe { launch_kernel(device, launch, &kernel, self.devices(), arguments) }
+        unsafe { launch_kernel(device, launch, &kernel, &self.devices, arguments) }
     }
 }
 

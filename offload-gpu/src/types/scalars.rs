@@ -1,6 +1,7 @@
 //! Numbers of 8 and 16 bits, represented by their bits, and `bool` in device memory.
 
-use crate::impl_buffer_item;
+use crate::call::{Parameter, ParameterLayout};
+use crate::{impl_argument_of_record, impl_buffer_item};
 use core::fmt;
 
 macro_rules! bits {
@@ -35,6 +36,11 @@ macro_rules! bits {
         }
 
         impl_buffer_item!(plain $name);
+        impl_argument_of_record!($name);
+
+        impl Parameter for $name {
+            const LAYOUT: ParameterLayout = ParameterLayout::of_bits::<$name>(stringify!($name));
+        }
     )*};
 }
 
@@ -101,6 +107,7 @@ impl fmt::Debug for Bool {
 }
 
 impl_buffer_item!(plain Bool);
+impl_argument_of_record!(Bool);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,8 @@
 //! same alignments, except for `long4`, `double4` and similar types.
 
 use super::{Bf16, F16};
-use crate::impl_buffer_item;
+use crate::call::{Parameter, ParameterLayout};
+use crate::{impl_argument_of_record, impl_buffer_item};
 use core::fmt;
 
 macro_rules! vector {
@@ -42,6 +43,12 @@ macro_rules! vector {
         }
 
         impl_buffer_item!(plain $name);
+        impl_argument_of_record!($name);
+
+        impl Parameter for $name {
+            const LAYOUT: ParameterLayout =
+                ParameterLayout::of_vector::<$name>(stringify!($name), &<$element>::LAYOUT);
+        }
     };
 }
 

@@ -10,7 +10,7 @@ use crate::signature::{
     Enumeration, Enumerator, Identifiers, Record, Signature, Signatures, Type, Variable,
     identifier, shared,
 };
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -29,23 +29,18 @@ pub fn items(
 ) -> String {
     let Signatures { kernels: known, records, enumerations, variables } = signatures;
     // A kernel in a source may have the name of the macro's own function, `named`.
-    let renamed: Vec<Signature>;
-    let known = if known.iter().any(|kernel| kernel.name == NAMED) {
+    let mut known = Cow::from(known);
+    if known.iter().any(|kernel| kernel.name == NAMED) {
         let mut free = function_name(NAMED);
         while known.iter().any(|kernel| kernel.name == free)
             || declared.iter().any(|kernel| kernel.signature.name == free)
         {
             free.push('_');
         }
-        let mut all = known.clone();
-        for kernel in all.iter_mut().filter(|kernel| kernel.name == NAMED) {
+        for kernel in known.to_mut().iter_mut().filter(|kernel| kernel.name == NAMED) {
             kernel.name.clone_from(&free);
         }
-        renamed = all;
-        &renamed
-    } else {
-        known
-    };
+    }
     let (mut symbols, mut names) = (Vec::new(), Vec::new());
     for kernel in declared {
         symbols.push(&*kernel.signature.symbol);
@@ -64,7 +59,7 @@ pub fn items(
     if is_nested {
         text.push_str("use super::__offload;\n");
     }
-    let without_signature = without_signature(module, known, &symbols);
+    let without_signature = without_signature(module, &known, &symbols);
     let mut given = Identifiers::default();
     for name in &names {
         given.give(name);

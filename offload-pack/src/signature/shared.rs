@@ -57,19 +57,12 @@ const PAIRS: [(&str, &str, &str); 5] = [
     ("bfloat162", "bfloat162", "Bf16"),
 ];
 
-/// A number in a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
-    Scalar(Scalar),
-    /// One of the types in [`NUMBERS`].
-    Shared(&'static str),
-}
-
 /// A vector with this name in CUDA.
 #[derive(Debug)]
 struct Vector {
     name: String,
-    number: Number,
+    /// The name of a scalar, or of a type in [`NUMBERS`].
+    number: &'static str,
     /// The size of a number in bytes.
     bytes: u64,
     count: u64,
@@ -129,7 +122,6 @@ const OF_HIP: &str = "HIP_vector_type<";
 
 fn vector(source_name: &str) -> Option<Vector> {
     if let Some((_, name, number)) = PAIRS.iter().find(|(name, ..)| *name == source_name) {
-        let number = Number::Shared(number);
         return Some(Vector { name: name.to_string(), number, bytes: 2, count: 2 });
     }
     let (is_named, number, count) = match source_name.strip_prefix(OF_HIP) {
@@ -148,7 +140,7 @@ fn vector(source_name: &str) -> Option<Vector> {
     let (start, _, scalar) = VECTORS
         .iter()
         .find(|(start, of_hip, _)| *(if is_named { start } else { of_hip }) == number)?;
-    let (number, bytes) = (Number::Scalar(*scalar), scalar.bytes());
+    let (number, bytes) = (scalar.name(), scalar.bytes());
     Some(Vector { name: start.to_string() + &count.to_string(), number, bytes, count })
 }
 
@@ -160,7 +152,7 @@ fn add_numbers(
     ty: &Type,
     records: &[Record],
     start: u64,
-    all: &mut Vec<(u64, Number)>,
+    all: &mut Vec<(u64, &'static str)>,
 ) -> Option<()> {
     match ty {
         Type::Scalar(scalar) => all.push((start, number(*scalar))),
@@ -174,7 +166,7 @@ fn add_numbers(
             let record = records.iter().find(|record| record.name == *name)?;
             let of_name = NUMBERS.iter().find(|(known, ..)| *known == record.source_name);
             if let Some((_, number, _)) = of_name {
-                all.push((start, Number::Shared(number)));
+                all.push((start, number));
                 return Some(());
             }
             for field in record.content.fields()? {
@@ -186,11 +178,12 @@ fn add_numbers(
     (all.len() <= MOST_NUMBERS).then_some(())
 }
 
-fn number(scalar: Scalar) -> Number {
+/// Returns the name of a scalar, or of the type in [`NUMBERS`] with the same bits.
+fn number(scalar: Scalar) -> &'static str {
     match scalar {
-        Scalar::F16 => Number::Shared("F16"),
-        Scalar::Bf16 => Number::Shared("Bf16"),
-        other => Number::Scalar(other),
+        Scalar::F16 => "F16",
+        Scalar::Bf16 => "Bf16",
+        other => other.name(),
     }
 }
 

@@ -21,7 +21,7 @@ use core::ffi::c_void;
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
-use table::{Entry, Group};
+use table::Entry;
 
 /// A kernel that the program found by its name, with the function `named` of
 /// [`include_kernels!`](crate::include_kernels).
@@ -54,7 +54,7 @@ use table::{Entry, Group};
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
     entry: &'static Entry,
-    group: &'static Group,
+    group: &'static NamedGroup,
 }
 
 impl<F: Form> NamedKernel<F> {
@@ -156,14 +156,15 @@ pub struct NamedCall<F: Form = Plain> {
     /// The number of arguments passed so far.
     count: usize,
     /// A bit for each of the first 64 arguments: set if the argument is an address.
-    addresses: u64,
+    pub(crate) addresses: u64,
     /// The arguments, which start at the first address that is aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
+    /// The devices of the arguments that are buffers.
     #[cfg(feature = "run")]
-    devices: BufferDevices,
+    pub(crate) devices: BufferDevices,
     /// The events of the arguments that are cudarc buffers.
     #[cfg(feature = "cudarc")]
-    events: Vec<Option<BufferEvent>>,
+    pub(crate) events: Vec<Option<BufferEvent>>,
 }
 
 impl<F: Form> NamedCall<F> {
@@ -178,6 +179,7 @@ impl<F: Form> NamedCall<F> {
     fn set<A: AnyArgument>(&mut self, argument: A) -> bool {
         let number = self.count;
         let Some((offset, wanted)) = self.kernel.group.arguments.get(number) else { return false };
+        let wanted = wanted();
         #[cfg(not(feature = "cudarc"))]
         let fits = A::Value::fits(wanted.id);
         #[cfg(feature = "cudarc")]
@@ -216,7 +218,7 @@ impl<F: Form> NamedCall<F> {
             return self.kernel.wrong_count(self.count + 1);
         };
         let parameter = self.kernel.entry.parameter(self.count);
-        let (number, expected) = (self.count + 1, wanted.name);
+        let (number, expected) = (self.count + 1, wanted().name);
         CallError::Argument { kernel, place, number, parameter, expected, passed }
     }
 
@@ -249,28 +251,10 @@ impl<F: Form> NamedCall<F> {
     pub(crate) fn write_pointers(&self, pointers: &mut [*mut c_void]) -> Result<(), CallError> {
         self.complete()?;
         let start = self.start().cast_mut();
-        for (pointer, (offset, _)) in pointers.iter_mut().zip(&self.kernel.group.arguments) {
+        for (pointer, (offset, _)) in pointers.iter_mut().zip(self.kernel.group.arguments) {
             *pointer = start.wrapping_add(*offset).cast();
         }
         Ok(())
-    }
-
-    /// Returns a bit for each of the first 64 arguments: set if the argument is an address.
-    #[cfg(feature = "run")]
-    pub(crate) fn addresses(&self) -> u64 {
-        self.addresses
-    }
-
-    /// Returns the devices of the arguments that are buffers.
-    #[cfg(feature = "run")]
-    pub(crate) fn devices(&self) -> &BufferDevices {
-        &self.devices
-    }
-
-    /// Returns the events of the arguments that are cudarc buffers.
-    #[cfg(feature = "cudarc")]
-    pub(crate) fn events(&self) -> &[Option<BufferEvent>] {
-        &self.events
     }
 
     /// Returns the kernel.

@@ -78,8 +78,8 @@ pub(super) struct Entry {
     pub(super) place: &'static str,
     /// The names of the parameters, separated by tabs; if the kernel has no function, the reason.
     pub(super) parameters: &'static str,
-    /// The number of the kernel's group, if the kernel has a function.
-    group: Option<usize>,
+    /// The kernel's group, if the kernel has a function.
+    group: Option<&'static NamedGroup>,
 }
 
 impl Entry {
@@ -91,7 +91,7 @@ impl Entry {
 
     /// Reads the line of a kernel.
     #[inline]
-    fn read(line: &'static str, group: Option<usize>) -> Self {
+    fn read(line: &'static str, group: Option<&'static NamedGroup>) -> Self {
         let mut parts = line.splitn(5, '\t');
         let mut next = || parts.next().unwrap_or_default();
         let name = next();
@@ -104,21 +104,12 @@ impl Entry {
     }
 }
 
-/// A layout of arguments, with the types of the parameters.
-#[derive(Debug)]
-pub(super) struct Group {
-    pub(super) arguments: Vec<(usize, Wanted)>,
-    pub(super) bytes: usize,
-    pub(super) has_buffer: bool,
-}
-
 /// The kernels of a module. Every kernel has three names: the function's name, the symbol, and the
 /// name in the source. The names are numbered: first all functions, then all symbols, then all
 /// names in the source.
 #[derive(Debug)]
 struct Table {
     entries: Vec<Entry>,
-    groups: Vec<Group>,
     /// A hash table of names: 0, or a name's number plus 1. rustc would compile much more code for
     /// a sort or a standard map.
     slots: Vec<usize>,
@@ -127,23 +118,18 @@ struct Table {
 impl Table {
     #[inline]
     fn read(kernels: &'static NamedKernels) -> Self {
-        let (mut entries, mut groups) = (Vec::new(), Vec::new());
+        let mut entries = Vec::new();
         for group in kernels.groups {
             for line in group.kernels.lines() {
-                entries.push(Entry::read(line, Some(groups.len())));
+                entries.push(Entry::read(line, Some(group)));
             }
-            groups.push(Group {
-                arguments: group.arguments.iter().map(|(offset, of)| (*offset, of())).collect(),
-                bytes: group.bytes,
-                has_buffer: group.has_buffer,
-            });
         }
         for line in kernels.others.lines() {
             entries.push(Entry::read(line, None));
         }
         let names = 3 * entries.len();
         let slots = vec![0; (2 * names + 1).next_power_of_two()];
-        let mut table = Self { entries, groups, slots };
+        let mut table = Self { entries, slots };
         for number in 0..names {
             let name = table.name(number);
             // For C kernels, all three names are the same.
@@ -259,7 +245,7 @@ pub fn named<F: Form>(
     let table = table.get(kernels);
     match table.find(name) {
         Ok(entry) => match entry.group {
-            Some(group) => Ok(NamedKernel { module, entry, group: &table.groups[group] }),
+            Some(group) => Ok(NamedKernel { module, entry, group }),
             None => Err(not_found(
                 module,
                 name,
