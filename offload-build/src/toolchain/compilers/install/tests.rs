@@ -171,8 +171,8 @@ fn page_of_the_guide() -> String {
     }
     let of_ptxas = |old| ptxas(old).commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
-        "\nThe commands below install `ptxas` without the rest of CUDA, on Debian and Ubuntu. If pip is already installed, only the last line\n\
-         is needed:\n\n\
+        "\nOn Debian and Ubuntu, the commands below install `ptxas` without the rest of CUDA. If pip is already installed, only the last\n\
+         line is needed:\n\n\
          ```text\n{}\n```\n\nThis ptxas supports `sm_75` and newer. For older GPUs, use the ptxas of CUDA 12:\n\n```text\n{}\n```\n",
         of_ptxas(false),
         of_ptxas(true)
