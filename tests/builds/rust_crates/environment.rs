@@ -165,7 +165,7 @@ fn changes_reach_kernels_on_gpus() {
         .env("TILE", "2")
         .fails()
         .has("the variable TILE has a different value than when prebuilt/pack.manifest was made");
-    of_set("only").fails().has("the variable TILE has another value");
+    of_set("only").fails().has("the variable TILE has a different value");
     scenario.write("kernels/tables/c.txt", "");
     let refused = of_set("only").env("TILE", "1").fails();
     refused.has("kernels/tables has different files than when prebuilt/pack.manifest was made");
