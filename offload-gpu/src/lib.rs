@@ -112,7 +112,7 @@
 //! module `target` documents the names of targets.
 #![no_std]
 // Unsafe code is allowed for three purposes: the list of packs (memory between two symbols that the
-// linker defines), kernel arguments (which can have any type), and calls of drivers.
+// linker defines), kernel arguments (which can have any type), and driver calls.
 #![deny(unsafe_code)]
 
 extern crate alloc;

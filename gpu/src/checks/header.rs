@@ -42,8 +42,8 @@ pub fn run(run: &mut Run) -> Result<String> {
                 votes(&device, *shape)
             });
         }
-        // Except on the CPU, lanes that do not take part in a call have no value for the lanes that
-        // do.
+        // Except on the CPU, a lane cannot read a value from a lane that does not take part in the
+        // call. So only blocks of whole warps test these functions.
         if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
             run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
                 lanes(&device, *shape, warp as usize)

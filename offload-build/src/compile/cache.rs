@@ -10,7 +10,8 @@
 //! | `file`, `system` | the hash and the path of a file that was read; `system` is for system headers |
 //! | `tree`, `package`, `variable` | the same for a folder that the build script of a crate of kernels reads, for the files of a package, and for an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
-//! | `folder`, `name`, `any`, `found` | names, the folders in which each name was looked up, and a hash of the search results |
+//! | `folder`, `name` | folders that were searched, and the names that were looked up in them |
+//! | `any`, `found` | whether sources may refer to any file of these folders; a hash of the files found |
 
 use super::Compilation;
 use super::inputs::{Collected, Input, InputKind, Inputs};

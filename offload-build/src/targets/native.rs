@@ -210,8 +210,8 @@ impl Search<'_> {
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
-                "{} is a GPU for the target spirv64: list spirv64, which is the same on every \
-                 machine",
+                "{} is an Intel GPU, for which 'native' adds no target: list spirv64, which is the \
+                 same for all of them",
                 card.display()
             )
         });
@@ -354,7 +354,7 @@ mod tests {
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
         let is_one = format!(
-            "{} is a GPU for the target spirv64: list spirv64, which is the same on every machine",
+            "{} is an Intel GPU, for which 'native' adds no target: list spirv64, which is the same for all of them",
             card.display()
         );
         assert_eq!(

@@ -44,7 +44,7 @@ impl fmt::Display for WriteError {
                     "unknown offload kind '{kind}': a bundle allows host, openmp, hip and hipv4"
                 )
             }
-            WriteError::Duplicate(id) => write!(f, "the bundle already has an entry '{id}'"),
+            WriteError::Duplicate(id) => write!(f, "an earlier input has the same entry, '{id}'"),
             WriteError::Conflict(a, b) => {
                 write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")
             }

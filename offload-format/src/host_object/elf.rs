@@ -90,8 +90,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // section headers.
         .u64(&[0, 0, headers])
         .u32(&[machine.flags])
-        // The size of this header, the size and number of program headers. Then the size and number
-        // of section headers, and the number of the section with the names.
+        // The size of this header, the size and number of program headers. Then the size and count
+        // of section headers, and the index of the section with the names.
         .u16(&[HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
     let tables = Fields::new()
         // The null symbol.

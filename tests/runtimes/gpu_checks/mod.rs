@@ -226,7 +226,8 @@ fn an_error_of_an_earlier_launch_is_a_finding() {
     assert_eq!(
         text,
         "cuda:0 (Fake GPU 9.0): could not copy 4000 bytes from the GPU: cuMemcpyDtoH_v2 returned CUDA_ERROR_LAUNCH_FAILED \
-         (719): unspecified launch failure"
+         (719): unspecified launch failure\n\
+         The cause is probably a kernel that was launched before this call. `cargo offload test` checks kernels on the CPU."
     );
 }
 

@@ -64,7 +64,10 @@ fn nothing_follows() {
     ] {
         for kind in ["conda", "pep825"] {
             let ran = offload(&folder, &format!("reach {files} --for {kind}"));
-            assert_fails(&ran, &[&format!("error: no metadata for a package: {reason}\n")]);
+            assert_fails(
+                &ran,
+                &[&format!("error: cannot compute a package's metadata: {reason}\n")],
+            );
             assert_eq!(ran.stdout, "");
         }
     }

@@ -222,7 +222,7 @@ fn operation(line: &str) -> &str {
     }
 }
 
-/// Splits a text at its commas outside brackets.
+/// Splits a text at the commas that are outside brackets.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     let (mut found, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {

@@ -212,7 +212,7 @@ impl Package {
 
 /// Returns the error for files from which no metadata can be computed.
 fn nothing_follows(reason: &str) -> Error {
-    Error::text(format!("no metadata for a package: {reason}"))
+    Error::text(format!("cannot compute a package's metadata: {reason}"))
 }
 
 /// Returns a processor's ISA version as AMD's tools print it: `9.0.10` for `gfx90a`; `None` for
