@@ -31,9 +31,9 @@ use verdicts::judge_all;
     after_help = "An image's own header or, without a header, its name decides whether it fits. \
     Give all features that an AMD GPU reports (gfx90a:sramecc+:xnack-): the answer may depend on \
     them. No vendor's driver loads LLVM bitcode.\n\n\
-    A program loads one image of each module. A module is a bundle, a fatbin, or all offload \
-    binaries with the same module name. JSON has 'modules' if there are several, and 'files' for \
-    an archive. The exit status is 1 if no image fits, or if something cannot be read."
+    A program loads one image of each module: a bundle, a fatbin, or all offload binaries with \
+    one module name. JSON has 'modules' if there are several, 'files' for an archive. Exit status \
+    1: no image fits, or something cannot be read."
 )]
 pub struct Args {
     /// Executable, library, object, bundle, fatbin, wheel or other archive ...
