@@ -304,8 +304,8 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
 }
 
 /// Adds a memory barrier before each barrier of a block, with the same scope and semantics.
-/// Otherwise, Intel's compiler for CPUs moves accesses to shared memory past the barrier. Code after
-/// a malformed instruction is unchanged.
+/// Otherwise, Intel's compiler for CPUs moves accesses to shared memory past the barrier. Code
+/// after a malformed instruction is unchanged.
 #[inline]
 pub fn with_memory_barriers(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());

@@ -33,7 +33,7 @@ use tree::{By, Node, RowKind};
     its compressed size, which is divided among its parts in proportion to their decompressed \
     sizes. Bytes that images share are counted for the first of them. Only headers and tables are \
     read; images are decompressed only with --kernels or --html. The exit status is 1 if something \
-    cannot be read; its bytes are still counted."
+    cannot be read; its bytes still count."
 )]
 pub struct Args {
     /// A file of any kind
