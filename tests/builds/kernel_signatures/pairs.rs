@@ -84,8 +84,8 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }
         5 => {
-            // Two parameters with the same type: renaming one makes no difference, but swapping them
-            // does.
+            // Two parameters with the same type: renaming one makes no difference, but swapping
+            // them does.
             let [one, other] = if is_equal { ["n", "count"] } else { ["n", "m"] };
             let swapped = if is_equal { "m" } else { "n" };
             let [first, second] = [types[0], types[0]];
