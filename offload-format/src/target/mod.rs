@@ -313,6 +313,19 @@ impl fmt::Display for OffloadArch<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     text: String,
+    parts: Parts,
+}
+
+/// A parsed target without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Parts {
+    Amdgpu {
+        /// The length of the processor's name in bytes.
+        processor: usize,
+    },
+    Nvidia(NvidiaArch),
+    Intel(IntelArch),
+    Cpu,
 }
 
 impl Target {
@@ -321,29 +334,39 @@ impl Target {
     /// Returns an error if the target is malformed. Only the compiler knows which targets exist.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        OffloadArch::parse(text).map(|arch| Self { text: arch.to_canonical() })
+        let arch = OffloadArch::parse(text)?;
+        let parts = match arch {
+            OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
+            OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
+            OffloadArch::Intel(arch) => Parts::Intel(arch),
+            OffloadArch::Cpu => Parts::Cpu,
+        };
+        Ok(Self { text: arch.to_canonical(), parts })
     }
 
     /// Returns the parsed parts, for a `match`.
-    #[inline]
     pub fn arch(&self) -> OffloadArch<'_> {
-        OffloadArch::parse(&self.text).expect("the canonical name of a target is a target")
+        match self.parts {
+            Parts::Amdgpu { processor } => {
+                OffloadArch::Amdgpu(TargetId::split(&self.text, processor))
+            }
+            Parts::Nvidia(arch) => OffloadArch::Nvidia(arch),
+            Parts::Intel(arch) => OffloadArch::Intel(arch),
+            Parts::Cpu => OffloadArch::Cpu,
+        }
     }
 
     /// Returns the vendor of the target's devices.
-    #[inline]
     pub fn vendor(&self) -> Vendor {
         self.arch().vendor()
     }
 
     /// Whether the target is a GPU.
-    #[inline]
     pub fn is_gpu(&self) -> bool {
         self.vendor().is_gpu()
     }
 
     /// Whether the image for the target is PTX.
-    #[inline]
     pub fn is_ptx(&self) -> bool {
         self.arch().is_ptx()
     }
