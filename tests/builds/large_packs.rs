@@ -68,7 +68,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
             .fails()
             .each_once([
                 "error: offload-build could not make the pack \"huge\"",
-                "the pack has 1.50 GiB (1610616833 bytes), but ",
+                "the pack is 1.50 GiB (1610616833 bytes), but ",
                 "- link with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux",
                 "- or make the pack smaller: `compress`, or fewer targets",
             ])

@@ -102,7 +102,7 @@ fn nvcc_writes_the_oldest_version_that_is_known() {
     let lowered = SOURCES.map(|(name, ..)| versions(name));
     printed
         .has("elect.compute_90a: the PTX keeps version")
-        .has("has `wgmma.fence.sync.aligned` at offset");
+        .has("introduced `wgmma.fence.sync.aligned` at offset");
     // A second run of the script must keep the lowered versions.
     scenario.touch_build_script();
     scenario.build().passes();
