@@ -50,7 +50,7 @@ impl Run<'_> {
         if package.lock.is_none() {
             // Make `Cargo.lock` first: it is an input of each image, for all targets.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
-            exec::run(&[lock], &[0], &self.how()?)?;
+            exec::run(&[lock], &[0], &self.how()?, &mut |_| ())?;
             package = self.crate_of(manifest)?;
         }
         let of = Crate { package: &package, rust };
