@@ -44,8 +44,8 @@ fn several_modules_are_told_apart() {
     assert_eq!(error.modules(), ["affine", "scale"]);
     assert_eq!(
         error.to_string(),
-        "the pack has 2 modules, each with its own images: affine, scale; \
-         select from one of them, as in PACK.module(\"affine\").select(...)"
+        "the pack has 2 modules, each with its own images: affine, scale; select from \
+         one module, as in PACK.module(\"affine\").select(...)"
     );
     assert_eq!(
         SCALE.select(&device).unwrap_err().to_string(),

@@ -23,7 +23,7 @@ cases! {
              are not a readable image (";
     "shader" [.file("kernels/shader.spv").archs(["spirv64"])]
         => "kernels/shader.spv has no image that can be used unchanged; it contains a file that \
-             is SPIR-V without the capability Kernel, such as a shader for Vulkan";
+             is SPIR-V without the capability Kernel, for example a Vulkan shader";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
         => "it contains a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
