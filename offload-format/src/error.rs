@@ -141,7 +141,7 @@ impl fmt::Display for Error {
             ErrorKind::NotBuiltIn { feature } => write!(
                 f,
                 "{what} (at offset {offset}) is compressed with {feature}, which is not built in: enable the feature \
-                 `{feature}` of offload-gpu, or of offload-format if that is used alone"
+                 `{feature}` of offload-gpu, or of offload-format if you use only that crate"
             ),
             ErrorKind::Disabled { feature } => write!(
                 f,

@@ -113,7 +113,7 @@ impl Layout {
                     assert_eq!(
                         layout.size(),
                         size,
-                        "payload {index} has a different size than was declared"
+                        "the size of payload {index} differs from its declared size"
                     );
                     outer.append(layout);
                 }
@@ -138,7 +138,7 @@ impl Layout {
                     assert_eq!(
                         payloads[*index].len() as u64,
                         *size,
-                        "payload {index} has a different size than was declared"
+                        "the size of payload {index} differs from its declared size"
                     );
                     out.extend_from_slice(payloads[*index]);
                 }

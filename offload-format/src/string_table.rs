@@ -46,7 +46,7 @@ impl<'a> StringTable<'a> {
     }
 
     pub(crate) fn offset(&self, string: &[u8]) -> u64 {
-        self.find(string).expect("the table was made of it")
+        self.find(string).expect("the table was built from this string")
     }
 
     fn find(&self, string: &[u8]) -> Option<u64> {

@@ -102,7 +102,9 @@ macro_rules! register_bundles {
         $wrapper:ident, $handle:ident, $registered:ident: $bundle:literal, $count:literal [$($at:literal $name:literal $c_name:literal)*];
     )*) => {
         #[cfg(not(target_os = "linux"))]
-        $crate::__expansion::core::compile_error!("include_offload!: `register` exists only for Linux");
+        $crate::__expansion::core::compile_error!(
+            "include_offload!: `register` is supported only on Linux"
+        );
         $(
             // SAFETY: the runtime reads wrappers in this section, and this static is the wrapper of
             // a complete bundle.

@@ -47,7 +47,7 @@ impl<'pack, T, Item, F: Form> Variable<'pack, T, Item, F> {
     /// # Safety
     /// `T` is `Item`, or an array of `Item`s with any number of dimensions.
     #[doc(hidden)]
-    #[allow(unsafe_code, reason = "copies rely on the types")]
+    #[allow(unsafe_code, reason = "copies rely on the caller's types")]
     pub const unsafe fn new(module: Module<'pack, F>, symbol: &'pack str) -> Self {
         Self { module, symbol, of: PhantomData }
     }
@@ -109,7 +109,7 @@ macro_rules! hidden {
         #[diagnostic::on_unimplemented(message = $message, label = $label, note = $note)]
         pub trait $trait {}
 
-        #[allow(clippy::unused_self, missing_docs, reason = "no call compiles")]
+        #[allow(clippy::unused_self, missing_docs, reason = "calls of these methods never compile")]
         impl<Name> HiddenVariable<Name, $why> {
             pub fn write<D, V>(&self, _: D, _: V) -> Never where Name: $trait { Ok(()) }
             pub fn read<D>(&self, _: D) -> Never where Name: $trait { Ok(()) }
@@ -127,7 +127,7 @@ hidden! {
     /// The variable has internal linkage.
     Static, HasExternalLinkage:
     "host code cannot access the variable `{Self}`: it is `static`, or in an unnamed namespace",
-    "images do not export it",
+    "images do not export the variable",
     "remove `static`, or name the namespace"
 }
 
@@ -135,6 +135,6 @@ hidden! {
     /// Targets have different types for this variable.
     Differs, HasOneType:
     "host code cannot access the variable `{Self}`: its type differs between targets",
-    "no type fits all images",
+    "no single type fits all images",
     "declare it with one type for all targets"
 }

@@ -150,7 +150,8 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     scenario.write("build.rs", script);
     build("--lib");
     scenario.start("debug").passes().starts_with("0 ").has(
-        "has a compressed pack, but the program was compiled for an uncompressed one: build the program again",
+        "contains a compressed pack, but the program was compiled for an uncompressed one: build \
+         the program again",
     );
 }
 

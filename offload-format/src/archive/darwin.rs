@@ -27,7 +27,7 @@ const ALIGN: usize = 8;
 /// # Panics
 /// Panics if `symbol` contains a NUL, or if `size` has more than the format's 10 digits.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
-    assert!(!symbol.contains('\0'), "{symbol:?} cannot be the name of a symbol");
+    assert!(!symbol.contains('\0'), "the symbol name {symbol:?} contains a NUL");
     let mut names = symbol.as_bytes().to_vec();
     names.push(0);
     let names_size = names.len();
@@ -39,8 +39,9 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     // The table is not a file, so its mode is 0.
     push_header(&mut out, "__.SYMDEF", "0", table);
     let member_offset = out.len() + table as usize;
-    let number =
-        |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
+    let number = |number: usize| {
+        u32::try_from(number).expect("the table of one symbol is small").to_le_bytes()
+    };
     // The table starts with the size of the pairs. A pair contains the offset of the name and the
     // offset of the member's header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
@@ -62,7 +63,7 @@ fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let size = size.saturating_add(name_size as u64);
     assert!(
         size <= MAX_SIZE,
-        "an archive member of {size} bytes is too large: the format allows {MAX_SIZE}"
+        "an archive member of {size} bytes is too large: the format allows at most {MAX_SIZE}"
     );
     out.extend(member_header(format!("#1/{name_size}").as_bytes(), mode, size));
     let end = out.len() + name_size;

@@ -42,15 +42,20 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WriteError::Name(name) => {
-                write!(f, "'{}' cannot be the name of an archive member", name.escape_ascii())
+                write!(
+                    f,
+                    "the member name '{}' is empty or contains a line end",
+                    name.escape_ascii()
+                )
             }
             WriteError::SymbolName(name) => {
-                write!(f, "'{}' cannot be the name of a symbol", name.escape_ascii())
+                write!(f, "the symbol name '{}' contains a NUL", name.escape_ascii())
             }
             WriteError::Size(size) => {
                 write!(
                     f,
-                    "an archive member of {size} bytes is too large: the format allows {MAX_SIZE}"
+                    "an archive member of {size} bytes is too large: the format allows at most \
+                     {MAX_SIZE}"
                 )
             }
         }

@@ -43,7 +43,7 @@ impl fmt::Display for Compatibility {
                 "the code object requires more features than the target names"
             }
             Compatibility::OpenFeature => {
-                "the code object requires a state of a feature that the target leaves open"
+                "the code object requires a feature setting that the target does not specify"
             }
             Compatibility::OtherSign => "the code object requires the opposite state of a feature",
         })

@@ -27,7 +27,8 @@ pub struct EntryId<'a> {
     target: &'a str,
 }
 
-const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]'";
+const FORM: &str = "expected a bundle entry ID of the form \
+                    '<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]'";
 
 impl<'a> EntryId<'a> {
     /// Splits an ID in any spelling, including those of old files.

@@ -87,7 +87,7 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
     if offset == 0 && size > 0 {
         return Err(Error::new(
             ErrorKind::Malformed,
-            "code object offset (0, where the bundle itself is)",
+            "code object offset (0, the offset of the bundle itself)",
             at,
         ));
     }

@@ -64,7 +64,7 @@ impl BundleBuilder {
     /// objects are at multiples of 4096 bytes.
     pub fn hip() -> Self {
         let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
-        builder.entry(HIP_HOST_ENTRY_ID, 0).expect("a well-formed ID, and the first one");
+        builder.entry(HIP_HOST_ENTRY_ID, 0).expect("the ID is well-formed and the first");
         builder
     }
 

@@ -105,7 +105,7 @@ impl<'data> CompressedBundle<'data> {
         // If the stream has more bytes than the header states, it is damaged, so do not read the
         // rest.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
-            let reason = "the decompressed content is larger than the header says";
+            let reason = "the decompressed content is larger than the header states";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
         }
         Ok(self.payload_offset + stream.consumed())
@@ -164,7 +164,7 @@ impl<'data> CompressedBundle<'data> {
                         ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
                     return Err(Error::new(
                         outside,
-                        "bundle in the content of the recorded size",
+                        "bundle in the decompressed content",
                         self.payload_offset,
                     ));
                 }

@@ -78,7 +78,7 @@ pub fn header(
     hash: u64,
 ) -> Result<Vec<u8>> {
     let number = options.version.number();
-    let header = Header::of(number).expect("both have a header");
+    let header = Header::of(number).expect("both versions have a header");
     let total_size = header.size + payload_size;
     let mut out = Vec::with_capacity(header.size as usize);
     out.extend_from_slice(&MAGIC);

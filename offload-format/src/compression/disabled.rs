@@ -65,7 +65,7 @@ mod tests {
             assert_eq!((error.kind(), error.offset()), (ErrorKind::NotBuiltIn { feature }, 24));
             let text = alloc::format!(
                 "compressed bundle (at offset 24) is compressed with {feature}, which is not built in: enable the feature \
-                 `{feature}` of offload-gpu, or of offload-format if that is used alone"
+                 `{feature}` of offload-gpu, or of offload-format if you use only that crate"
             );
             assert_eq!(error.to_string(), text);
         }

@@ -35,7 +35,7 @@ pub fn decompress(
     // The allocator may have returned more memory than requested, so the result may have more than
     // `size` bytes.
     if out.len() as u64 > size {
-        return Err(context.damaged("the decompressed content is larger than its header says"));
+        return Err(context.damaged("the decompressed content is larger than the header states"));
     }
     Ok(out)
 }
@@ -55,7 +55,7 @@ pub(crate) fn decompress_behind(
     let mut stream = Decompressor::new(method, input, limit, what, at)?;
     let size = stream.append(out, size)?;
     if stream.read(&mut [0])? > 0 {
-        return Err(context.damaged("the decompressed content is larger than its header says"));
+        return Err(context.damaged("the decompressed content is larger than the header states"));
     }
     if stream.consumed() < input.len() as u64 {
         return Err(context.damaged("there are bytes after the stream"));

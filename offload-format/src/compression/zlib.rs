@@ -39,7 +39,7 @@ pub(super) fn decompress(
         Status::StreamEnd if stream.total_in() == input.len() as u64 => Ok(()),
         Status::StreamEnd => Err(context.damaged("there are bytes after the zlib stream")),
         _ if stream.total_in() < input.len() as u64 => {
-            Err(context.damaged("the decompressed content is larger than its header says"))
+            Err(context.damaged("the decompressed content is larger than the header states"))
         }
         _ => Err(context.damaged("the stream ends early")),
     }

@@ -40,11 +40,7 @@ impl<'data> Walk<'_, 'data> {
         self.budget.spend(data)?;
         let Some(kind) = FileKind::identify(data) else { return Ok(()) };
         let Some(deeper) = depth.checked_sub(1) else {
-            return Err(Error::new(
-                ErrorKind::Malformed,
-                "archive (in an archive in an archive …)",
-                0,
-            ));
+            return Err(Error::new(ErrorKind::Malformed, "archive (nested too deeply)", 0));
         };
         let mut part = |place, part| match part {
             Part::File(inside) => self.file(inside, place, deeper),

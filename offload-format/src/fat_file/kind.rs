@@ -54,7 +54,7 @@ impl ContainerKind {
             Self::TextBundle => ("text-bundle", ["bundle in text", "bundles in text"], &[]),
             Self::ObjectBundle => (
                 "object-bundle",
-                ["bundle in the object's sections", "bundles in sections of objects"],
+                ["bundle in the object's sections", "bundles in objects' sections"],
                 &[],
             ),
             Self::ImageTable => ("image-table", ["image table", "image tables"], &[]),
@@ -66,7 +66,7 @@ impl ContainerKind {
             Self::Oxart => {
                 ("oxart", ["bundle of cuda-oxide", "bundles of cuda-oxide"], &oxart::MAGIC)
             }
-            Self::Raw => ("raw", ["image by itself", "images by themselves"], &[]),
+            Self::Raw => ("raw", ["standalone image", "standalone images"], &[]),
         }
     }
 

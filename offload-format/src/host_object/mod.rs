@@ -112,8 +112,8 @@ impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} objects have room for {} bytes, but the content has {}",
-            self.format, self.limit, self.size
+            "the content is {} bytes, but {} objects can contain at most {}",
+            self.size, self.format, self.limit
         )
     }
 }

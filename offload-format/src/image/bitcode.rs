@@ -74,7 +74,11 @@ impl<'data> Bitcode<'data> {
         {
             let (name, _) = table.symbol(index).map_err(|error| error.in_entry(index))?;
             budget = budget.checked_sub(name.len() as u64).ok_or_else(|| {
-                Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base)
+                Error::new(
+                    ErrorKind::Malformed,
+                    "bitcode symbol table (symbols share too much text)",
+                    base,
+                )
             })?;
         }
         Ok(Self { table })
@@ -137,7 +141,7 @@ pub(super) fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
     }
     match data.len() % 4 {
         0 => Ok((stream, base)),
-        _ => Err(Error::new(ErrorKind::Malformed, "bitcode size (no multiple of 4)", base)),
+        _ => Err(Error::new(ErrorKind::Malformed, "bitcode size (not a multiple of 4)", base)),
     }
 }
 

@@ -124,7 +124,8 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
-        let too_much = || cursor.bits.malformed("global variables that share too many bytes");
+        let too_much =
+            || cursor.bits.malformed("bitcode module (global variables share too many bytes)");
         left = left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
         Ok(bytes.clone())
     });

@@ -18,7 +18,7 @@ pub struct Kernels<'data>(Tables<'data>);
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "there is one at a time, and no allocation to put it in"
+    reason = "only one value exists at a time, and a `Box` would need an allocation"
 )]
 enum Tables<'data> {
     CodeObject(CodeObjectKernels<'data>),

@@ -49,7 +49,7 @@ fn modules_that_are_not_for_opencl() {
         _ => panic!("{image}"),
     };
     assert_eq!(why(spirv_with(&[4, 6], u32::to_le_bytes)), None);
-    let shader = "is SPIR-V without the capability Kernel, such as a shader for Vulkan";
+    let shader = "is SPIR-V without the capability Kernel, for example a Vulkan shader";
     assert_eq!(why(spirv_with(&[1, 10], u32::to_le_bytes)), Some(shader));
     let big = spirv_with(&[4, 6, 10], u32::to_be_bytes);
     assert!(why(big).is_some_and(|why| why.starts_with("is big-endian SPIR-V")));

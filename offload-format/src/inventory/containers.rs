@@ -82,11 +82,7 @@ fn compressed_bundle<'a>(
     }
     match bundle.entry_table(list.limit.min(TABLE_LIMIT)) {
         Ok(table) if table.len() > LARGEST_TABLE => {
-            let error = Error::new(
-                ErrorKind::Malformed,
-                "bundle's entry table (of millions of entries)",
-                0,
-            );
+            let error = Error::new(ErrorKind::Malformed, "bundle's entry table (too large)", 0);
             list.inflated_problem(place, error);
         }
         Ok(table) => compressed_entries(list, place, bundle, &table),

@@ -99,7 +99,7 @@ impl<'a> Listing<'a> {
             data,
             link: None,
         });
-        self.inventory.containers.last_mut().expect("one was just added")
+        self.inventory.containers.last_mut().expect("a container was just added")
     }
 
     /// Adds images to the last container. `inflated_size` is `None` for uncompressed images, which

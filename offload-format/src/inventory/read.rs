@@ -41,7 +41,7 @@ impl<'a> Images<'a> {
             #[cfg(feature = "object")]
             Bytes::Table(image) => image.read(self.limit),
             Bytes::Fatbin(entry, image) => Ok(Cow::Borrowed(
-                self.payload(entry)?.bytes_of(image).expect("the image is of this entry"),
+                self.payload(entry)?.bytes_of(image).expect("the image belongs to this entry"),
             )),
         }
     }
@@ -67,7 +67,7 @@ impl<'a> Images<'a> {
         }
         match &mut self.open {
             Open::Bundle(_, code_objects) => Ok(code_objects),
-            _ => unreachable!("it has just been opened"),
+            _ => unreachable!("the bundle has just been opened"),
         }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Images<'a> {
         }
         match &self.open {
             Open::Payload(_, payload) => Ok(payload),
-            _ => unreachable!("it has just been opened"),
+            _ => unreachable!("the payload has just been opened"),
         }
     }
 }

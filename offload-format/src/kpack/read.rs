@@ -290,7 +290,7 @@ impl<'data> KpackKernel<'data> {
         } else {
             Err(Error::new(
                 ErrorKind::Malformed,
-                "kpack code object (shorter than its table says)",
+                "kpack code object (shorter than the kpack table states)",
                 self.offset,
             ))
         }

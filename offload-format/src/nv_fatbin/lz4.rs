@@ -11,7 +11,7 @@ use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
-const TOO_LONG: &str = "the decompressed content is larger than its header says";
+const TOO_LONG: &str = "the decompressed content is larger than the header states";
 
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
@@ -31,12 +31,12 @@ pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
 pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
     let (mut out, mut filled) = (buffer(input, size), 0);
     if word(&mut input)? != FRAME_MAGIC {
-        return Err("not an LZ4 frame");
+        return Err("the bytes are not an LZ4 frame");
     }
     let flags = bytes(&mut input, 1)?[0];
     let has = |bit: u8| u32::from(flags >> bit & 1);
     if flags >> 6 != 1 || has(0) != 0 {
-        return Err("an LZ4 frame of an unknown version, or with a dictionary");
+        return Err("the LZ4 frame has an unknown version or uses a dictionary");
     }
     // Skip the maximum block size, the content size if there is one, and the header checksum.
     bytes(&mut input, 1 + 8 * has(3) + 1)?;
@@ -74,7 +74,7 @@ fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     decompress_into_with_dict(input, rest, earlier).map_err(|error| match error {
         DecompressError::OutputTooSmall { .. } => TOO_LONG,
         DecompressError::OffsetZero | DecompressError::OffsetOutOfBounds => {
-            "a match refers to bytes before the start"
+            "a match refers to bytes before the start of the output"
         }
         _ => ENDS_EARLY,
     })

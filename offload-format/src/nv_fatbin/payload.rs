@@ -43,7 +43,7 @@ impl<'data> Entry<'data> {
             }
         };
         if bytes.len() as u64 != size {
-            return Err(damaged("the decompressed content is smaller than its header says"));
+            return Err(damaged("the decompressed content is smaller than the header states"));
         }
         Ok(Payload { entry: *self, bytes })
     }

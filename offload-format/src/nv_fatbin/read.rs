@@ -262,7 +262,10 @@ pub struct Image<'data> {
     /// Options for ptxas (PTX) or for the optimizer (LTO-IR), or the section `.nv.compat` of a
     /// cubin. Empty if there are none.
     pub options: &'data [u8],
-    #[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "for payloads"))]
+    #[cfg_attr(
+        not(feature = "containers"),
+        expect(dead_code, reason = "only code for payloads reads the field")
+    )]
     pub(super) start: u64,
     /// The size in bytes from the header, including zeros after the image.
     pub size: u64,

@@ -70,7 +70,7 @@ impl NvFatbinBuilder {
         if header.number != arch.number() {
             return Err(Error::new(
                 ErrorKind::Malformed,
-                "cubin (for another compute capability)",
+                "cubin (for a different compute capability)",
                 48,
             ));
         }

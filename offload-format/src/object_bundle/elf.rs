@@ -55,7 +55,7 @@ pub(super) fn rewrite(
     if [file.names, symbol_names, symtab].iter().any(|table| sections.has_gone(*table as u32)) {
         return Err(Error::new(
             ErrorKind::Malformed,
-            "table of names or symbols (it is a bundle entry)",
+            "table of names or symbols (the table itself is a bundle entry)",
             0,
         ));
     }

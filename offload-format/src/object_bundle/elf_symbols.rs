@@ -143,7 +143,9 @@ impl<'a> Symbols<'a> {
         let size = usize::try_from(section.entry_size).unwrap_or(0);
         let word = class.word_size() as usize;
         if section.kind == SHT_CREL || size < 2 * word {
-            return Err(malformed("relocations whose symbols change their numbers"));
+            return Err(malformed(
+                "relocation section (entries with symbol numbers that cannot be updated)",
+            ));
         }
         // The upper bits of `r_info` contain the symbol's number: 32 bits of 64, or 24 of 32. On
         // MIPS, the symbol's number always comes first.

@@ -33,7 +33,7 @@ impl Growth {
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };
         self.left = self.left.checked_sub(bytes).ok_or(Error::new(
             kind,
-            "sections and what aligns them",
+            "sections and their alignment padding",
             0,
         ))?;
         Ok(())

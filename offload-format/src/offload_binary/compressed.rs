@@ -73,7 +73,7 @@ impl<'data> Compressed<'data> {
             place,
         )?;
         if at + found != size {
-            let what = "inflated size (more than the content has)";
+            let what = "inflated size (larger than the content)";
             return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
         }
         Ok(binary)

@@ -35,7 +35,7 @@ impl OffloadBinaryBuilder {
     ) -> &mut ImageBuilder {
         let image = ImageBuilder { image_kind, offload_kind, flags: 0, size, keys: Vec::new() };
         self.images.push(image);
-        self.images.last_mut().expect("it was just added")
+        self.images.last_mut().expect("the image was just added")
     }
 
     /// Returns the offload binaries as runs of bytes; empty if there are no images. Payload numbers
@@ -120,7 +120,7 @@ impl ImageBuilder {
     /// # Panics
     /// Panics if the key contains a NUL.
     pub fn string(&mut self, key: &str, value: impl AsRef<[u8]>) -> &mut Self {
-        assert!(!key.contains('\0'), "a key of an offload binary ends at its first NUL");
+        assert!(!key.contains('\0'), "the key {key:?} of an offload binary contains a NUL");
         let value = value.as_ref();
         let old = self
             .keys
@@ -219,7 +219,10 @@ fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
         );
         match version {
             Version::V1 => {
-                assert!(!value.contains(&0), "a value in version 1 ends at its first NUL")
+                assert!(
+                    !value.contains(&0),
+                    "the value of the key {key:?} contains a NUL, which ends values in version 1"
+                )
             }
             Version::V2 | Version::V3 => numbers(&mut head, &[value.len() as u64]),
         }

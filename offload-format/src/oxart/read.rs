@@ -92,7 +92,7 @@ impl<'data> Oxart<'data> {
         }
         let (header, size) = (reader.u16(10, WHAT)?, reader.u32(12, WHAT)?);
         if u64::from(header) != HEADER {
-            let what = "bundle of cuda-oxide (its header has another size)";
+            let what = "bundle of cuda-oxide (unexpected header size)";
             return Err(Error::new(ErrorKind::Malformed, what, 10));
         }
         let bytes = reader.range(0, size.into(), 12, WHAT)?;

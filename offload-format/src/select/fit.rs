@@ -271,7 +271,7 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::AcrossTegra(arch) if arch.is_tegra() => {
                 write!(
                     f,
-                    "machine code for compute capability {}.{} only, a Tegra GPU",
+                    "machine code for compute capability {}.{}, only for Tegra GPUs",
                     arch.major, arch.minor
                 )
             }
@@ -285,12 +285,16 @@ impl Refusal<&dyn fmt::Display> {
                 Some(NvidiaSuffix::FamilySpecific) => {
                     write!(
                         f,
-                        "runs only on the family of compute capability {}.{} ('f')",
+                        "runs only on the family of compute capability {}.{} (suffix 'f')",
                         arch.major, arch.minor
                     )
                 }
                 _ => {
-                    write!(f, "runs only on compute capability {}.{} ('a')", arch.major, arch.minor)
+                    write!(
+                        f,
+                        "runs only on compute capability {}.{} (suffix 'a')",
+                        arch.major, arch.minor
+                    )
                 }
             },
             Refusal::NotLoaded(needs) => write!(f, "{needs}"),
@@ -310,7 +314,7 @@ impl Refusal<&dyn fmt::Display> {
                     None => f.write_str("older PTX")?,
                 }
                 let needed = driver_text(version.first_driver());
-                write!(f, ", but this image is PTX {version}, for CUDA {needed} or later")
+                write!(f, ", but this image is PTX {version}, which needs CUDA {needed} or later")
             }
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
             Refusal::UnknownProcessor(number) => write!(

@@ -41,7 +41,7 @@ impl NvidiaGpu {
         let NvidiaArch { major, minor, suffix, .. } =
             NvidiaArch::check(named.target).map_err(|(at, reason)| named.wrong(at, reason))?;
         if suffix.is_some() {
-            let reason = "a device's compute capability has no letter";
+            let reason = "expected a device's compute capability without a letter";
             return Err(named.wrong(named.name.len() - 1, reason));
         }
         let wrong =

@@ -93,7 +93,7 @@ fn spirv() {
         (
             of("cl_khr_int64_base_atomics cl_khr_fp64"),
             "spirv64:float64-:atomics64-",
-            "uses double (capability Float64) and atomics of 64 bits (capability Int64Atomics), \
+            "uses double (capability Float64) and 64-bit atomics (capability Int64Atomics), \
              which the device lacks",
         ),
         (
@@ -355,9 +355,9 @@ to run on this device, add \"gfx90a:xnack-\" to the targets in build.rs"
         .to_string(),
         "no image for sm_75 (CUDA driver 12.4)
   sm_80                 machine code for compute capability 8.x, from 8.0 on
-  sm_100f               runs only on the family of compute capability 10.0 ('f')
-  sm_90a                runs only on compute capability 9.0 ('a')
-  compute_70@8.7        the driver for CUDA 12.4 loads PTX up to 8.4, but this image is PTX 8.7, for CUDA 12.8 or later
+  sm_100f               runs only on the family of compute capability 10.0 (suffix 'f')
+  sm_90a                runs only on compute capability 9.0 (suffix 'a')
+  compute_70@8.7        the driver for CUDA 12.4 loads PTX up to 8.4, but this image is PTX 8.7, which needs CUDA 12.8 or later
   compute_80            needs compute capability 8.0
   gfx90a                code for an AMD GPU
   aarch64-apple-darwin  code for a CPU
@@ -375,8 +375,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.r
             ["sm_87", "sm_100f"],
             DeviceInfo::cuda(ComputeCapability { major: 8, minor: 9 }, 12040),
             [
-                "machine code for compute capability 8.7 only, a Tegra GPU",
-                "runs only on the family of compute capability 10.0 ('f')",
+                "machine code for compute capability 8.7, only for Tegra GPUs",
+                "runs only on the family of compute capability 10.0 (suffix 'f')",
             ],
         ),
     ] {
@@ -432,7 +432,7 @@ fn devices_from_text() {
         ("host", "'host': not a device"),
         ("compute_90", "'compute_90': not a device"),
         ("cpu@driver12.8", "'cpu@driver12.8': not a device"),
-        ("sm_90a", "'sm_90a': a device's compute capability has no letter (at 'a')"),
+        ("sm_90a", "'sm_90a': expected a device's compute capability without a letter (at 'a')"),
         ("sm_9", "'sm_9': expected a compute capability such as 80, 90a or 121 (at '9')"),
         ("sm_90@driver", "'sm_90@driver': expected a driver's CUDA version such as 12.8 (at '')"),
         (

@@ -94,7 +94,7 @@ impl SpirvHeader {
         if self.is_big_endian {
             Some("is big-endian SPIR-V, but drivers accept only little-endian SPIR-V")
         } else if !self.is_kernel {
-            Some("is SPIR-V without the capability Kernel, such as a shader for Vulkan")
+            Some("is SPIR-V without the capability Kernel, for example a Vulkan shader")
         } else {
             None
         }

@@ -55,12 +55,12 @@ impl<'a> TargetId<'a> {
         let mut at = 0;
         while at < bytes.len() && bytes[at] != b':' {
             if !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'-' | b'_')) {
-                return Err((at, "a processor name contains only letters, digits, '-' and '_'"));
+                return Err((at, "expected a processor name of letters, digits, '-' and '_'"));
             }
             at += 1;
         }
         if at == 0 {
-            return Err((0, "a target ID starts with a processor name"));
+            return Err((0, "expected a processor name at the start of the target ID"));
         }
         // The colon is ASCII, so both parts are valid UTF-8.
         let (processor, features) = text.split_at(at);
@@ -68,7 +68,7 @@ impl<'a> TargetId<'a> {
         while at < bytes.len() {
             let start = at + 1;
             if count == MOST_FEATURES {
-                return Err((start, "a target ID names at most 16 features"));
+                return Err((start, "the target ID names more than 16 features"));
             }
             at = start;
             while at < bytes.len() && bytes[at] != b':' {
@@ -77,7 +77,7 @@ impl<'a> TargetId<'a> {
                 if !(is_sign || bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
                     return Err((
                         start,
-                        "a feature is a name followed by '+' or '-', such as 'xnack-'",
+                        "expected a feature name followed by '+' or '-', such as 'xnack-'",
                     ));
                 }
                 at += 1;
@@ -85,7 +85,7 @@ impl<'a> TargetId<'a> {
             if at == start || !matches!(bytes[at - 1], b'+' | b'-') {
                 return Err((
                     start,
-                    "a feature is a name followed by '+' or '-', such as 'xnack-'",
+                    "expected a feature name followed by '+' or '-', such as 'xnack-'",
                 ));
             }
             let mut before = processor.len() + 1;
@@ -95,7 +95,7 @@ impl<'a> TargetId<'a> {
                     same += 1;
                 }
                 if same == at - 1 - start && matches!(bytes[before + same], b'+' | b'-') {
-                    return Err((start, "a feature is named twice"));
+                    return Err((start, "the feature is named twice"));
                 }
                 while bytes[before] != b':' {
                     before += 1;

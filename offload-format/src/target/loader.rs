@@ -83,7 +83,10 @@ impl fmt::Display for Needs {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(part) = self.lacks {
-            return write!(f, "it has no {part}, which ROCm's loaders need (stripped?)");
+            return write!(
+                f,
+                "it has no {part}, which ROCm's loaders need; the file may be stripped"
+            );
         }
         let text = |version: u32| alloc::format!("{}.{}", version / 1000, version % 1000 / 10);
         match self.form {
@@ -102,8 +105,8 @@ impl fmt::Display for Needs {
         }?;
         match (self.cuda(), self.rocm()) {
             (0, 0 | NEVER) => Ok(()),
-            (0, rocm) => write!(f, ", for ROCm {} or later", text(rocm)),
-            (cuda, _) => write!(f, ", for CUDA driver {} or later", text(cuda)),
+            (0, rocm) => write!(f, ", which needs ROCm {} or later", text(rocm)),
+            (cuda, _) => write!(f, ", which needs CUDA driver {} or later", text(cuda)),
         }
     }
 }

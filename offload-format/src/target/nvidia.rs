@@ -199,7 +199,12 @@ impl NvidiaArch {
             [b'c', b'o', b'm', b'p', b'u', b't', b'e', b'_', rest @ ..] => {
                 (NvidiaCode::Ptx, 8, rest)
             }
-            _ => return Err((0, "an NVIDIA architecture starts with 'sm_' or 'compute_'")),
+            _ => {
+                return Err((
+                    0,
+                    "expected an NVIDIA architecture that starts with 'sm_' or 'compute_'",
+                ));
+            }
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
@@ -218,7 +223,7 @@ impl NvidiaArch {
             _ => {
                 return Err((
                     at + digits,
-                    "a compute capability is a number, optionally followed by 'a' or 'f'",
+                    "expected 'a', 'f' or nothing after the compute capability's number",
                 ));
             }
         };

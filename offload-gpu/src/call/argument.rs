@@ -27,9 +27,9 @@ use core::ptr;
 /// For a pointer to `T`, pointers to the types that are [`Alike`] are also accepted. A C++
 /// reference is passed as a pointer.
 #[diagnostic::on_unimplemented(
-    message = "a kernel has `{T}`: `{Self}` cannot be passed",
+    message = "the kernel's parameter is `{T}`: `{Self}` cannot be passed",
     label = "`{T}` is needed here",
-    note = "parameters have the types of the kernel's source"
+    note = "the kernel's source determines the types of its parameters"
 )]
 pub trait Argument<T>: Passed {}
 
@@ -160,7 +160,7 @@ impl_stored_or_null! {
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is `{T}` ({BYTES} bytes): `{Self}` cannot be passed",
     label = "`{T}` is needed here",
-    note = "parameters have the types of the kernel's source"
+    note = "the kernel's source determines the types of its parameters"
 )]
 pub trait DeclaredArgument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize>:
     Passed

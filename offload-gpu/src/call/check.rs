@@ -113,11 +113,9 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     let is_wide = matches!(kind, ParameterKind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
-        let message = message
-            .add("at offset ")
-            .add_number(image.offset)
-            .add(", where a type that is aligned to ");
-        return Some(message.add_bytes(align).add(" would be at ").add_number(offset));
+        let message = message.add("at offset ").add_number(image.offset).add(", not at offset ");
+        let message = message.add_number(offset).add(", as an alignment of ").add_bytes(align);
+        return Some(message.add(" requires"));
     }
     None
 }
@@ -202,7 +200,7 @@ mod tests {
             problem_of::<f64>(&pointer).unwrap(),
             start("f64` (8 bytes)") + "a pointer of 8 bytes"
         );
-        let expected = "at offset 8, where a type that is aligned to 4 bytes would be at 4";
+        let expected = "at offset 8, not at offset 4, as an alignment of 4 bytes requires";
         assert_eq!(
             problem_of::<[i32; 2]>(&IMAGE).unwrap(),
             start("an array` (8 bytes)") + expected

@@ -104,7 +104,8 @@ pub struct Images<const SAME: bool>;
 
 /// The condition of [`Call::buffer`]: all [`Images`] have the arguments at the same offsets.
 #[diagnostic::on_unimplemented(
-    message = "images have this kernel's arguments at different offsets, so one buffer cannot fit them all",
+    message = "the offsets of this kernel's arguments differ between images, so one buffer cannot \
+               fit all images",
     note = "use `pointers()` instead, for `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel"
 )]
 pub trait HaveOneLayout {}

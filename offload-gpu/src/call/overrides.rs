@@ -52,7 +52,7 @@ pub struct Probe<F>(PhantomData<F>);
 
 impl<F: Parameter> Probe<F> {
     /// Returns a type with the layout.
-    #[allow(clippy::unused_self, reason = "a method that both kinds of types have")]
+    #[allow(clippy::unused_self, reason = "expansions call the method on both kinds of types")]
     pub fn layout(self) -> Known<F> {
         Known(PhantomData)
     }

@@ -91,7 +91,7 @@ pub(super) const fn problem_of_streams(
     streams: &[StreamRecord],
 ) -> Option<&'static str> {
     if streams.len() != modules.len() {
-        return Some("a compressed pack has a stream for each module");
+        return Some("the numbers of streams and modules in the compressed pack differ");
     }
     let mut i = 0;
     while i < modules.len() {
@@ -103,10 +103,10 @@ pub(super) const fn problem_of_streams(
             return Some("a stream ends past the end of its pack");
         }
         if module.first > images.len() {
-            return Some("a module starts past the images of its pack");
+            return Some("a module starts past the last image of its pack");
         }
         if module.count > images.len() - module.first {
-            return Some("a module has more images than its pack");
+            return Some("a module ends past the last image of its pack");
         }
         let mut k = module.first;
         while k < module.first + module.count {

@@ -65,7 +65,7 @@ fn try_load<F: Form>(
     };
     let path = format!("{folder}/{name}.index");
     let text = String::from_utf8(file(&path)?);
-    let text = text.map_err(|_| unread(&format!("{path} is not text"), BUILD))?;
+    let text = text.map_err(|_| unread(&format!("{path} is not UTF-8 text"), BUILD))?;
     let parse =
         |text: &str| Index::parse(text).map_err(|error| unread(&format!("{path}: {error}"), BUILD));
     let index = parse(&text)?;
@@ -97,7 +97,8 @@ fn try_load<F: Form>(
     let PackIndex { section, modules, .. } = index;
     if is_compressed && !F::IS_COMPRESSED {
         let why = format!(
-            "{path} has a compressed pack, but the program was compiled for an uncompressed one: build the program again"
+            "{path} contains a compressed pack, but the program was compiled for an uncompressed \
+             one: build the program again"
         );
         return Err(unread(&why, ""));
     }
@@ -118,8 +119,8 @@ fn try_load<F: Form>(
         images.iter().find_map(|image| image.problem(bytes.len()))
     };
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
-    let bytes =
-        aligned(bytes).ok_or_else(|| damaged("no aligned memory could be allocated for it"))?;
+    let unaligned = || unread(&format!("could not allocate aligned memory for {path}"), "");
+    let bytes = aligned(bytes).ok_or_else(unaligned)?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
     Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams })
@@ -172,7 +173,8 @@ fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
     Ok(ImageRecord {
         target,
         kind,
-        code: ImageCode::of_pack_image(target, kind).ok_or("a target of its index is malformed")?,
+        code: ImageCode::of_pack_image(target, kind)
+            .ok_or("a target in the pack's index is malformed")?,
         offset: size(image.offset)?,
         size: size(image.size)?,
         origin: image.origin,
@@ -225,7 +227,7 @@ mod tests {
                 "old",
                 "out/old.index: the pack's index has version 1, but this version of offload-gpu ",
             ),
-            ("bytes", "out/bytes.index is not text ("),
+            ("bytes", "out/bytes.index is not UTF-8 text ("),
             (
                 "other",
                 "the kernel saxpy of the module \"saxpy\" has the parameters (8 bytes at 0) in \

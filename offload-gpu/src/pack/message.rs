@@ -118,7 +118,7 @@ impl Message {
     pub(crate) const fn as_str(&self) -> &str {
         match core::str::from_utf8(self.bytes.split_at(self.size).0) {
             Ok(text) => text,
-            Err(_) => "there is none of this name",
+            Err(_) => "there is no item with this name",
         }
     }
 }

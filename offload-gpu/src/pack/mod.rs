@@ -68,7 +68,10 @@ pub struct KernelPack<F: Form = Plain> {
     content: Content<F>,
     /// Whether images for the CPU may be loaded: this build made the pack, or the program uses
     /// `unsafe(cpu)`.
-    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "loading for the CPU uses it"))]
+    #[cfg_attr(
+        not(feature = "run"),
+        expect(dead_code, reason = "only loading images for the CPU reads it")
+    )]
     is_trusted: bool,
     form: PhantomData<F>,
 }
@@ -114,10 +117,13 @@ pub const fn linked<F: Form>(
     }
     i = 0;
     while i < modules.len() {
-        assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
+        assert!(
+            modules[i].first <= images.len(),
+            "a module starts past the last image of its pack"
+        );
         assert!(
             modules[i].count <= images.len() - modules[i].first,
-            "a module has more images than its pack"
+            "a module ends past the last image of its pack"
         );
         i += 1;
     }

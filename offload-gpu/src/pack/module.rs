@@ -26,7 +26,8 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
 }
 
 /// The message if the pack on disk no longer has the module.
-const GONE: &str = "the pack on disk no longer has a module of this name: build the program again";
+const GONE: &str =
+    "the pack on disk no longer contains a module with this name: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
     /// Returns the module's name from the build script, or the pack's name if the module has none.

@@ -53,7 +53,7 @@ impl ImageRecord {
     pub const fn code(target: &'static str, kind: PackImageKind) -> ImageCode<'static> {
         match ImageCode::of_pack_image(target, kind) {
             Some(code) => code,
-            None => panic!("a target of the pack is malformed: build the pack again"),
+            None => panic!("a target in the pack is malformed: build the pack again"),
         }
     }
 
@@ -70,7 +70,7 @@ impl ImageRecord {
         // Check what `PackImage::as_ptr` guarantees to drivers.
         match self.kind.is_ptx() {
             true if self.size == size - self.offset => {
-                Some("no NUL can follow PTX at the end of its pack")
+                Some("PTX at the end of its pack is not followed by a NUL")
             }
             false if !self.offset.is_multiple_of(8) => Some("an image is not aligned in its pack"),
             _ => None,

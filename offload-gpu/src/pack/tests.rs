@@ -44,8 +44,8 @@ fn several_modules_are_told_apart() {
     assert_eq!(error.modules(), ["affine", "scale"]);
     assert_eq!(
         error.to_string(),
-        "the pack has 2 modules, each with its own images: affine, scale; \
-         select from one of them, as in PACK.module(\"affine\").select(...)"
+        "the pack has 2 modules, each with its own images: affine, scale; select from \
+         one module, as in PACK.module(\"affine\").select(...)"
     );
     assert_eq!(
         SCALE.select(&device).unwrap_err().to_string(),
@@ -100,7 +100,8 @@ fn a_module_that_is_gone_from_the_disk() {
     let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no image for sm_90: the pack on disk no longer has a module of this name: build the program again"
+        "no image for sm_90: the pack on disk no longer contains a module with this name: build \
+         the program again"
     );
     assert_eq!(error.targets_to_add(), [""; 0]);
 }
@@ -123,7 +124,7 @@ fn names_are_found_wherever_they_are() {
 }
 
 #[test]
-#[should_panic(expected = "a module has more images than its pack")]
+#[should_panic(expected = "a module ends past the last image of its pack")]
 fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] =
         &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
@@ -302,7 +303,7 @@ fn an_image_that_starts_outside() {
 }
 
 #[test]
-#[should_panic(expected = "no NUL can follow PTX at the end of its pack")]
+#[should_panic(expected = "PTX at the end of its pack is not followed by a NUL")]
 fn ptx_without_room_for_its_nul() {
     pack(PackImageKind::Ptx { version: PtxVersion::new(8, 0) }, 8, 56);
 }

@@ -45,7 +45,9 @@ impl Place {
 }
 
 /// Advice for an image that lacks a variable of the source.
-pub(super) const NO_VARIABLE: &str = "The source may define it as `static`, for other targets only, or in a template that this image does not use.";
+pub(super) const NO_VARIABLE: &str = "The source may define the variable as `static`, only \
+                                      for other targets, or in a template that this image does \
+                                      not use.";
 
 /// The arguments of a launch.
 pub(super) struct Arguments<'a> {

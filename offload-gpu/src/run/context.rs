@@ -190,7 +190,7 @@ impl Context {
         let content = image.decompress().map_err(|error| {
             RunError::refused(
                 attempted(),
-                format!("the {} {}: {error}", image.target(), image.kind()),
+                format!("could not decompress the {} {}: {error}", image.target(), image.kind()),
             )
         })?;
         let bytes = content.bytes();

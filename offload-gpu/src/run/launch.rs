@@ -131,7 +131,7 @@ impl Launch {
         }
         if threads == 0 || self.grid.product() == 0 {
             return Some(format!(
-                "a grid of {} blocks of {} threads is empty",
+                "the grid is empty: {} blocks of {} threads",
                 text(grid),
                 text(block)
             ));
@@ -245,7 +245,7 @@ mod tests {
                 any,
                 "the grid is 1 x 65536, but the device allows at most 65535 in dimension y",
             ),
-            (Launch::new(0, 1), any, "a grid of 0 blocks of 1 threads is empty"),
+            (Launch::new(0, 1), any, "the grid is empty: 0 blocks of 1 threads"),
             (
                 Launch::new(1, 1).shared_memory(101_376),
                 any,

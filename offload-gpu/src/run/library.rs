@@ -121,7 +121,7 @@ macro_rules! functions {
                 use core::{ffi::c_void, mem::transmute, ptr::NonNull};
                 // SAFETY: the caller guarantees that the library is the real one.
                 let library = unsafe { $crate::run::library::DriverLibrary::open(names, &[$(stringify!($function)),*])? };
-                let found = |name: &str| library.find(name).expect("`open` has looked for it");
+                let found = |name: &str| library.find(name).expect("`open` found it");
                 Ok(Self {
                     $(
                         // SAFETY: the caller guarantees the type of the function at this address,

@@ -80,13 +80,14 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
             if bytes > found || (bytes < found && !place.may_be_smaller) {
                 let attempted = format!("use the variable {}", self.symbol());
                 let why = format!(
-                    "it has {found} bytes in the {} {}, but {bytes} bytes as `{}`",
+                    "it is {found} bytes in the {} {}, but {bytes} bytes as `{}`",
                     module.image.target(),
                     module.image.kind(),
                     any::type_name::<T>()
                 );
-                return Err(RunError::refused(attempted, why)
-                    .advice("Its type must match the source, and be the same for all targets."));
+                return Err(RunError::refused(attempted, why).advice(
+                    "The variable's type must match the source and be the same for all targets.",
+                ));
             }
             // On the CPU, concurrent copies would be a data race.
             let _copying = module.copying();
@@ -180,7 +181,7 @@ fn find(device: &Device, module: &LoadedModule, name: &str) -> Result<Place> {
 fn offset<E, const N: usize>(first: usize, count: usize) -> usize {
     assert!(
         first.checked_add(count).is_some_and(|end| end <= N),
-        "the variable has {N} elements, too few for {count} from element {first} on"
+        "the variable has {N} elements, but the copy needs {count} from element {first} on"
     );
     first * size_of::<E>()
 }

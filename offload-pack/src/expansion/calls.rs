@@ -167,7 +167,7 @@ impl<'a> Calls<'a> {
         if self.has_own_traits || self.traits.is_empty() {
             self.traits.push((module, Vec::new()));
         }
-        let traits = &mut self.traits.last_mut().expect("one was added").1;
+        let traits = &mut self.traits.last_mut().expect("an element was just added").1;
         let mut bounds = Vec::new();
         for (of_parameter, ty) in parameters {
             let name = ident(&of_parameter);
@@ -357,7 +357,8 @@ impl<'a> Calls<'a> {
                 let _ = write!(
                     text,
                     "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
-                     note = \"parameters have the types of the kernel's source\"{cast}{of_override})] \
+                     note = \"the kernel's source determines the types of its parameters\"\
+                     {cast}{of_override})] \
                      pub trait {0}<T>: __offload::Passed {{}} \
                      #[diagnostic::do_not_recommend] \
                      impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",

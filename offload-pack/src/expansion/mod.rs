@@ -151,10 +151,14 @@ pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let Some(why) = why else { return String::new() };
     let message = format!(
         "the parameters of the kernels in the pack \"{pack}\" are not known, so the kernels have \
-         no functions: {why}\nbuild with clang; or store the parameters in the package, on a \
-         machine with clang: OFFLOAD_PREBUILT=signatures cargo build; or declare the kernels: \
-         include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }}); or embed the \
-         pack without functions: include_offload!(\"{pack}\")"
+         no functions: {why}\n\
+         Do one of the following:\n\
+         - Build with clang.\n\
+         - On a machine with clang, store the parameters in the package: \
+         OFFLOAD_PREBUILT=signatures cargo build\n\
+         - Declare the kernels: \
+         include_kernels!(\"{pack}\", extern {{ fn scale(n: i32, x: *mut f32); }})\n\
+         - Embed the pack without functions: include_offload!(\"{pack}\")"
     );
     // rustdoc does not check function bodies, so documentation can be built without the functions.
     format!("#[cfg(not(doc))] __offload::core::compile_error! {{ {message:?} }}\n")

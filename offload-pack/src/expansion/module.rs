@@ -261,7 +261,7 @@ fn write_uncallable(text: &mut String, kernel: &Signature) -> bool {
     let agrees = format!("__offload_{name}_is_the_same_in_all_images");
     let message = format!(
         "the kernel `{source_name}` has different parameters in some images, so no call can be \
-         right for all of them"
+         correct for all images"
     );
     let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
     let mut notes = String::new();

@@ -28,7 +28,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         // The field is hidden from documentation, but public: the compiler's message about a
         // missing field lists public fields.
         let visibility = if *content == Content::Differs { "#[doc(hidden)] pub " } else { "" };
-        let doc = format!("`{source_name}`, which kernels get only by pointer: {why}.");
+        let doc = format!("`{source_name}`, which kernels receive only by pointer: {why}.");
         let _ = writeln!(
             text,
             "#[doc = {doc:?}] #[allow(non_camel_case_types)] #[repr(C)] #[derive(Debug)] \
@@ -147,7 +147,7 @@ pub(super) fn write_override(
                 text,
                 "#[doc = {:?}] #[allow(dead_code, non_camel_case_types, private_interfaces)] \
                  pub type {name} = {outer}{ty};",
-                format!("`{source_name}`, for which the program has this type.")
+                format!("`{source_name}`, which this type of the program replaces.")
             );
         }
         (None, Content::Fields(fields) | Content::Packed(fields)) => {
@@ -163,8 +163,8 @@ pub(super) fn write_override(
             // The sizes of the fields' types have already been compared, so only a greater
             // alignment can change the layout.
             let message = format!(
-                "`{name}` contains a type of the program with a larger alignment than the \
-                 kernels' struct"
+                "`{name}` contains a type of the program whose alignment is larger than in \
+                 the kernels' struct"
             );
             write_checks_with(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");

@@ -521,7 +521,9 @@ impl<'a> Generic<'a> {
     /// Returns a sentence about the instances that the function does not cover.
     fn without(&self) -> String {
         let names = listed(&self.alike);
-        format!("These instances have the same types in Rust; call their functions: {names}")
+        format!(
+            "These instances have the same types in Rust, so call their functions instead: {names}"
+        )
     }
 
     /// Returns the attribute with the error message for arguments that have no instance.

@@ -189,8 +189,8 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let program = Program { declared: &[], overrides: &overrides };
     let signatures = signatures.parse().unwrap();
     let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
-    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program with a larger \
-                 alignment than the kernels' struct\");";
+    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program whose \
+                 alignment is larger than in the kernels' struct\");";
     assert!(text.contains(check), "{text}");
 }
 

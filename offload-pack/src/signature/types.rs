@@ -34,7 +34,7 @@ pub enum Type {
 
 /// A number or a boolean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Scalar {
     Bool,
     I8,

@@ -120,7 +120,10 @@ pub(super) fn walk<E>(
     };
     let place = start(&in_file);
     if place.is_none() {
-        whole("its end record has a wrong size or offset for the central directory".to_owned())?;
+        whole(
+            "the archive's end record has a wrong size or offset for the central directory"
+                .to_owned(),
+        )?;
     }
     let archive = match ZipArchive::from_slice(&file[place.unwrap_or(0)..]) {
         Ok(archive) => archive,
@@ -154,7 +157,8 @@ pub(super) fn walk<E>(
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
         whole(format!(
-            "its end record says {recorded} files, but the central directory has {count}"
+            "the archive's end record states {recorded} files, but the central directory lists \
+             {count}"
         ))?;
     }
     // No program writes members that share bytes. They could unpack to far more than any archive of

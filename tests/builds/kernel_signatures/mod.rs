@@ -149,7 +149,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     let printed = scenario.build().fails();
     printed.once(
         "error[E0277]: the kernel `k` has different parameters in some images, so no call can be \
-         right for all of them",
+         correct for all images",
     );
     assert!(printed.stderr.contains("(x: *mut f32, n: i32, m: i32) for compute_80"), "{printed}");
 }
@@ -188,7 +188,8 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
         "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
     );
     scenario.write("src/main.rs", main(&calls));
-    let message = "error[E0277]: images have this kernel's arguments at different offsets, so one buffer cannot fit them all";
+    let message = "error[E0277]: the offsets of this kernel's arguments differ between images, so \
+                   one buffer cannot fit all images";
     scenario
         .build()
         .fails()
@@ -354,7 +355,7 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     }
     scenario.write("src/main.rs", main("scale(1.5, &raw mut x)"));
     let message = "error[E0277]: the kernel `scale` has different parameters in some images, so \
-                   no call can be right for all of them";
+                   no call can be correct for all images";
     scenario.build().envs(with("cpu", gcc)).fails().once(message);
     for targets in ["cpu", "gfx90a,cpu"] {
         let printed = scenario.build().envs(with(targets, &clang_cxx)).passes();

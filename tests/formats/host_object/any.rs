@@ -78,7 +78,7 @@ fn what_is_too_large_is_an_error() {
         for size in [largest + 1, u64::MAX] {
             let format = machine.format();
             let expected = format!(
-                "{format} objects have room for {largest} bytes, but the content has {size}"
+                "the content is {size} bytes, but {format} objects can contain at most {largest}"
             );
             assert_eq!(write(size).unwrap_err().to_string(), expected);
         }

@@ -199,8 +199,8 @@ const NO_GPU: [(&str, &str); 5] = [
     ),
     (NO_AMD_GPU, NO_HIP),
     ("the HIP runtime, libamdhip64.so.5, finds no GPU", NO_HIP),
-    ("OpenCL (libOpenCL.so.1) has no GPU except those that CUDA or HIP serves", NO_OPENCL),
-    ("OpenCL (libOpenCL.so) has no GPU except those that CUDA or HIP serves", NO_OPENCL),
+    ("OpenCL (libOpenCL.so.1) lists no GPU except those that CUDA or HIP serves", NO_OPENCL),
+    ("OpenCL (libOpenCL.so) lists no GPU except those that CUDA or HIP serves", NO_OPENCL),
 ];
 const NO_AMD_GPU: &str = "the HIP runtime, libamdhip64.so, finds no GPU";
 const NO_HIP: &str = "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, libamdhip64.so.6, \

@@ -140,7 +140,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     }
     let image = match ImageHeader::parse(bytes) {
         Ok(image) => image,
-        Err(error) => return other(&format!("something that cannot be read ({error})")),
+        Err(error) => return other(&format!("bytes that are not a readable image ({error})")),
     };
     // Other messages report code objects and bitcode.
     match (image.kind(), image.arch()) {

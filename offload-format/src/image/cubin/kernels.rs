@@ -177,7 +177,7 @@ fn attributes<'data>(
     if let Some(run) = arguments {
         let lowest = if run.is_descending() { run.first + 1 - run.count } else { run.first };
         if lowest != 0 {
-            return Err(all.wrong(run.all.at, "first of cubin arguments"));
+            return Err(all.wrong(run.all.at, "number of the first cubin argument"));
         }
         kernel.arguments = Arguments(Source::Cubin(run));
     }

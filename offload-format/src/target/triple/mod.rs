@@ -67,8 +67,8 @@ impl<'a> TargetTriple<'a> {
         let mut next = || fields.next().unwrap_or("");
         let triple = Self::new(next(), next(), next(), next());
         if triple.arch.is_empty() || !text.contains('-') {
-            let reason =
-                "a target triple is '<arch>-<vendor>-<os>' or '<arch>-<vendor>-<os>-<env>'";
+            let reason = "expected a target triple of the form '<arch>-<vendor>-<os>' or \
+                          '<arch>-<vendor>-<os>-<env>'";
             return Err(ParseError::new(text, 0, reason));
         }
         Ok(triple)

@@ -93,8 +93,8 @@ impl fmt::Display for CallError {
             }
             Self::Offsets { kernel, place } => write!(
                 f,
-                "could not make one buffer for the arguments of the kernel `{kernel}` ({place}): images have them at \
-                 different offsets; use `pointers()` instead"
+                "could not make one buffer for the arguments of the kernel `{kernel}` ({place}): \
+                 their offsets differ between images; use `pointers()` instead"
             ),
         }
     }

@@ -313,7 +313,7 @@ fn is_address(value: &dyn Any) -> bool {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to any kernel",
     label = "not a number, a pointer, a buffer or a struct of the kernels",
-    note = "the table of `offload_gpu::Argument` lists what may be passed"
+    note = "the documentation of `offload_gpu::Argument` lists the types that can be passed"
 )]
 pub trait AnyArgument: Passed<Value: 'static> {}
 

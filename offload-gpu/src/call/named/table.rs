@@ -33,7 +33,7 @@ pub struct NamedGroup {
     /// The lines of the kernels.
     pub kernels: &'static str,
     /// The offset of each argument, and a function that describes its type.
-    #[allow(clippy::type_complexity, reason = "expansions write the pairs")]
+    #[allow(clippy::type_complexity, reason = "macro expansions write the pairs")]
     pub arguments: &'static [(usize, fn() -> Wanted)],
     /// The offset of the end of the last argument.
     pub bytes: usize,
@@ -204,7 +204,7 @@ pub struct NamedTable(AtomicPtr<Table>);
 
 impl NamedTable {
     /// Returns an empty table.
-    #[allow(clippy::new_without_default, reason = "expansions call it in a `static`")]
+    #[allow(clippy::new_without_default, reason = "macro expansions call `new` in a `static`")]
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }

@@ -116,7 +116,8 @@ impl LoadedImage {
             format!("{reason}{}{of_check}", source.hint(&reason))
         })?;
         let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
-            "it has no function offload_cpu_launch_blocks: build it with this version of offload-build",
+            "the image has no function offload_cpu_launch_blocks: build the image with this \
+             version of offload-build",
         )?;
         // SAFETY: `offload/cpu.h` declares the function with this type.
         let blocks = unsafe { mem::transmute::<NonNull<c_void>, LaunchBlocks>(blocks) };
@@ -150,7 +151,8 @@ impl LoadedImage {
         let Some(entry) = address(&self.library, &of_entry) else {
             let has_kernel = address(&self.library, name.to_bytes_with_nul()).is_some();
             return Err(if has_kernel {
-                "the image for the CPU has no entry for it: build it with this version of offload-build"
+                "the image for the CPU has no entry for this kernel: build the image with this \
+                 version of offload-build"
             } else {
                 "the image for the CPU has no such kernel"
             });

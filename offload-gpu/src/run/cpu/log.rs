@@ -96,7 +96,7 @@ fn write(what: &str, words: &[&str]) {
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
         eprintln!(
-            "offload: could not write to {}, set by {}: {error}",
+            "offload: could not write to {}, which {} names: {error}",
             path.display(),
             variables::LOG
         );
@@ -130,7 +130,8 @@ pub(super) fn within(
                 write("endless", &[&number.to_string(), &place]);
             }
             eprintln!(
-                "offload: the kernel {kernel} was ended after {} s on the CPU, the limit in {}; it was in {place}",
+                "offload: ended the kernel {kernel} in {place} after {} s on the CPU, the time \
+                 limit in {}",
                 limit.as_secs(),
                 variables::TIME_LIMIT
             );

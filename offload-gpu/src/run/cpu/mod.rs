@@ -114,7 +114,10 @@ impl Backend for Cpu {
     ) -> Result<()> {
         let attempted = || format!("launch {}", arguments.kernel);
         if !launch.stream.is_null() {
-            return Err(RunError::refused(attempted(), "the CPU has no streams"));
+            return Err(RunError::refused(
+                attempted(),
+                "the launch sets a stream, but the CPU has no streams",
+            ));
         }
         // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
         slow::noted(arguments.kernel, || unsafe { threads::run(function.0, launch, &arguments) })

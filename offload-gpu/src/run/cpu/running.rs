@@ -15,7 +15,7 @@ pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: 
 #[derive(Clone, Copy)]
 struct Running {
     /// The function of the image that runs blocks on this thread, if any.
-    #[allow(dead_code, reason = "some systems have no handlers of signals, which read it")]
+    #[allow(dead_code, reason = "only signal handlers read it, and some systems have none")]
     no_access: Option<NoAccess>,
     /// The number of launches that wait for this thread's launches.
     depth: c_uint,

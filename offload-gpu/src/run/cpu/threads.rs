@@ -113,7 +113,7 @@ pub(super) unsafe fn run(
     });
     ADDED.fetch_sub(added, Ordering::Relaxed);
     if next.into_inner() < blocks {
-        return Err("the system has no thread left for a launch from within a kernel".into());
+        return Err("the system has no thread left for a launch from inside a kernel".into());
     }
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
     mem::replace(&mut *result, Ok(()))
@@ -133,8 +133,8 @@ unsafe fn run_on_one(
 ) -> Result<(), String> {
     let with = kernel.launchers.with.ok_or_else(|| {
         format!(
-            "{} or {} is set, but the image for the CPU supports neither: build it with this version \
-             of offload-build, or unset the variables",
+            "{} or {} is set, but the image for the CPU supports neither: build the image with \
+             this version of offload-build, or unset the variables",
             variables::ORDER,
             variables::TIME_LIMIT
         )

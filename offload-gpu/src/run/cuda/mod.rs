@@ -45,7 +45,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let driver = Driver::get()
         .map_err(|why| RunError::new(attempted(), Cause::Absent(Vendor::Nvidia, why)))?;
     if context.is_null() {
-        return Err(RunError::refused(attempted(), "it is null"));
+        return Err(RunError::refused(attempted(), "the context is null"));
     }
     let handle = Handle(context);
     let mut device = 0;
@@ -115,7 +115,7 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
             return Ok(ordinal);
         }
     }
-    Err(RunError::refused("use a CUDA context", "the driver does not list its GPU"))
+    Err(RunError::refused("use a CUDA context", "the driver does not list the context's GPU"))
 }
 
 /// Reads the properties of a GPU, without making a context.
@@ -238,8 +238,9 @@ impl Cuda {
         let mut context = ptr::null_mut();
         // SAFETY: the call writes one CUcontext.
         let code = unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.device) };
-        self.driver
-            .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
+        self.driver.check("cuDevicePrimaryCtxRetain", code, || {
+            "create a context on the GPU".to_string()
+        })?;
         if self.context.set(Handle(context)).is_err() {
             // Another thread has retained the context first. The driver counts references, so
             // release this one. SAFETY: the context was just retained, and the other thread's

@@ -239,7 +239,7 @@ impl Backend for Gpu {
         let count = (kernel.parameters.len(), arguments.pointers.len());
         if count.0 != count.1 {
             let why = format!(
-                "the image's kernel has {} parameters, but the call has {}",
+                "the image's kernel has {} parameters, but the call passes {} arguments",
                 count.0, count.1
             );
             return Err(RunError::refused(attempted(), why));

@@ -348,7 +348,7 @@ impl OpenCl {
     }
 
     pub(super) fn nothing_here(&self) -> String {
-        format!("OpenCL ({}) has no GPU except those that CUDA or HIP serves", self.library.name)
+        format!("OpenCL ({}) lists no GPU except those that CUDA or HIP serves", self.library.name)
     }
 
     /// Queries the number of handles, and then the handles. The code `none` means an empty list.

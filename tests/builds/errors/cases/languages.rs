@@ -19,11 +19,11 @@ cases! {
              which can become machine code for sm_80 and later; the targets are compute_90, \
              sm_75, gfx90a.";
     "no-image" [.file("kernels/noise.hsaco").archs(["gfx90a"])]
-        => "kernels/noise.hsaco has no image that can be used unchanged; it contains something \
-             that cannot be read (";
+        => "kernels/noise.hsaco has no image that can be used unchanged; it contains bytes that \
+             are not a readable image (";
     "shader" [.file("kernels/shader.spv").archs(["spirv64"])]
         => "kernels/shader.spv has no image that can be used unchanged; it contains a file that \
-             is SPIR-V without the capability Kernel, such as a shader for Vulkan";
+             is SPIR-V without the capability Kernel, for example a Vulkan shader";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
         => "it contains a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]

@@ -10,7 +10,8 @@ cases! {
     "feature" [.file("kernels/add.cu").archs(["gfx1100:xnack+"])]
         => "the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have";
     "no-sign" [.file("kernels/add.cu").archs(["gfx90a:xnack"])]
-        => "a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'";
+        => "a target from build.rs: 'gfx90a:xnack': expected a feature name followed \
+            by '+' or '-', such as 'xnack-'";
     "short" [.file("kernels/add.cu").archs(["sm_9"])]
         => "a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121";
     "product" [.file("kernels/add.cu").archs(["gfx90a", "h100"])]
