@@ -119,8 +119,8 @@ fn modules_that_packs_lack() {
     // No pack has the entry.
     let none = folder("lacks-none", &[GFX906, GFX1100]);
     scratch::write(none.join("libk.so"), library_of_entry(2));
-    let missing =
-        "libk.so: wrapper 2 has no code object: no kernel pack has 'lib/libk.so#2' [kernel-pack]";
+    let missing = "libk.so: wrapper 2 has no code object, because no kernel pack has \
+                   'lib/libk.so#2' [kernel-pack]";
     assert_eq!(checked(&none), (1, vec![missing.to_owned()]));
     assert_eq!(offload(&none, "select -d gfx906 libk.so").code, 1);
     assert_eq!(offload(&none, "reach --require gfx906 libk.so").code, 1);

@@ -30,9 +30,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let members: Vec<Member<'_>> = archive
         .members()
         .map(|member| {
-            let data = member
-                .data
-                .unwrap_or_else(|| outside_members.next().expect("each was opened").bytes());
+            let data = member.data.unwrap_or_else(|| {
+                outside_members.next().expect("every thin member was opened").bytes()
+            });
             (member.name, data)
         })
         .collect();

@@ -66,10 +66,10 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
 
 /// The advice if no target is for the host. Then the first input is used as the host's object, and
 /// a linked code object fails.
-const NO_HOST: &str = "no target is for the host, so the other inputs are added to the first \
-                       input, which must be a relocatable object; to bundle only code objects, \
-                       begin with -targets=host-x86_64-unknown-linux-gnu-,... \
-                       -input=/dev/null -bundle-align=4096, or use cargo offload bundle";
+const NO_HOST: &str = "no target is for the host, so the first input must be an object file, to \
+                       which the other inputs are added. To bundle code objects, begin with \
+                       -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null \
+                       -bundle-align=4096, or use 'cargo offload bundle'";
 
 fn builder(options: &Options, inputs: &[Input]) -> Result<BundleBuilder, Failure> {
     let mut builder = BundleBuilder::new();

@@ -136,7 +136,7 @@ impl<'a> Copier<'a> {
         }
         if !is_whole {
             let hint = format!(
-                "'{}': the bundle ends before the end of its code object at {range:?}",
+                "'{}': the bundle ends inside the code object at bytes {range:?}",
                 from.to_string_lossy()
             );
             return Err(

@@ -66,7 +66,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
             DEBUG_ONLY,
             Value::CommaList,
             "what",
-            "CodeObjectCompatibility: say why entries fit targets or not.",
+            "CodeObjectCompatibility: print why entries match targets or not.",
         ),
         flag(
             "hip-openmp-compatible",

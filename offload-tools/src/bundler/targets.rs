@@ -51,14 +51,19 @@ fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
 fn warn(options: &Options, target: &str, id: &EntryId<'_>) {
     let program = &options.program;
     eprintln!("{program}: warning: {FORMAT}");
-    eprintln!("{program}: note: '{target}' has no <env>: it is read as '{}'", id.to_canonical());
+    eprintln!(
+        "{program}: note: the target '{target}' has no <env>, so it is read as '{}'",
+        id.to_canonical()
+    );
 }
 
 fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     let Ok(id) = EntryId::parse_strict(target) else {
         let failure = Failure::new(FORMAT);
         return Err(match meant(target) {
-            Some(meant) => failure.hint(format!("'{target}' has no vendor: write '{meant}'")),
+            Some(meant) => {
+                failure.hint(format!("the target '{target}' has no <vendor>; write '{meant}'"))
+            }
             None => failure,
         });
     };

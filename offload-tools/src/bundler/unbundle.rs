@@ -70,8 +70,10 @@ fn find<'a>(
                 break;
             }
             let id = escaped_str(&entry.id);
-            let hint =
-                format!("'{}' contains the entry '{id}'", options.inputs[0].to_string_lossy());
+            let hint = format!(
+                "'{}' contains an entry with the ID '{id}'",
+                options.inputs[0].to_string_lossy()
+            );
             return (
                 found,
                 Some(Failure::new("invalid bundle id read from the bundle").hint(hint)),
@@ -86,8 +88,8 @@ fn find<'a>(
                 .any(|it| id.provides_for(it, options.hip_openmp_compatible).is_compatible())
         {
             eprintln!(
-                "Further match: '{}' is not written, because an earlier entry matches its target; \
-                 cargo offload extract writes all",
+                "Not written: '{}' also matches, but an earlier entry matches the same target. \
+                 To write all matches, use 'cargo offload extract'",
                 escaped_str(&entry.id)
             );
         }
@@ -127,7 +129,7 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
         [one] => one.clone(),
         [one, other] => format!("{one} and {other}"),
         [most @ .., last] => format!("{}, and {last}", most.join(", ")),
-        [] => unreachable!("asked for only if something is missing"),
+        [] => unreachable!("called only if a bundle is missing"),
     };
     Failure::new(format!("Can't find bundles for {list}"))
 }
@@ -188,7 +190,7 @@ fn extract_one(
             return Ok(());
         }
         let object =
-            copier.carrier().bytes().expect("nothing but an object has the host around it");
+            copier.carrier().bytes().expect("only an object contains the host's code, too");
         let host =
             object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
         output.copy(&PayloadSource::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))

@@ -11,16 +11,16 @@ Runs tests on the CPU, and checks the kernels that they launch
 Usage: cargo offload test [OPTIONS] [ARGUMENTS OF CARGO TEST] [-- ARGUMENTS OF THE TESTS]
 
 Options:
-      --check <KIND>      What to check: memory, races, undefined, or all [default: all, without
-                          --orders]. Separate several kinds with commas, or repeat --check
+      --check <KIND>      What to check: memory, races, undefined, or all [default: all, unless
+                          --orders is given]. Separate kinds with commas, or repeat --check
       --orders <COUNT>    Run each test program in this many orders of blocks and threads, without
                           a sanitizer, and stop at the first order in which it fails
       --lanes <COUNT>     Build images for the CPU with this many lanes in each warp: 32, or 64 as
-                          on AMD's gfx9 [default: OFFLOAD_CPU_LANES or 32]. With 32,64, every run
-                          is made with both
+                          on AMD's gfx9 [default: OFFLOAD_CPU_LANES or 32]. With 32,64, all
+                          tests run with 32 lanes, and again with 64
       --seed <SEED>       The seed of the first random order [default: 1]
       --time-limit <SECONDS>
-                          End a kernel that runs longer [default: 300]
+                          End each kernel that runs longer than this [default: 300]
   -h, --help              Print help
 
 All checks share the target folder target/offload-check.
@@ -109,7 +109,8 @@ impl Command {
             }
             let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
             let value = value.ok_or_else(|| Wrong(format!("{name} needs a value")))?;
-            let wrong = |valid| Wrong(format!("{name} is '{value}'; it must be {valid}"));
+            let wrong =
+                |valid| Wrong(format!("invalid value '{value}' for {name}: expected {valid}"));
             let count = || value.parse().ok().filter(|count| *count > 0);
             let least_1 = "a whole number of at least 1";
             match name {
@@ -142,7 +143,9 @@ fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let mut parts = Vec::new();
     for kind in kinds {
         let requested = Check::requested(kind).ok_or_else(|| {
-            Wrong(format!("--check is '{kind}'; it can be memory, races, undefined, or all"))
+            Wrong(format!(
+                "invalid value '{kind}' for --check: expected memory, races, undefined, or all"
+            ))
         })?;
         parts.extend(requested.iter().flat_map(|check| check.parts()));
     }
@@ -197,10 +200,16 @@ mod tests {
     fn wrong_words_are_named() {
         for (line, message) in [
             ("test --check", "--check needs a value"),
-            ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
-            ("test --orders 0", "--orders is '0'; it must be a whole number of at least 1"),
-            ("test --lanes 64,48", "--lanes is '64,48'; it must be 32, 64, or 32,64"),
-            ("test --seed=x", "--seed is 'x'; it must be a whole number"),
+            (
+                "test --check race",
+                "invalid value 'race' for --check: expected memory, races, undefined, or all",
+            ),
+            (
+                "test --orders 0",
+                "invalid value '0' for --orders: expected a whole number of at least 1",
+            ),
+            ("test --lanes 64,48", "invalid value '64,48' for --lanes: expected 32, 64, or 32,64"),
+            ("test --seed=x", "invalid value 'x' for --seed: expected a whole number"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);
         }

@@ -68,7 +68,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
     let mut outcome = summary::Summary::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
-        anstream::eprintln!("offload: tests, {}", pass.title());
+        anstream::eprintln!("offload: running tests ({})", pass.title());
         let folder = folders.folder(&pass);
         let _lock = passes::lock(&folder);
         if interrupt::came() {

@@ -128,7 +128,7 @@ impl PassFolders {
         let target_folder = match value_of(&asked.cargo, "--target-dir") {
             // Make the path absolute, because Cargo starts test programs in other folders.
             Some(folder) => path::absolute(&folder)
-                .map_err(|error| format!("--target-dir {folder}: {error}"))?
+                .map_err(|error| format!("cannot resolve --target-dir {folder}: {error}"))?
                 .display()
                 .to_string(),
             None => metadata["target_directory"]
@@ -212,7 +212,8 @@ pub fn run(
     // spaces.
     if this.to_string_lossy().contains(char::is_whitespace) {
         return Err(format!(
-            "Cargo cannot start {}: move it to a path without spaces",
+            "Cargo cannot start {}, because the path contains spaces. Move the program to a path \
+             without spaces",
             this.display()
         ));
     }
@@ -254,7 +255,7 @@ pub fn run(
         matches!(word.to_str(), Some("--nocapture" | "--no-capture" | "--show-output" | "--list"))
     });
     let mut output = Vec::new();
-    let mut from = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut from = BufReader::new(child.stdout.take().expect("the output is piped"));
     loop {
         let start = output.len();
         // Treat a read error as the end of the output, because the exit status decides.

@@ -16,7 +16,7 @@ use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
 ///
 /// Returns a message if the program cannot be started.
 pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
-    let usage = "only Cargo runs this command: see 'cargo offload test --help'";
+    let usage = "only Cargo may start this command; see 'cargo offload test --help'";
     let (program, arguments) = words.split_first().ok_or(usage)?;
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
@@ -183,7 +183,8 @@ fn in_orders(
         }
         if let Some(output) = printed {
             anstream::eprintln!(
-                "offload: failed with {}={order}, after passing in {number} orders:",
+                "offload: the tests failed with {}={order}, after passing in {number} other \
+                 orders:",
                 checks::variables::ORDER
             );
             anstream::print!("{}", String::from_utf8_lossy(&output.stdout));

@@ -109,7 +109,7 @@ impl Summary {
             self.findings.push(PassFinding {
                 finding: Finding {
                     kind: format!("tests that fail with {order}"),
-                    notes: vec![format!("the program is {}", program.path.display())],
+                    notes: vec![format!("the test program is {}", program.path.display())],
                     ..Finding::default()
                 },
                 tests: BTreeSet::new(),
@@ -160,23 +160,28 @@ impl Summary {
         if !self.unchecked.is_empty() {
             let _ = writeln!(
                 text,
-                "\nwarning: these kernels are in images without checks: {}. To check them, \
-                 compile them in a build script",
+                "\nwarning: these kernels were launched from images without checks: {}. \
+                 To check them, compile them in a build script",
                 self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             );
         }
         let _ = writeln!(
             text,
-            "\n{}{} in {} launched on the CPU",
-            if self.is_incomplete() { "findings may be missing: " } else { "" },
+            "\n{} in {} launched on the CPU{}",
             plural(self.findings.len(), "finding"),
-            plural(self.kernels.len(), "kernel")
+            plural(self.kernels.len(), "kernel"),
+            if self.is_incomplete() {
+                "; because of the errors above, there may be more findings"
+            } else {
+                ""
+            }
         );
         for options in &self.without_kernels {
             let _ = writeln!(
                 text,
-                "error: `{options}` checked nothing: no kernel was launched on the CPU. Add the target \
-                 \"cpu\" to the pack, and let a test launch a kernel on the device that offload_gpu::run returns."
+                "error: `{options}` checked nothing, because no kernel was launched on the CPU. \
+                 Add the target \"cpu\" to the pack, and let a test launch a kernel on the device \
+                 that offload_gpu::run returns."
             );
         }
         text
@@ -235,9 +240,9 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 
 fn endless(process: u32, number: usize, place: &str) -> Finding {
     Finding {
-        kind: "a kernel that does not end in time".to_owned(),
+        kind: "a kernel that does not end within the time limit".to_owned(),
         launches: vec![number],
-        notes: vec![format!("it was in {place}")],
+        notes: vec![format!("the kernel was in {place}")],
         process,
         ..Finding::default()
     }
@@ -302,7 +307,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
             let (kernel, thread) = launch.map_or(("?", "?"), |it| (&*it.kernel, &*it.thread));
             messages.push(format!(
                 "reports are missing: process {process} counted {counted} findings in launches of the kernel {} by \
-                 {thread}, but its reports contain only {read}. Run its tests one at a time: -- --test-threads=1",
+                 {thread}, but its reports contain only {read}. Run its tests one at a time with \
+                 -- --test-threads=1",
                 readable(kernel)
             ));
         }

@@ -30,11 +30,11 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
     out += &error.to_string();
     match error.kind() {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
-            out += "; the system cannot allocate them"
+            out += "; the system cannot allocate so many"
         }
         // The limit for finding kernels is on work, not memory, so `--max-size` would not help.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
-            out += "; --max-size allows more"
+            out += "; use --max-size to allow more"
         }
         _ => {}
     }

@@ -205,7 +205,7 @@ pub fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
 
 /// Returns an error unless the metadata describes a regular file.
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
-    let what = "not a regular file, which members of thin archives must be; copy the content to a \
+    let what = "members of thin archives must be regular files; copy the content to a \
                 regular file";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
 }

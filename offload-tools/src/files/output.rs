@@ -72,7 +72,7 @@ impl<'a> PayloadSource<'a> {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Part(_, range) => range.end - range.start,
         };
-        assert_eq!(found, size, "payload {index} has another size than in the layout");
+        assert_eq!(found, size, "payload {index} has a different size than in the layout");
         &payloads[index]
     }
 }

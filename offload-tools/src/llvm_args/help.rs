@@ -26,7 +26,7 @@ pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool)
     let name = Path::new(program).file_name().map_or(program.into(), OsStr::to_string_lossy);
     let mut out = format!("OVERVIEW: {}\n\nUSAGE: {name} [options]", grammar.overview);
     if let Some(positional) = grammar.positional {
-        write!(out, " {positional}").expect("a String takes all");
+        write!(out, " {positional}").expect("writing to a String cannot fail");
     }
     out.push_str("\n\nOPTIONS:\n");
     let width =
@@ -38,7 +38,7 @@ pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool)
         let width = width(&generic).max(width(&own));
         out.push_str("\nGeneric Options:\n\n");
         list(&mut out, generic, width);
-        write!(out, "\n{name} options:\n\n").expect("a String takes all");
+        write!(out, "\n{name} options:\n\n").expect("writing to a String cannot fail");
         list(&mut out, own, width);
     } else {
         let mut all = own;
@@ -56,9 +56,10 @@ fn list(out: &mut String, mut options: Vec<&Spec>, width: usize) {
     for option in options {
         let mut lines = option.help.lines();
         let first = lines.next().unwrap_or_default();
-        writeln!(out, "  {:width$} - {first}", spelled(option)).expect("a String takes all");
+        writeln!(out, "  {:width$} - {first}", spelled(option))
+            .expect("writing to a String cannot fail");
         for line in lines {
-            writeln!(out, "  {:width$}   {line}", "").expect("a String takes all");
+            writeln!(out, "  {:width$}   {line}", "").expect("writing to a String cannot fail");
         }
     }
 }

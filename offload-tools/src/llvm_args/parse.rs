@@ -249,7 +249,7 @@ impl Run<'_> {
     fn error(&mut self, what: &str) {
         let name =
             Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
-        writeln!(self.errors, "{name}: {what}").expect("a String takes all");
+        writeln!(self.errors, "{name}: {what}").expect("writing to a String cannot fail");
     }
 }
 

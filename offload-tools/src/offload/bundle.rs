@@ -60,10 +60,11 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let table = layout.pieces().first().map_or(0, |table| table.size());
     if table > HIP_TABLE_LIMIT && !args.compress && !args.force {
         return Err(Error::text(format!(
-            "{} images make an entry table of {table} bytes, but HIP's runtime reads only the first {HIP_TABLE_LIMIT}",
+            "the entry table for {} images has {table} bytes, but HIP's runtime reads only the \
+             first {HIP_TABLE_LIMIT}",
             parts.len()
         ))
-        .advice("leave some out, or add --force if no runtime will load the bundle"));
+        .advice("leave out some images, or add --force if no runtime will load the bundle"));
     }
     let written = if args.compress {
         let busy = Busy::new("compressing");
@@ -104,7 +105,7 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
             }
         },
         PartTarget::Full { kind, triple, target } if kind.is_empty() => Err(Error::text(format!(
-            "{shown}: a bundle entry ID needs an offload kind before the triple"
+            "{shown}: the bundle entry ID has no offload kind before the triple"
         ))
         .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}"))),
         PartTarget::Full { .. } => Ok(part.text.to_owned()),

@@ -50,7 +50,7 @@ struct Global {
     )]
     color: Color,
 
-    /// The most bytes to decompress at once, and to unpack from an archive: 512M, 4G
+    /// Maximum size to decompress at once, or to unpack from an archive: 512M, 4G
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 }
@@ -64,7 +64,7 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List what is in files
+    /// List the device code in files
     Ls(ls::Args),
     /// Write images to files
     Extract(extract::Args),
@@ -72,17 +72,17 @@ enum Command {
     Pack(pack::Args),
     /// Make a bundle
     Bundle(bundle::Args),
-    /// Show which image a device gets, and why not the others
+    /// Show which image a device gets, and explain the choice
     Select(select::Args),
     /// Show which GPUs get an image, and how they run it
     Reach(reach::Args),
-    /// Check everything that can be checked
+    /// Check files for errors
     Verify(verify::Args),
-    /// Show the size of each part
+    /// Show how large each part of a file is
     Size(size::Args),
     /// Show what this machine can build, and with which compilers
     Doctor(doctor::Args),
-    /// Run tests on the CPU, and check each access of their kernels
+    /// Run tests on the CPU, and check the kernels that they launch
     #[command(override_help = cargo_offload::arguments::HELP)]
     Test {
         /// Options, and arguments of `cargo test`

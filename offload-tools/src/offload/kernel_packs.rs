@@ -107,7 +107,7 @@ impl KernelPacks {
             if found.packs.len() == before {
                 let name = escaped_str(reference.kernel_name);
                 let problem = no_pack("there is", &name, &tried);
-                found.problems.push(format!("{problem}: install the packs there"));
+                found.problems.push(format!("{problem}. Install the packs there"));
             }
         }
         found
@@ -180,7 +180,9 @@ impl KernelPacks {
     pub(super) fn note(&self, file: &str) {
         for pack in &self.packs {
             let pack = escaped_path(&pack.path);
-            out::note(&format!("{file}: its code objects are in {pack}, which is not counted"));
+            out::note(&format!(
+                "{file}: its code objects are in {pack}, whose size is not counted"
+            ));
         }
     }
 
@@ -190,7 +192,7 @@ impl KernelPacks {
             return;
         }
         if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-            let problem = format!("{shown}: kernel packs must be regular files");
+            let problem = format!("{shown}: not a regular file, so it cannot be a kernel pack");
             return self.problems.push(problem);
         }
         let input = match Input::open_thin_member(path) {
@@ -268,7 +270,8 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 /// Returns the message for a library without a pack. `there_is` states where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
-        "its code objects are in kernel packs under the name '{name}', but {there_is} no such pack; looked for {}",
+        "its code objects are in kernel packs, under the name '{name}', but {there_is} no such \
+         pack; looked for {}",
         tried.join(", ")
     )
 }

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: \
     x86_64-unknown-linux-gnu, openmp-amdgcn-amd-amdhsa--gfx90a. LLVM 22 reads only version 1. \
-    Drivers read PTX up to a NUL: if none would follow the PTX, a line feed or a NUL is added.")]
+    Drivers read PTX up to a NUL. If no NUL would follow the PTX, a line feed or a NUL is added.")]
 pub struct Args {
     /// An image and its target: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
@@ -54,7 +54,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
     };
     if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
-        return Err(Error::text("--module: names in version 1 of the format cannot contain a NUL"));
+        return Err(Error::text(
+            "--module: the name contains a NUL, which version 1 of the format does not allow",
+        ));
     }
     let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
     let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -147,7 +149,7 @@ fn described(part: &Part<'_>) -> Result<Described> {
             if target.is_empty() && (amd || nvidia) {
                 let example = if amd { "-gfx90a" } else { "-sm_80" };
                 return Err(Error::text(format!(
-                    "{}: no GPU is given",
+                    "{}: the target names no GPU",
                     text::escaped_str(part.text)
                 ))
                 .advice(format!("write the GPU after the triple, as in {triple}-{example}")));
@@ -167,9 +169,9 @@ fn host_triple() -> Result<String> {
         ("macos", _) => "apple-darwin",
         (other, _) => {
             return Err(Error::text(format!(
-                "cpu: no target triple is known for {arch} with {other}"
+                "cpu: no target triple is known for {arch} on {other}"
             ))
-            .advice("write the triple instead of cpu"));
+            .advice("write the full triple instead of 'cpu'"));
         }
     };
     Ok(format!("{arch}-{system}"))

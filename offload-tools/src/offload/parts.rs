@@ -68,7 +68,7 @@ impl<'a> Part<'a> {
             let has = amdgpu::find(id.processor()).map_or(&[][..], |row| row.features);
             let has = if has.is_empty() { "none".to_owned() } else { has.join(" and ") };
             return Err(Error::text(format!(
-                "{}: {} has no feature '{feature}' in its target ID; it has {has}",
+                "{}: {} does not support the target ID feature '{feature}'; it supports {has}",
                 text::escaped_str(self.text),
                 id.processor()
             )));
@@ -100,10 +100,7 @@ impl<'a> Part<'a> {
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
             let similar = similar(id.processor())
                 .map_or(String::new(), |similar| format!("; did you mean {similar}?"));
-            out::warn(&format!(
-                "{} is not a processor that offload knows{similar}",
-                id.processor()
-            ));
+            out::warn(&format!("unknown processor {}{similar}", id.processor()));
         }
     }
 
@@ -167,7 +164,7 @@ impl<'a> PartTarget<'a> {
 /// target, the error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
-    let error = Error::text(format!("'{shown}' has no target"));
+    let error = Error::text(format!("no target is given for '{shown}'"));
     let header =
         Input::open(Path::new(argument)).ok().and_then(|it| ImageHeader::parse(it.bytes()).ok());
     error.advice(match header.and_then(|header| header.arch()) {

@@ -93,14 +93,14 @@ fn add_expanded(
     all: &mut Vec<Found>,
 ) -> Result<(), String> {
     for image in images {
-        *left = left
-            .checked_sub(1)
-            .ok_or_else(|| format!("'{}': more than {MOST_IMAGES} images", path.display()))?;
+        *left = left.checked_sub(1).ok_or_else(|| {
+            format!("'{}' contains more images than the limit of {MOST_IMAGES}", path.display())
+        })?;
         match image.inner(path) {
             None => all.push(image),
             Some(_) if depth == 0 => {
                 return Err(format!(
-                    "'{}': offload binaries nested more than {DEPTH} deep",
+                    "'{}' contains offload binaries that are nested more than {DEPTH} deep",
                     path.display()
                 ));
             }

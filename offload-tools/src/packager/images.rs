@@ -138,9 +138,9 @@ impl Walk<'_> {
     /// Reads a thin archive's member: a file whose path is relative to the archive's folder.
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
         let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
-        let deeper = depth
-            .checked_sub(1)
-            .ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
+        let deeper = depth.checked_sub(1).ok_or_else(|| {
+            in_file(&path, &format!("thin archives nested more than {DEPTH} deep"))
+        })?;
         let input =
             Input::open_thin_member(&path).map_err(|error| in_file(&path, &os_message(&error)))?;
         Walk { path: &path, found: self.found }.walk(input, member, deeper)

@@ -44,7 +44,8 @@ impl Budget {
     pub(super) fn refusal(&self) -> Refused {
         let limit = text::size(self.limit);
         Refused(format!(
-            "the archive unpacks to more than {limit}, so the rest is not read; --max-size allows more"
+            "the archive unpacks to more than {limit}, so the rest is not read; use --max-size to \
+             allow more"
         ))
     }
 

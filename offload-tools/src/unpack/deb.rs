@@ -16,7 +16,7 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
     let member = archive.members().find(|member| member.name.starts_with(b"data.tar"));
     let Some((name, data)) = member.and_then(|member| Some((member.name, member.data?))) else {
         return problem(
-            "it is damaged: it has no data.tar, which contains a package's files".to_owned(),
+            "the package is damaged: data.tar, which contains its files, is missing".to_owned(),
         );
     };
     match Codec::of(data) {
@@ -29,8 +29,9 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
         }
         None => {
             let what = unopened(data).unwrap_or("in an unknown format");
-            let text =
-                format!("is {what}, which offload cannot open; dpkg-deb --extract unpacks it");
+            let text = format!(
+                "is {what}, which offload cannot open; unpack the package with dpkg-deb --extract"
+            );
             visit(Found::Problem { name, text })
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn walk<R: Read, E>(
         };
         let header = Header::from_byte_slice(&block);
         let (true, Ok(size)) = (is_checked(header), header.entry_size()) else {
-            let text = "it is damaged: the header of a file in it is not valid".to_owned();
+            let text = "the archive is damaged: the header of a file is not valid".to_owned();
             return visit(Found::Problem { name: b"", text });
         };
         let entry_type = header.entry_type();
@@ -74,7 +74,8 @@ pub(super) fn walk<R: Read, E>(
                     }
                     let size = records.size.unwrap_or(size);
                     if records.is_sparse || entry_type == EntryType::GNUSparse {
-                        let text = "is a sparse file, so neither it nor any later file is read; pack it without --sparse";
+                        let text = "is a sparse file, so neither it nor any later file is read; \
+                                    pack the archive without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
                         // The position of the next header depends on the file's holes, which this
                         // tool does not read.
@@ -156,7 +157,7 @@ fn read_records(
 ) -> io::Result<()> {
     if size > LARGEST_RECORD {
         return Err(io::Error::other(format!(
-            "the header of a file in it is too large: {size} bytes"
+            "a file's header has {size} bytes, which is too large"
         )));
     }
     let mut text = Vec::new();

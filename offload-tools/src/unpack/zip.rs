@@ -111,7 +111,7 @@ pub(super) fn walk<E>(
         Err(error) => {
             return whole(match error.kind() {
                 ErrorKind::MissingEndOfCentralDirectory => {
-                    "the central directory at its end is missing: the archive is cut short"
+                    "the archive is cut short: the central directory at its end is missing"
                         .to_owned()
                 }
                 _ => cannot_list(&error),

@@ -153,8 +153,8 @@ fn each_end_has_its_status() {
     let printed = ends("--check memory --lib -- --exact no_such_test", 2);
     assert!(
         printed.contains(
-            "\n0 findings in 0 kernels launched on the CPU\nerror: `cargo offload test --check memory --lib` checked nothing: \
-             no kernel was launched on the CPU. "
+            "\n0 findings in 0 kernels launched on the CPU\nerror: `cargo offload test --check \
+             memory --lib` checked nothing, because no kernel was launched on the CPU. "
         ),
         "{printed}"
     );
@@ -234,7 +234,8 @@ fn each_end_has_its_status() {
         "{printed}"
     );
     let printed = ends("--orders 2 --time-limit 1 --lib -- --exact endless", 1);
-    let expected = "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
+    let expected = "a kernel that does not end within the time limit, in the kernel spin\n   the \
+                    kernel was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 

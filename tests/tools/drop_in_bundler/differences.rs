@@ -43,7 +43,7 @@ fn several_bundles_in_one_file() {
     assert_eq!(reading(file.concat(), line).run(Whose::Ours).success().stderr, "");
     let line = format!("{line} -debug-only=CodeObjectCompatibility");
     let stderr = reading(file.concat(), &line).run(Whose::Ours).success().stderr;
-    let further = stderr.lines().filter(|line| line.starts_with("Further match: 'hip-amdgcn"));
+    let further = stderr.lines().filter(|line| line.starts_with("Not written: 'hip-amdgcn"));
     assert_eq!(further.count(), 2, "{stderr}");
 }
 
@@ -53,7 +53,7 @@ fn linked_inputs_without_a_host() {
     let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let ours = case.file("one", linked.clone()).file("two", linked).run(Whose::Ours);
     let ours = ours.failure("begin with -targets=host-x86_64-unknown-linux-gnu-");
-    assert!(ours.stderr.contains("or use cargo offload bundle"), "{}", ours.stderr);
+    assert!(ours.stderr.contains("or use 'cargo offload bundle'"), "{}", ours.stderr);
 }
 
 #[test(LLVM)]

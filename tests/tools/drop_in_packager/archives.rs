@@ -90,6 +90,6 @@ fn thin_archives() {
     case.clone().file("lib.a", library).assert_same_error(missing);
     // This thin archive lists itself as a member, which must be an error.
     let own = b"!<thin>\nlib.a/          0           0     0     644     8         `\n";
-    let itself = "llvm-offload-binary: error: 'lib.a': thin archives that name each other\n";
+    let itself = "llvm-offload-binary: error: 'lib.a': thin archives nested more than 8 deep\n";
     assert_eq!(case.file("lib.a", own).run(Whose::Ours).stderr, itself);
 }

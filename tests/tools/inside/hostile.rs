@@ -163,7 +163,8 @@ fn what_is_wrong_with_a_tar() {
 fn bombs_end_at_the_limit() {
     let folder = scratch::folder("inside-bombs");
     let zeros = vec![0; 40 << 20];
-    let refused = "the archive unpacks to more than 32.0 MiB, so the rest is not read; --max-size allows more";
+    let refused = "the archive unpacks to more than 32.0 MiB, so the rest is not read; use \
+                   --max-size to allow more";
     let honest = Entry::deflated(b"zeros", &zeros);
     let liar = Entry { size: 100, ..honest.clone() };
     let half = &zeros[..20 << 20];

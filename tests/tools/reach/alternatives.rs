@@ -45,7 +45,8 @@ fn files_that_differ_by_their_gpu() {
             more => format!("t.whl: {first} and {more} more files"),
         };
         let note = format!(
-            "note: {name}: its modules are assumed to be alternatives: a program loads only the modules for its GPU ("
+            "note: {name}: assuming that its modules are alternatives, of which a program loads \
+             only those for its GPU ("
         );
         assert!(ran.stderr.starts_with(&note), "{ran:?}");
         let ran = offload(&folder, &format!("reach t.whl --require {unserved}"));
@@ -67,7 +68,7 @@ fn files_that_differ_by_their_gpu() {
     let ran = offload(&folder, "reach t.whl --for conda");
     assert!(ran.stdout.ends_with("- __amdgpu_arch ==11.0.0\n"), "{ran:?}");
     assert!(
-        ran.stderr.contains("leaving out gfx90a, because no image is for machines with xnack-; "),
+        ran.stderr.contains("leaving out gfx90a, because no image runs on machines with xnack-; "),
         "{ran:?}"
     );
 }

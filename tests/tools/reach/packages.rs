@@ -54,11 +54,11 @@ fn nothing_follows() {
         ),
         (
             "vendors.bin",
-            "no NVIDIA GPU has an image in every module of vendors.bin; modules without such an image: \
-             b (gfx90a); no AMD GPU has an image in every module of vendors.bin; modules without \
-             such an image: a (sm_80)",
+            "no NVIDIA GPU has an image in every module of vendors.bin; modules without an image \
+             for any NVIDIA GPU: b (gfx90a); no AMD GPU has an image in every module of \
+             vendors.bin; modules without an image for any AMD GPU: a (sm_80)",
         ),
-        ("intel.bin", "no image is for an AMD or NVIDIA GPU: spirv64"),
+        ("intel.bin", "all images are for devices other than AMD's and NVIDIA's GPUs: spirv64"),
         ("text", "there are no images for GPUs"),
         ("bitcode.o", "there are no images for GPUs"),
     ] {
@@ -116,7 +116,11 @@ fn modules_that_no_driver_loads() {
         [(StatedKind::FATBINARY, OffloadKind::CUDA, &strings, &fatbin)];
     scratch::write(folder.join("fatbin.bin"), binary(Version::V2, &images));
     let ran = offload(&folder, "reach file.bin fatbin.bin --for conda");
-    assert_fails(&ran, &["error: no metadata, because these files cannot be read: fatbin.bin\n"]);
+    assert_fails(
+        &ran,
+        &["error: cannot compute a package's metadata, because these files cannot be read: \
+             fatbin.bin\n"],
+    );
 }
 
 /// Tests that a library for one vendor need not serve another vendor's GPUs.
@@ -187,9 +191,10 @@ fn kernel_packs_in_wheels() {
         let line = ran.stdout.lines().find_map(|line| line.strip_prefix("- __amdgpu_arch "));
         match expected {
             "" => assert_fails(&ran, &["no AMD GPU has an image in every module of every file"]),
-            "no pack" => {
-                assert_fails(&ran, &["error: no metadata, because these files cannot be read"])
-            }
+            "no pack" => assert_fails(
+                &ran,
+                &["error: cannot compute a package's metadata, because these files cannot be read"],
+            ),
             expected => assert_eq!((ran.code, line), (0, Some(expected)), "{name}: {ran:?}"),
         }
     }
@@ -211,8 +216,9 @@ fn kernel_packs_in_wheels() {
     assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = offload(&folder, "reach gone.whl");
-    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs under the name \
-        'lib/libk.so', but the archive has no such pack; looked for a/lib/demo_@GFXARCH@.kpack\n";
+    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, under \
+                   the name 'lib/libk.so', but the archive has no such pack; looked for \
+                   a/lib/demo_@GFXARCH@.kpack\n";
     assert!(ran.stderr.contains(warning), "{ran:?}");
     let ran = offload(&folder, "reach gone_dll.whl");
     let warning =
@@ -251,8 +257,10 @@ fn files_that_cannot_be_read() {
     ] {
         for kind in ["conda", "pep825"] {
             let ran = offload(&folder, &format!("reach file.bin {file} --for {kind}"));
-            let error =
-                format!("error: no metadata, because these files cannot be read: {named}\n");
+            let error = format!(
+                "error: cannot compute a package's metadata, because these files cannot be read: \
+                 {named}\n"
+            );
             assert_fails(&ran, &[&error]);
             assert_eq!(ran.stdout, "", "{file}");
         }
@@ -292,8 +300,8 @@ fn processors_in_one_mode() {
             Some(lacking) => assert_eq!(
                 warnings,
                 [format!(
-                    "warning: {file}: leaving out gfx90a, because no image is for machines with {lacking}; \
-                     compile for the processor without a mode, or for both modes"
+                    "warning: {file}: leaving out gfx90a, because no image runs on machines with \
+                     {lacking}; compile for the processor without a mode, or for both modes"
                 )]
             ),
         }

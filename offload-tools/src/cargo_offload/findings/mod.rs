@@ -135,9 +135,9 @@ fn failure(line: &str) -> Option<String> {
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
-            "{message}\nThe system loads programs at addresses that this ThreadSanitizer uses itself. \
-             Start tests with `setarch -R cargo offload test` or, until the next start of the machine, \
-             make addresses less random with `sudo sysctl vm.mmap_rnd_bits=28`."
+            "{message}\nThe system loaded the program at addresses that ThreadSanitizer needs for \
+             itself. Start the tests with `setarch -R cargo offload test`. Or make addresses less \
+             random, until the next reboot, with `sudo sysctl vm.mmap_rnd_bits=28`."
         )
     } else {
         message.to_owned()

@@ -16,9 +16,9 @@ use std::process::{Command, ExitCode};
 /// Arguments of `cargo offload doctor`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The compilers are those that a build script uses if it names none. The exit \
-                  status is 1 if one of the TARGETs cannot be built or, without TARGETs, if no GPU \
-                  target can be built."
+    after_help = "The listed compilers are those that a build script uses if it names none. The \
+                  exit status is 1 if one of the TARGETs cannot be built or, without TARGETs, if \
+                  no GPU target can be built."
 )]
 pub struct Args {
     /// Targets to try: gfx1100, sm_90a, compute_90, cpu, native
@@ -81,7 +81,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(path)))?,
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
-        paragraph(out, "is", &runtime.what)?;
+        paragraph(out, "description", &runtime.what)?;
         paragraph(out, "looked for", &runtime.looked)?;
         if let Some(install) = &runtime.install {
             paragraph(out, "to install", install)?;
@@ -145,7 +145,7 @@ fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
     paragraph(out, "makes", tool.makes)?;
     paragraph(out, "looked for", &tool.looked)?;
     if let Some(problem) = &tool.problem {
-        paragraph(out, "but", problem)?;
+        paragraph(out, "problem", problem)?;
     }
     if let Some(install) = &tool.install {
         paragraph(out, "to install", install)?;
@@ -185,7 +185,7 @@ fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];
     for word in line.split_whitespace() {
-        let last = lines.last_mut().expect("there is one from the start");
+        let last = lines.last_mut().expect("`lines` is never empty");
         if last.is_empty() {
             last.push_str(word);
         } else if last.chars().count() + 1 + word.chars().count() > width {

@@ -26,7 +26,7 @@ pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
     let files: &[&str] = if cfg!(windows) { &["OpenCL.dll"] } else { &["libOpenCL.so.1"] };
     let mut found = loader.find(
         "OpenCL loader",
-        "starts the drivers of Intel's GPUs, which compile SPIR-V: clCreateProgramWithIL",
+        "loads the drivers of Intel's GPUs, which compile SPIR-V (clCreateProgramWithIL)",
         files,
     );
     if found.path.is_none() {

@@ -40,8 +40,8 @@ pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
         )
     };
     [
-        loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
-        loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
+        loader.find("CUDA driver", "NVIDIA's driver, which loads images (cuModuleLoadData)", cuda),
+        loader.find("HIP runtime", "AMD's runtime, which loads images (hipModuleLoadData)", hip),
         loader.find("HSA runtime", "needed by the HIP runtime", hsa),
     ]
 }

@@ -27,7 +27,7 @@ use std::process::ExitCode;
     never lead out of DIR, and links in DIR are replaced, not followed."
 )]
 pub struct Args {
-    /// Executable, library, object, bundle, fatbin, wheel or other archive ...
+    /// Executable, library, object, bundle, fatbin, code object or archive
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only images for this target; may be repeated
@@ -36,7 +36,7 @@ pub struct Args {
     /// Only images with exactly this name; may be repeated
     #[arg(short, long, value_name = "ID")]
     exact: Vec<String>,
-    /// The folder to write to, made if missing
+    /// The folder to write to; created if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
     /// Write empty images too, such as the host's in a bundle
@@ -182,7 +182,7 @@ fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Err
             format!("{file} has no device code that can be read"),
         );
     }
-    let mut list = String::from("it has:");
+    let mut list = String::from("its images are for:");
     for (label, count) in there {
         let times =
             if *count > 1 { styled(FAINT, &format!("  {count} images")) } else { String::new() };

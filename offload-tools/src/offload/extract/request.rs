@@ -79,15 +79,17 @@ impl<'a> RequestedTarget<'a> {
 impl<'a> Request<'a> {
     /// Parses the values of both options. Returns an error for a target whose form is unknown.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
-        let parse = |text: &'a String| {
-            match RequestedTarget::parse(text) {
+        let parse = |text: &'a String| match RequestedTarget::parse(text) {
             Some(target) => Ok((text.as_str(), target)),
-            None => Err(Error::text(format!("--target {}: unknown target", text::escaped_str(text)))
-                .advice(
-                    "expected gfx90a:xnack-, sm_90, compute_80, cpu, a target triple or a bundle entry ID; \
-                 --exact accepts any name that 'cargo offload ls' shows",
-                )),
-        }
+            None => Err(Error::text(format!(
+                "--target {}: unknown target",
+                text::escaped_str(text)
+            ))
+            .advice(
+                "expected a target such as gfx90a:xnack-, sm_90, compute_80 or cpu, a target \
+                 triple, or a bundle entry ID; --exact accepts any name that 'cargo offload ls' \
+                 shows",
+            )),
         };
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }

@@ -32,7 +32,7 @@ impl Asked {
             name: target.to_owned(),
             target: target.to_owned(),
             products,
-            device: DeviceInfo::parse(target).expect("it is a target"),
+            device: DeviceInfo::parse(target).expect("the text is a valid target"),
         }
     }
 

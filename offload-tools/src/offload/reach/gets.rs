@@ -165,7 +165,8 @@ impl<'i> Known<'i> {
                 } else if other.is(ImageKind::is_fatbin) {
                     // The images in the fatbin may be for any GPU.
                     warn(format!(
-                        "{label}: the images of a fatbin in another container are not listed"
+                        "{label}: this fatbin is inside another container, so its images are not \
+                         listed"
                     ));
                 } else if of_module.is_empty() {
                     let module = group.name.as_deref().map(text::escaped_str);

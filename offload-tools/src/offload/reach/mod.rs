@@ -80,7 +80,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     missing.extend(reached.iter().flat_map(Reach::refused));
     let mut out = out::stdout();
     if let Some((kind, package)) = package {
-        check_read(context, "no metadata")?;
+        check_read(context, "cannot compute a package's metadata")?;
         if missing.is_empty() {
             package.print(kind, &mut out)?;
         }
@@ -99,7 +99,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
         return Err(Error::text(missing.join("\n")));
     }
     if !args.require.is_empty() {
-        check_read(context, &format!("no answer for {}", text::some(args.require.iter())))?;
+        check_read(
+            context,
+            &format!("cannot decide whether images serve {}", text::some(args.require.iter())),
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -112,10 +115,10 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
         return Ok(());
     }
     let files = unread.join(", ");
-    Err(Error::text(format!("{what}, because these files cannot be read: {files}"))
-        .advice(
-            "see the messages above for the reasons; leave out files without GPU code (if they are in an archive, unpack it and pass the other files)",
-        ))
+    Err(Error::text(format!("{what}, because these files cannot be read: {files}")).advice(
+        "see the messages above for the reasons. Leave out files without GPU code. If such files \
+         are in an archive, unpack the archive and pass the other files",
+    ))
 }
 
 /// The GPUs that a file serves.
@@ -194,8 +197,8 @@ impl Reach {
             text::some(counts.iter().map(|(count, device)| format!("{count} for {device}")));
         self.alternatives.then(|| {
             format!(
-                "{file}: its modules are assumed to be alternatives: a program loads only the \
-                 modules for its GPU ({counts}); whether it needs more of them is unknown"
+                "{file}: assuming that its modules are alternatives, of which a program loads only \
+                 those for its GPU ({counts}). Whether the program needs other modules is unknown"
             )
         })
     }

@@ -32,11 +32,11 @@ use verdicts::judge_all;
     Give all features that an AMD GPU reports (gfx90a:sramecc+:xnack-): the answer may depend on \
     them. No vendor's driver loads LLVM bitcode.\n\n\
     A program loads one image of each module: a bundle, a fatbin, or all offload binaries with \
-    one module name. JSON has 'modules' if there are several, 'files' for an archive. Exit status \
-    1: no image fits, or something cannot be read."
+    one module name. JSON has 'modules' for several modules, and 'files' for an archive. The exit \
+    status is 1 if no image fits, or something cannot be read."
 )]
 pub struct Args {
-    /// Executable, library, object, bundle, fatbin, wheel or other archive ...
+    /// Executable, library, object, bundle, fatbin, code object or archive
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0, cpu
@@ -56,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
     let (mut out, archive) = (out::stdout(), Archive::of(input.bytes()));
     if archive.is_some() && args.output.is_some() {
-        return Err(too_many(args, "is an archive of files", "the images of all of them"));
+        return Err(too_many(args, "is an archive of files", "the images of all files"));
     }
     let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
     let summary = context.walk(&args.file, &input, archive.as_ref(), false, |file| {
@@ -127,7 +127,8 @@ fn judged<'i, 'a>(
     let modules = modules(inventory, judge_all(inventory, images, device, &mut failed));
     match modules.iter().find_map(Module::open_feature) {
         Some(feature) => Err(Error::text(format!(
-            "--device {device}: which image of {file} fits depends on {feature}, and the name does not say whether it is on or off"
+            "--device {device}: which image of {file} fits depends on {feature}, but the device's \
+             name does not say whether it is on or off"
         ))
         .advice(format!(
             "give the full name that the runtime reports, with {feature}- or {feature}+, such as gfx90a:sramecc+:xnack-"
@@ -154,13 +155,16 @@ fn write_chosen<'a>(
                 "--output writes one image, but for {} the driver links {parts} of {file}",
                 args.device
             ))
-            .advice(format!("cargo offload extract --target {} writes them", args.device)));
+            .advice(format!(
+                "to write them all, use 'cargo offload extract --target {}'",
+                args.device
+            )));
         }
         [module] => module.chosen,
         [] => None,
         modules => {
             let what = format!("has {} modules with one image each", modules.len());
-            return Err(too_many(args, &what, "those of all modules"));
+            return Err(too_many(args, &what, "the images of all modules"));
         }
     };
     let Some((image, _)) = image else { return Ok(()) };
@@ -179,7 +183,7 @@ fn write_chosen<'a>(
 /// describes them.
 fn too_many(args: &Args, what: &str, all: &str) -> Error {
     let file = text::escaped_path(&args.file);
-    let advice = format!("cargo offload extract --target {} writes {all}", args.device);
+    let advice = format!("to write {all}, use 'cargo offload extract --target {}'", args.device);
     Error::text(format!("--output writes one image, but {file} {what}")).advice(advice)
 }
 

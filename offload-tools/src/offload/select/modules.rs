@@ -241,12 +241,12 @@ impl<'a> Module<'_, 'a> {
                     "for linking at load time, which this device does not need".to_owned()
                 }
                 (Verdict::Fits(..), None) => {
-                    "fits, but another part that must be linked with it has no image".to_owned()
+                    "fits, but must be linked with another part, which has no image".to_owned()
                 }
                 (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
                     format!("fits less well: {fit}")
                 }
-                (Verdict::Fits(..), _) => "fits as well, but comes later".to_owned(),
+                (Verdict::Fits(..), _) => "fits equally well, but comes later".to_owned(),
                 (Verdict::Refused(refusal, _), _) => refusal.to_string(),
                 (Verdict::Nothing(reason), _) => (*reason).to_owned(),
             };

@@ -83,7 +83,8 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
         Err(error) => report.finding(Check::EntryId, subject, error.to_string()),
         Ok(target) => {
             if let Some(feature) = target.unsupported_feature() {
-                let text = format!("{} has no feature '{feature}'", target.processor());
+                let text =
+                    format!("{} does not support the feature '{feature}'", target.processor());
                 report.finding(Check::EntryId, subject, text);
             }
         }

@@ -30,23 +30,23 @@ checks! {
     EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
     Duplicate, "duplicate", "two entries of a bundle are for the same target";
     Composition, "composition", "target IDs of a bundle cannot be combined: some devices fit both";
-    HipEntry, "hip-entry", "an entry's name is not hipv4-amdgcn-amd-amdhsa--<target ID>, the name that HIP's runtime compares";
+    HipEntry, "hip-entry", "an entry's name is not hipv4-amdgcn-amd-amdhsa--<target ID>, the name that HIP's runtime expects";
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
     HipTable, "hip-table", "the entry table of a HIP bundle extends past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
-    Loader, "loader", "no loader reads a container in this form, or a code object lacks a part that ROCm's loaders need; notes name the oldest loader that reads a form";
+    Loader, "loader", "no loader reads a container in this form, or a code object lacks a part that ROCm's loaders need. Notes name the oldest loader that reads the form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of a different kind than its container states";
     Target, "target", "an image's own header contradicts its name: the image does not run on all devices of that name";
     Generic, "generic", "code for a generic target does not have code object version 6, which loaders need";
     Kernels, "kernels", "an image's description of its kernels cannot be read";
-    Parameters, "parameters", "images of a module have a kernel with the same name and \
+    Parameters, "parameters", "images of a module have kernels with the same name but \
         different parameters, for example because of an #ifdef";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, but drivers read up to a NUL";
     KernelPack, "kernel-pack", "the code objects of a program or library are in a kernel pack that is missing or malformed";
     Device, "device", "with --for: a module has no image for the device";
-    Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime does not point to device code";
+    Wrapper, "wrapper", "a wrapper, which a program registers with HIP's or CUDA's runtime, does not point to device code";
 }
 
 impl Check {

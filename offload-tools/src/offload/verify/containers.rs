@@ -181,7 +181,7 @@ fn compressed_bundle(
             report.finding(
                 Check::Unreadable,
                 subject,
-                format!("in its decompressed content: {error}"),
+                format!("its decompressed content cannot be read: {error}"),
             );
         }
         return;
@@ -212,7 +212,7 @@ fn offload_binary(
         report.finding(
             Check::Size,
             subject,
-            format!("{} bytes, which is not a multiple of {align}", binary.size()),
+            format!("its size is {} bytes, which is not a multiple of {align}", binary.size()),
         );
     }
     let mut ranges = Vec::new();
@@ -238,7 +238,7 @@ fn offload_binary(
             report.note(
                 Check::PtxEnd,
                 subject,
-                "no NUL follows the text, so a driver would read on",
+                "no NUL follows the text, so a driver would read past its end",
             );
         }
     }

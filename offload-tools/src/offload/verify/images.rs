@@ -73,7 +73,7 @@ fn code_object(
             report.finding(
                 Check::HipVersion,
                 subject,
-                format!("kind hipv4 with code object version {version}"),
+                format!("its offload kind is hipv4, but its code object version is {version}"),
             );
         }
         // clang-linker-wrapper writes kind `hip` for code object version 4 or later, too, and
@@ -82,7 +82,7 @@ fn code_object(
             report.note(
                 Check::HipVersion,
                 subject,
-                format!("kind hip with code object version {version}"),
+                format!("its offload kind is hip, but its code object version is {version}"),
             );
         }
         _ => {}

@@ -139,7 +139,7 @@ fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bo
     problems.extend(beside.missing().into_iter().map(|entry| {
         let (entry, number) = (text::escaped_str(entry), entry.rsplit('#').next());
         let number = number.unwrap_or_default();
-        format!("wrapper {number} has no code object: no kernel pack has '{entry}'")
+        format!("wrapper {number} has no code object, because no kernel pack has '{entry}'")
     }));
     for problem in &problems {
         writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;

@@ -46,10 +46,14 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         }
         WrapperKind::HipKpack => KpackReference::parse(image).is_ok(),
         WrapperKind::Cuda => starts(image, &[&nv_fatbin::MAGIC]),
-        _ => return Some("no runtime knows its magic".to_owned()),
+        _ => return Some("no runtime recognises its magic number".to_owned()),
     };
     let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let text =
-        || format!("what it points to starts with {}, which is not device code", start.join(" "));
+    let text = || {
+        format!(
+            "the data that it points to starts with {}, which is not device code",
+            start.join(" ")
+        )
+    };
     (!is_there).then(text)
 }

@@ -16,7 +16,7 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     if !capabilities.is_empty() {
         writeln!(
             out,
-            "# For NVIDIA's GPUs. CEP 46: __cuda_arch is the lowest compute capability of a machine."
+            "# For NVIDIA's GPUs. In CEP 46, __cuda_arch is a machine's lowest compute capability."
         )?;
         match package.least_driver() {
             Some(driver) => writeln!(out, "- __cuda >={}", version_text(driver))?,
@@ -29,7 +29,7 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
         if !capabilities.is_empty() {
             writeln!(
                 out,
-                "# A package cannot require a GPU of either vendor: make a package for each."
+                "# A package cannot require \"NVIDIA or AMD\", so make a package for each vendor."
             )?;
         }
         writeln!(out, "# For AMD's GPUs. Draft: https://github.com/conda/ceps/pull/189")?;

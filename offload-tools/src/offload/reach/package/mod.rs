@@ -97,8 +97,8 @@ impl Gpus {
         for (states, processors) in in_modes {
             let processors = processors.join(", ");
             out::warn(&format!(
-                "{file}: leaving out {processors}, because no image is for machines with {states}; \
-                 compile for the processor without a mode, or for both modes"
+                "{file}: leaving out {processors}, because no image runs on machines with \
+                 {states}; compile for the processor without a mode, or for both modes"
             ));
         }
         if !is_any_served {
@@ -112,8 +112,8 @@ impl Gpus {
                 format!("no {} GPU has an image in all {modules} of {file}", self.vendor)
             } else {
                 format!(
-                    "no {} GPU has an image in every module of {file}; modules without such an \
-                     image: {}",
+                    "no {0} GPU has an image in every module of {file}; modules without an image \
+                     for any {0} GPU: {1}",
                     self.vendor,
                     text::some(without.into_iter())
                 )
@@ -176,7 +176,9 @@ impl Package {
                 ([], []) => nothing_follows("there are no images for GPUs"),
                 ([], others) => {
                     let others = text::some(others.iter());
-                    nothing_follows(&format!("no image is for an AMD or NVIDIA GPU: {others}"))
+                    nothing_follows(&format!(
+                        "all images are for devices other than AMD's and NVIDIA's GPUs: {others}"
+                    ))
                 }
                 (problems, _) => nothing_follows(&problems.join("; "))
                     .advice("cargo offload reach FILE lists the images of each module"),

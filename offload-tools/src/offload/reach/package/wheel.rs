@@ -61,11 +61,13 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
         ));
     }
     out::note(
-        "this format is a draft: PEP 825 as of August 2026, with the properties of provider plugins 0.0.2",
+        "the printed format is a draft: PEP 825 as of August 2026, with the properties of provider \
+         plugins 0.0.2",
     );
     if namespaces.len() > 1 {
         out::note(
-            "a wheel is one variant: make a wheel for each vendor, with that vendor's part of this file",
+            "a wheel contains one variant, so make a wheel for each vendor, with that vendor's \
+             part of this file",
         );
     }
     let priorities = Priorities { namespace: namespaces.iter().map(|(name, _)| *name).collect() };

@@ -138,7 +138,7 @@ const paint = () => {
   if (!fields.length) {
     draw.fillStyle = faint;
     draw.font = '14px ' + font;
-    draw.fillText('Nothing in here has any bytes.', 12, 24);
+    draw.fillText('This part contains no bytes.', 12, 24);
   }
 };
 
@@ -175,7 +175,7 @@ const describe = at => `${at.name}: ${size(at.bytes)} (${exact(at.bytes)}), ${sh
 const crumbs = () => {
   const all = trail(here);
   $('path').replaceChildren(...all.map((at, index) => {
-    const name = index ? at.name : 'all of the file';
+    const name = index ? at.name : 'whole file';
     if (at === here) {
       const last = make('b', name);
       last.setAttribute('aria-current', 'location');
@@ -194,7 +194,7 @@ const table = () => {
   const all = words ? matches : here.kids;
   const largest = all.length ? all[0].bytes : 0;
   const within = here === root ? 'the file' : here.name;
-  $('caption').textContent = words ? `What has “${words}” in its name` : here.kids.length ? `What is in ${within}` : problem_text(here);
+  $('caption').textContent = words ? `Parts with “${words}” in the name` : here.kids.length ? `Contents of ${within}` : describe(here);
   $('rows').replaceChildren(...all.slice(0, shown).map(at => {
     const row = make('tr'), name = make('td'), bytes = make('td', undefined, 'number');
     if (at.kids.length) {
@@ -214,10 +214,10 @@ const table = () => {
     return row;
   }));
   $('more').hidden = all.length <= shown;
-  $('more').textContent = `Show more of the ${(all.length - shown).toLocaleString('en')} that are left`;
+  $('more').textContent = `Show more of the ${(all.length - shown).toLocaleString('en')} remaining rows`;
 };
 
-const show = at => { $('status').textContent = at ? problem_text(at) : ''; };
+const show = at => { $('status').textContent = at ? describe(at) : ''; };
 
 const go = at => {
   if (!at.kids.length && at.parent) at = at.parent;
@@ -226,7 +226,7 @@ const go = at => {
   shown = ROWS;
   tip.hidden = true;
   show(here);
-  map.setAttribute('aria-label', `Map of ${problem_text(here)}. The table below has the same.`);
+  map.setAttribute('aria-label', `Map of ${describe(here)}. The table below lists the same parts.`);
   crumbs();
   table();
   arrange();
@@ -279,7 +279,7 @@ map.addEventListener('mousemove', event => {
     if (field) {
       const { at, kids } = field;
       const bytes = kids ? kids.reduce((sum, kid) => sum + kid.bytes, 0) : at.bytes;
-      const name = kids ? `${kids.length.toLocaleString('en')} small ones` : at.kind === 'kernel' ? brief(at.name) : at.name;
+      const name = kids ? `${kids.length.toLocaleString('en')} small parts` : at.kind === 'kernel' ? brief(at.name) : at.name;
       tip.append(make('b', name));
       if (!kids && name !== at.name) tip.append(make('span', at.name));
       tip.append(make('span', `${size(bytes)} in the file (${exact(bytes)}), ${share(bytes)}`));
