@@ -93,6 +93,34 @@ fn the_page_needs_nothing_else() {
     }
 }
 
+/// The page's script must define each function that it calls: an undefined one is an error only
+/// when somebody opens the page. A name that never occurs except in calls has no definition.
+#[test]
+fn the_script_defines_what_it_calls() {
+    let (page, _) = page(&scratch::folder("size-script"), "fat_file/hip_nordc.o");
+    let of_browsers = "Number Set addEventListener clearTimeout getComputedStyle hsl matchMedia \
+                       requestAnimationFrame setTimeout";
+    let mut called: BTreeSet<&str> = BTreeSet::new();
+    let mut defined: BTreeSet<&str> = of_browsers.split(' ').collect();
+    let script = between(&page, "<script>", "</script>");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut before = "";
+    for word in script.split_inclusive(|c| !is_word(c)) {
+        let (name, after) = word.split_at(word.trim_end_matches(|c| !is_word(c)).len());
+        if before != "." {
+            let calls = after == "(" && !name.is_empty();
+            if calls {
+                called.insert(name)
+            } else {
+                defined.insert(name)
+            };
+        }
+        before = after;
+    }
+    assert!(called.len() > 20, "{called:?}");
+    assert_eq!(called.difference(&defined).collect::<Vec<_>>(), [] as [&&str; 0]);
+}
+
 /// Names that could inject code or control sequences into a page or terminal.
 const BAD_NAMES: [&str; 8] = [
     "</script><script>alert(1)</script>",
