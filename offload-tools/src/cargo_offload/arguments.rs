@@ -142,7 +142,9 @@ fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let mut parts = Vec::new();
     for kind in kinds {
         let requested = Check::requested(kind).ok_or_else(|| {
-            Wrong(format!("--check is '{kind}'; it can be memory, races, undefined, or all"))
+            Wrong(format!(
+                "--check is '{kind}', but must be 'memory', 'races', 'undefined' or 'all'"
+            ))
         })?;
         parts.extend(requested.iter().flat_map(|check| check.parts()));
     }
@@ -197,7 +199,10 @@ mod tests {
     fn wrong_words_are_named() {
         for (line, message) in [
             ("test --check", "--check needs a value"),
-            ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
+            (
+                "test --check race",
+                "--check is 'race', but must be 'memory', 'races', 'undefined' or 'all'",
+            ),
             ("test --orders 0", "--orders is '0'; it must be a whole number of at least 1"),
             ("test --lanes 64,48", "--lanes is '64,48'; it must be 32, 64, or 32,64"),
             ("test --seed=x", "--seed is 'x'; it must be a whole number"),
