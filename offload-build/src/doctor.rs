@@ -164,7 +164,7 @@ fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec
     let trials = Trial::new(tools).and_then(|release| Ok((release, Trial::new(dev_tools)?)));
     let verdict = |target: &String| {
         let (refusal, unoptimized) = match &trials {
-            Err(error) => (Some(format!("could not try it: {error}")), None),
+            Err(error) => (Some(format!("could not try this target: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
                 // The first line is enough: other fields of the report contain the searched places.
@@ -284,7 +284,8 @@ fn nvcc(tools: &Tools<'_>) -> Tool {
 }
 
 fn rocm(tools: &Tools<'_>) -> Tool {
-    let makes = "headers and device libraries for Compiler::ClangRocm, and for sources that include headers only ROCm provides";
+    let makes = "headers and device libraries for Compiler::ClangRocm, and for sources that \
+                 include headers that only ROCm provides";
     let tool = Tool::new("ROCm", makes, Rocm::PLACES);
     match tools.rocm() {
         Ok(rocm) => {
@@ -295,7 +296,8 @@ fn rocm(tools: &Tools<'_>) -> Tool {
 }
 
 fn rust(tools: &Tools<'_>) -> Tool {
-    let makes = "images from crates of kernels in Rust (with lld for AMD, with ptxas for machine code for NVIDIA)";
+    let makes = "images from Rust crates of kernels (with lld for AMD, with ptxas for NVIDIA's \
+                 machine code)";
     let tool = Tool::new("Rust", makes, Rust::PLACES);
     let rust = match tools.rust(Rust::CHANNEL) {
         Ok(Ok(rust)) => rust,

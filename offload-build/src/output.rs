@@ -276,7 +276,7 @@ pub(crate) fn write_layout(
                     let copied = io::copy(&mut file, out)?;
                     if copied != *size {
                         let message = format!(
-                            "{} has {copied} bytes, not {size}",
+                            "{} is {copied} bytes long, not {size}",
                             payloads[*index].display()
                         );
                         return Err(io::Error::other(message));

@@ -72,7 +72,8 @@ impl Parse for Record {
     }
 }
 
-const EMPTY: &str = "a struct without fields has no bytes in Rust, but one byte in C++";
+const EMPTY: &str = "a struct without fields cannot be a parameter, because it is 0 bytes in Rust, \
+                     but 1 byte in C++";
 
 /// The layout in the `#[repr(...)]` of a type.
 #[derive(Default)]

@@ -79,7 +79,7 @@ fn value_of(
     if let Some((span, _)) = declared {
         let message = "include_offload! accepts no declarations of kernels: use \
                        include_kernels!(\"saxpy\", extern { ... }), which makes a function for \
-                       each";
+                       each kernel";
         return Err(Error::new(*span, message));
     }
     if let Some(first) = overrides.first() {

@@ -30,13 +30,13 @@ pub(crate) enum Error {
 }
 
 const CURE: &str =
-    "to run the build script again, change build.rs, or run cargo clean -p for this package";
+    "To run the build script again, change build.rs, or run cargo clean -p for this package";
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoOutDir => f.write_str(
-                "this package has no build script, so it has no packs; add a build.rs that calls \
+                "this package has no build script, so it has no packs. Add a build.rs that calls \
                  offload_build::Build::new().file(\"kernels/saxpy.cu\").archs([\"gfx90a\", \
                  \"sm_80\", \"cpu\"]).compile(\"saxpy\")",
             ),
@@ -47,7 +47,7 @@ impl fmt::Display for Error {
             Error::NoPack { name, folder, .. } if !folder.is_dir() => write!(
                 f,
                 "there is no pack \"{name}\", because {} is missing: call compile(\"{name}\") in \
-                 build.rs. If build.rs does that, OUT_DIR was emptied after it ran; {CURE}",
+                 build.rs. If build.rs does that, OUT_DIR was emptied after build.rs ran. {CURE}",
                 folder.display()
             ),
             Error::NoPack { name, folder, others } => {
@@ -65,27 +65,28 @@ impl fmt::Display for Error {
                     write!(f, ", which made \"{}\"", others.join("\", \""))
                 }
             }
-            Error::Index(path, error) => write!(f, "{}: {error}; {CURE}", path.display()),
+            Error::Index(path, error) => write!(f, "{}: {error}. {CURE}", path.display()),
             Error::Io(path, error) => {
-                write!(f, "could not read {}: {error}; {CURE}", path.display())
+                write!(f, "could not read {}: {error}. {CURE}", path.display())
             }
             Error::Size { path, expected, found } => {
                 write!(
                     f,
-                    "{} has {found} bytes but should have {expected}: it is truncated or damaged; \
-                     {CURE}",
+                    "{} is {found} bytes long, but should be {expected}: the file is truncated or \
+                     damaged. {CURE}",
                     path.display()
                 )
             }
             Error::Magic { path, offset, section } => {
                 write!(
                     f,
-                    "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}",
+                    "{} contains no pack for {section} at offset {offset}: the file is damaged. \
+                     {CURE}",
                     path.display()
                 )
             }
             Error::Switch { variable, value } => {
-                write!(f, "{variable} is '{value}'; it can be 1 or 0")
+                write!(f, "{variable} is '{value}', but must be '1' or '0'")
             }
         }
     }
@@ -102,13 +103,13 @@ fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
     write!(
         f,
-        "'{name}' is a file name, not the name of a pack, which build.rs passes to compile(...), \
-         such as \"{stem}\""
+        "'{name}' is a file name, but the macro expects the name of a pack that build.rs passes to \
+         compile(...), such as \"{stem}\""
     )?;
     if FILES.contains(&&*extension) {
         write!(
             f,
-            "; to embed a file, write include_offload!(path = \"{name}\"), with the feature \
+            ". To embed a file, write include_offload!(path = \"{name}\"), which needs the feature \
              `files`"
         )
     } else {

@@ -7,6 +7,6 @@ use syn::{Error, LitStr, Result};
 
 pub(crate) fn embedded(path: &LitStr, _: &Options) -> Result<Embedded> {
     let message =
-        "embedding files by their paths needs the feature `files` of offload-gpu; in Cargo.toml: ";
+        "embedding files by their paths needs the feature `files` of offload-gpu. In Cargo.toml: ";
     Err(Error::new(path.span(), message.to_owned() + &feature::line("files")))
 }

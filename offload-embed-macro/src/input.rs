@@ -49,8 +49,8 @@ impl Options {
 
 const NAMES: [&str; 8] =
     ["path", "section", "align", "retain", "register", "compressed", "unsafe", "crate"];
-const USAGE: &str = "write the name of a pack, include_offload!(\"saxpy\"), or the path of a file, \
-     include_offload!(path = \"saxpy.hipfb\")";
+const USAGE: &str = "write the name of a pack, as in include_offload!(\"saxpy\"), or the path of a \
+                     file, as in include_offload!(path = \"saxpy.hipfb\")";
 
 impl Parse for Input {
     fn parse(input: ParseStream) -> Result<Self> {
@@ -134,7 +134,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     };
     if let Some(flag) = flag {
         if input.peek(Token![=]) {
-            return error(format!("`{text}` is written without a value"));
+            return error(format!("`{text}` accepts no value"));
         }
         *flag = Some(name.span());
         return Ok(());

@@ -10,17 +10,17 @@ use syn::{Error, Result};
 pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     let decided = |what: &str, why: &str| {
         format!(
-            "build.rs sets the {what} of a pack: {why}. Only files have this option: path = \
-             \"...\""
+            "build.rs sets the {what} of a pack: {why}. Only files, embedded with path = \"...\", \
+             have this option"
         )
     };
     if let Some(section) = &options.section {
         let why =
-            ".hip_fatbin if all targets are AMD's, .llvm.offloading otherwise, as tools expect it";
+            ".hip_fatbin if all targets are AMD's, otherwise .llvm.offloading, as tools expect";
         return Err(Error::new(section.span(), decided("section", why)));
     }
     if let Some(align) = &options.align {
-        let why = "4096 in .hip_fatbin, 8 in .llvm.offloading, as runtimes and tools expect it";
+        let why = "4096 in .hip_fatbin, 8 in .llvm.offloading, as runtimes and tools expect";
         return Err(Error::new(align.span(), decided("alignment", why)));
     }
     if let Some(word) = &options.trusts_cpu {

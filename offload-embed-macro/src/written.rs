@@ -31,8 +31,8 @@ impl Call {
         if version != EXPANSION.to_string() {
             let message = format!(
                 "the crates `offload-gpu` and `offload-embed-macro` have different versions: the \
-                 first writes code of format {version}, the second ({}) reads format {EXPANSION}; \
-                 run `cargo update -p offload-gpu -p offload-embed-macro`",
+                 first writes code of format {version}, the second ({}) reads format {EXPANSION}. \
+                 Run `cargo update -p offload-gpu -p offload-embed-macro`",
                 env!("CARGO_PKG_VERSION")
             );
             return Err(compile_error(TokenStream::new(), &message, Span::call_site()));
@@ -93,8 +93,8 @@ fn code(name: &str) -> Result<TokenStream, Error> {
     let version = words.next().unwrap_or_default();
     if version != env!("CARGO_PKG_VERSION") {
         let message = format!(
-            "offload-build {version} wrote it, but offload-gpu has version {}: run `cargo update \
-             -p offload-gpu -p offload-build`",
+            "offload-build {version} wrote this file, but the version of offload-gpu is {}: run \
+             `cargo update -p offload-gpu -p offload-build`",
             env!("CARGO_PKG_VERSION")
         );
         return Err(Error::Index(path, message));

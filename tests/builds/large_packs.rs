@@ -59,8 +59,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     let gnu_ld = [
         "but GNU ld links the program (-Clinker-features=-lld).",
         "GNU ld puts the pack between code and data",
-        "- or keep GNU ld: call .large_pack_script() in build.rs, and link with the script in its \
-         documentation",
+        "- or keep GNU ld: call .large_pack_script() in build.rs, and link with the linker script \
+         shown in that method's documentation",
     ];
     let cases = [("-Clink-arg=-fuse-ld=mold", mold), ("-Clinker-features=-lld", gnu_ld)];
     for (flag, of_this_linker) in cases {
@@ -70,7 +70,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
                 "error: offload-build could not make the pack \"huge\"",
                 "the pack is 1.50 GiB (1610616833 bytes), but ",
                 "- link with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux",
-                "- or make the pack smaller: `compress`, or fewer targets",
+                "- or make the pack smaller, with `compress` or fewer targets",
             ])
             .each_once(of_this_linker);
     }
@@ -82,8 +82,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
-        "pack \"huge\" adds 1.00 GiB (1073745921 bytes) to each program that uses it: `compress` \
-         makes it smaller",
+        "pack \"huge\" adds 1.00 GiB (1073745921 bytes) to each program that uses it. `compress` \
+         makes the pack smaller",
     );
     remove(&scenario);
 }

@@ -110,8 +110,8 @@ fn fails_to_package(scenario: &Scenario, reason: &str) {
     let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
     let expected = format!(
         "error: offload-build could not make the pack \"add\"\nthe prebuilt set does not match \
-         this package:\n  {reason}\nRemake it on a machine with the compilers, then package \
-         again:\n  OFFLOAD_PREBUILT=update cargo build --release -p {}\n",
+         this package:\n  {reason}\nOn a machine with the compilers, regenerate the set with\n  \
+         OFFLOAD_PREBUILT=update cargo build --release -p {}\n",
         scenario.name()
     );
     assert!(text.contains(&expected), "{text}\nis not\n{expected}");
@@ -176,7 +176,7 @@ fn a_set_that_is_left_out_of_the_package() {
     cargo_package(&scenario)
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
-        .has("is excluded by .gitignore, or by exclude or include in Cargo.toml");
+        .has("is excluded by .gitignore, or by `exclude` or `include` in Cargo.toml");
 }
 
 /// A prebuilt set must not contain paths of the machine that made it, and making a set must not
@@ -237,7 +237,7 @@ fn a_prebuilt_set_can_travel() {
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
     build(&there, "update").fails().has(&format!(
-        "a prebuilt set must work on every machine, but {elsewhere} is a path on this machine"
+        "a prebuilt set must work on every machine, but {elsewhere} is an absolute path"
     ));
 }
 
@@ -308,7 +308,7 @@ fn a_set_of_a_source_in_the_root() {
     assert_ne!(read(scenario.folder.join("prebuilt/add.gfx90a.hsaco")), image);
 
     source("\"sub/opt.h\"\n#if __has_include(\"/nowhere/opt.h\")\n#endif");
-    build("update").fails().has("but /nowhere/opt.h is a path on this machine");
+    build("update").fails().has("but /nowhere/opt.h is an absolute path");
 }
 
 /// Sources, each with a file that appears or disappears after the set was made. A source is in the

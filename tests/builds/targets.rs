@@ -84,8 +84,8 @@ impl Machine {
 #[test(COMPILERS.slow())]
 fn variables_of_other_programs() {
     let scenario = listing("targets_field", "");
-    const FEW_GPUS: &str = "no PTX in the list works on later GPUs: the letter limits compute_90a \
-                            to few GPUs, but compute_90 works on all later ones";
+    const FEW_GPUS: &str = "no PTX in the list works on later GPUs: the final letter limits \
+                            compute_90a to a few GPUs, but compute_90 works on all later ones";
     // The variables, the targets, and a line of output for each variable that is used.
     let rows = rows! {
         {CUDA_COMPUTE_CAPS: "80, 90a;8.6", CUDA_COMPUTE_CAP: "75"}
@@ -263,8 +263,8 @@ fn native_without_a_gpu_is_an_error() {
     let build =
         machine.build(&scenario).env("OFFLOAD_ARCH", "native").env("NVCC_APPEND_FLAGS", flags);
     build.fails().once(&format!(
-        "NVCC_APPEND_FLAGS has {flags}, which does not set the targets of this build: set \
-         OFFLOAD_ARCH=\"sm_80\""
+        "NVCC_APPEND_FLAGS contains {flags}, which does not set the targets of this build. To \
+         build for these GPUs, set OFFLOAD_ARCH=\"sm_80\""
     ));
 }
 

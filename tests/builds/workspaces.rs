@@ -187,7 +187,7 @@ fn a_part_that_is_empty() {
     );
     error.build().env("OFFLOAD_ARCH", "sm_80").fails().has(
         "no target is left for the module \"add\": the pack \"add\" is for sm_90a, according to \
-         build.rs; the targets in OFFLOAD_ARCH are sm_80. Add a target, or call .allow_empty() to \
+         build.rs. The targets in OFFLOAD_ARCH are sm_80. Add a target, or call .allow_empty() to \
          let the module have no images",
     );
 

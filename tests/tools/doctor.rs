@@ -85,7 +85,10 @@ fn a_build_does_as_it_says() {
         bad.push(*target);
         if *target == "gfx600" {
             failed
-                .has("crashed (error in backend: Cannot select): this is a bug in clang, not in the source\n")
+                .has(
+                    "crashed (error in backend: Cannot select): this is a bug in clang, not in \
+                      the source.\n",
+                )
                 .has("clang's report is in ")
                 .has(".crash.txt")
                 .lacks("InstalledDir");
@@ -241,7 +244,7 @@ fn a_machine_without_compilers() {
     assert_eq!(refusals, ["no clang was found", "no ptxas was found", ""]);
     for (name, text) in [
         // clang must be 16 or newer, because sm_90 is among the targets.
-        ("clang", "install clang and lld, 16 or newer (new GPUs need new versions):\n  "),
+        ("clang", "install clang and lld, 16 or newer (newer GPUs need newer versions):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
         ("ptxas", "\n  pip3 install --upgrade --no-deps --target "),
         ("Rust", "\n  rustup toolchain install nightly --component rust-src"),

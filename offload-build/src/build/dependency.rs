@@ -34,7 +34,7 @@ const KEY: &str = "offload_pack_";
 /// no such pack, ends the build script with the reason.
 #[inline]
 pub fn embed_from(links: &str, pack: &str) {
-    Cargo::demand(&format!("the pack \"{pack}\""), |cargo| {
+    Cargo::demand(&format!("make the pack \"{pack}\""), |cargo| {
         reserve(Product::Pack(pack), || take(links, pack, cargo))
     });
 }
@@ -93,8 +93,8 @@ fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
             "no dependency with links = \"{links}\" has a pack.\nIn the package with the kernels, \
              set links = \"{links}\" under [package] in Cargo.toml, and call \
              offload_build::Build::new()....compile(\"{pack}\") in build.rs.\nIn this package, \
-             list that package in [dependencies]: Cargo passes on no packs from \
-             [build-dependencies], or from dependencies of dependencies."
+             list that package in [dependencies]: Cargo does not pass on packs from \
+             [build-dependencies] or from indirect dependencies."
         )
     } else {
         format!(

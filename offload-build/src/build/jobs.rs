@@ -139,8 +139,8 @@ fn prebuilt_image(
     }
     Ok(Err(match prebuilt_use {
         PrebuiltUse::Never => "OFFLOAD_PREBUILT=never".to_owned(),
-        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update uses none".to_owned(),
-        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures uses none".to_owned(),
+        PrebuiltUse::Update => "OFFLOAD_PREBUILT=update uses no prebuilt images".to_owned(),
+        PrebuiltUse::Signatures => "OFFLOAD_PREBUILT=signatures uses no prebuilt images".to_owned(),
         _ => format!("the package has no prebuilt set in {}/", folder.display()),
     }))
 }

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How messages refer to types that clang reads from a source for the CPU.
-const AS_CLANG_READS: &str = "as clang reads it";
+const AS_CLANG_READS: &str = "according to clang";
 
 /// The known signatures of a module's kernels, and the compilations that find the unknown ones.
 #[derive(Debug, Default)]
@@ -110,15 +110,17 @@ impl Descriptions {
             }
         }
         let consequence = if is_described {
-            "the functions of its kernels use the parameters found for other GPUs. Check these \
-             parameters"
+            "The functions of the module's kernels use the parameters found for other GPUs. Check \
+             these parameters"
         } else {
-            "its kernels are constants, without functions that check arguments. Declare the kernels in include_kernels!"
+            "The module's kernels are constants, without functions that check arguments. Declare \
+             the kernels in include_kernels!"
         };
         for message in refusals {
             run.cargo.warn(&format!(
-                "clang cannot read a source of the module \"{module}\", although nvcc compiles \
-                 it: {consequence}, or change the source so that clang accepts it: {message}"
+                "clang cannot read a source of the module \"{module}\", although nvcc compiles it. \
+                 {consequence}, or change the source so that clang accepts it. clang reports: \
+                 {message}"
             ));
         }
         let mut of_cpu = None;

@@ -126,7 +126,7 @@ impl Run<'_> {
         match PrebuiltUse::parse(&variable, &value)? {
             // The set is for all users: it must be optimized, and have the targets of build.rs.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
-                refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
+                refuse("a prebuilt set is made for the targets in build.rs: unset OFFLOAD_ARCH")
             }
             PrebuiltUse::Update if self.is_of_this_machine => refuse(
                 "a prebuilt set needs targets that build.rs lists, as in .archs([\"gfx90a\", \

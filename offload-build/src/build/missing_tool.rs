@@ -83,7 +83,7 @@ impl MissingTool {
 
     /// Returns the reason if the host's C++ compiler, which compiles for the CPU, is missing.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
-        let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
+        let long = format!("this target needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
         let wanted = if cargo.target == cargo.host {
             Installable::Cxx("CXX")
@@ -206,7 +206,7 @@ impl MissingTool {
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
         Self {
-            long: format!("{short} forbids compiling it"),
+            long: format!("{short} forbids compiling the image"),
             short,
             help: None,
             kind: ErrorKind::Prebuilt,
@@ -282,11 +282,11 @@ pub(crate) fn missing(
     if let Some(set) = set {
         let compilers = set.compilers().join(", ");
         message += &if compilers.is_empty() {
-            "remake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release\n"
+            "regenerate the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release\n"
                 .to_owned()
         } else {
             format!(
-                "the prebuilt set was made with {compilers}; remake it with \
+                "the prebuilt set was made with {compilers}; regenerate it with \
                  OFFLOAD_PREBUILT=update cargo build --release\n"
             )
         };
@@ -309,9 +309,10 @@ pub(crate) fn stale_package(
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
-        "the prebuilt set does not match this package:\n  {}\nRemake it on a machine with the \
-         compilers, then package again:\n  {command} -p {package}\n(A file that exists but is not \
-         in the package is excluded by .gitignore, or by exclude or include in Cargo.toml.)",
+        "the prebuilt set does not match this package:\n  {}\nOn a machine with the compilers, \
+         regenerate the set with\n  {command} -p {package}\nand package again. (A file that exists \
+         but is not in the package is excluded by .gitignore, or by `exclude` or `include` in \
+         Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)
@@ -339,7 +340,7 @@ mod tests {
         };
         let command = "with OFFLOAD_PREBUILT=update cargo build --release";
         let made_with =
-            |what: &str| format!("the prebuilt set was made with {what}; remake it {command}");
+            |what: &str| format!("the prebuilt set was made with {what}; regenerate it {command}");
         assert_eq!(
             advice("compiler clang version 22\nptxas release 13.0\n"),
             made_with("clang version 22")
@@ -349,6 +350,9 @@ mod tests {
             advice("compiler clang 22\nnvcc release 13.0\n"),
             made_with("clang 22, nvcc release 13.0")
         );
-        assert_eq!(advice("ptxas release 13.0\n"), format!("remake the prebuilt set {command}"));
+        assert_eq!(
+            advice("ptxas release 13.0\n"),
+            format!("regenerate the prebuilt set {command}")
+        );
     }
 }

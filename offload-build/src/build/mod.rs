@@ -79,7 +79,7 @@ impl Build {
     ///     .compile("saxpy"); // include_offload!("saxpy") in the program
     /// ```
     pub fn compile(&self, name: &str) -> Pack {
-        Cargo::demand(&format!("the pack \"{name}\""), |cargo| self.compile_for(name, cargo))
+        Cargo::demand(&format!("make the pack \"{name}\""), |cargo| self.compile_for(name, cargo))
     }
 
     /// Like [`Build::compile`], but returns an error instead of ending the build script.
@@ -141,7 +141,7 @@ impl Build {
     /// `only` is an error.
     #[inline]
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
-        Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
+        Cargo::demand(&format!("make the static library \"{name}\""), |cargo| {
             self.compile_static_for(name, cargo)
         })
     }
@@ -218,7 +218,7 @@ impl Build {
             None | Some("0") => Ok(None),
             Some("1") => Ok(Some("OFFLOAD_SKIP was set")),
             Some(other) => {
-                Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0")))
+                Err(Error::config(format!("OFFLOAD_SKIP is '{other}', but must be '1' or '0'")))
             }
         }
     }

@@ -75,8 +75,8 @@ impl Run<'_> {
                 "pack \"{name}\": the package does not contain the kernels' parameters, so \
                  include_kernels!(\"{name}\") makes no functions if nothing is compiled (as on \
                  docs.rs) or clang is missing. To add the parameters, run \
-                 OFFLOAD_PREBUILT=signatures cargo build -p {package}, and package the folder {}. \
-                 To turn this warning off, set OFFLOAD_PREBUILT=never",
+                 OFFLOAD_PREBUILT=signatures cargo build -p {package}, and include the folder {} \
+                 in the package. To turn this warning off, set OFFLOAD_PREBUILT=never",
                 folder.display()
             ));
         }

@@ -79,14 +79,14 @@ impl PrebuiltUse {
             "signatures" => Ok(PrebuiltUse::Signatures),
             "only" => Ok(PrebuiltUse::Only),
             "never" => Ok(PrebuiltUse::Never),
-            _ => Err(refused(variable, value, "it can be update, signatures, only or never")),
+            _ => Err(refused(variable, value, "must be 'update', 'signatures', 'only' or 'never'")),
         }
     }
 }
 
 /// Returns the error for an invalid value of the variable.
 pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
-    Error::config(format!("{variable} is '{value}'; {why}"))
+    Error::config(format!("{variable} is '{value}', but {why}"))
 }
 
 /// The folder of the set, unless build.rs names another folder.
@@ -170,7 +170,7 @@ impl Prebuilt {
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(
-                    "cannot parse line {} of {}: '{line}'\nremake the prebuilt set with \
+                    "cannot parse line {} of {}: '{line}'\nregenerate the prebuilt set with \
                      OFFLOAD_PREBUILT=update cargo build --release",
                     index + 1,
                     set.manifest.display()
@@ -239,8 +239,8 @@ impl Prebuilt {
                 Ok(_) if has_other_line_ends(&path, *recorded) => {
                     return Some(format!(
                         "{name} has Windows line endings (CRLF), but had none when {manifest} was \
-                         made; git's core.autocrlf adds them: write '{name} text eol=lf' into the \
-                         package's .gitattributes, and check the file out again"
+                         made. git's core.autocrlf adds them. Add the line '{name} text eol=lf' to \
+                         the package's .gitattributes, and check the file out again"
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
@@ -382,9 +382,9 @@ pub(crate) fn update(
         Error::new(
             ErrorKind::Prebuilt,
             format!(
-                "a prebuilt set must work on every machine, but {path} is a path on this machine: \
-                 make it relative to the package, or add its folder with .include(...): the set \
-                 stores the position of such a folder, not its path"
+                "a prebuilt set must work on every machine, but {path} is an absolute path. Make \
+                 the path relative to the package, or add its folder with .include(...). For such \
+                 a folder, the set stores a number instead of the path"
             ),
         )
     };

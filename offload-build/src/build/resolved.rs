@@ -43,7 +43,7 @@ impl Build {
     /// ```
     #[inline]
     pub fn is_skipped(&self) -> bool {
-        Cargo::demand("the decision whether to skip the build", |cargo| self.skips(cargo)).is_some()
+        Cargo::demand("decide whether to skip the build", |cargo| self.skips(cargo)).is_some()
     }
 
     /// Returns the version of the CUDA toolkit whose nvcc this build would use.
@@ -62,7 +62,7 @@ impl Build {
     /// ```
     #[inline]
     pub fn toolkit_version(&self) -> ToolkitVersion {
-        Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
+        Cargo::demand("query nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
 
     /// Returns the targets of the build so far, without compiling anything.
@@ -86,7 +86,7 @@ impl Build {
     /// ```
     #[inline]
     pub fn resolve(&self) -> ResolvedTargets {
-        Cargo::demand("the list of targets", |cargo| self.resolve_for(cargo))
+        Cargo::demand("list the targets", |cargo| self.resolve_for(cargo))
     }
 
     #[inline]

@@ -169,8 +169,8 @@ impl<'a> Run<'a> {
             None => self.request.max_parallel.unwrap_or(usize::MAX),
             Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
                 Error::config(format!(
-                    "OFFLOAD_JOBS is '{text}'; set it to the number of compilers that may run at \
-                     a time, 1 or more"
+                    "OFFLOAD_JOBS is '{text}', but must be the number of compilers that may run at \
+                     once, at least 1"
                 ))
             })?,
         };
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
             if remarks.iter().any(|line| !line.trim().is_empty()) {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
-                self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
+                self.cargo.note(&format!("offload-build: compiler output for {file}"));
                 // The prefix `| ` prevents Cargo from reading a line as an instruction.
                 remarks.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }

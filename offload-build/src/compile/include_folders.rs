@@ -42,10 +42,10 @@ fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) ->
     }
     message += if cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file())
     {
-        "\nIf it is in a git submodule, run git submodule update --init. "
+        "\nIf the folder is in a git submodule, run git submodule update --init. "
     } else {
         "\n"
     };
-    message += "If build.rs creates it, create it before this build.";
+    message += "If build.rs creates the folder, create it before this build.";
     Error::new(ErrorKind::SourceNotFound, message)
 }

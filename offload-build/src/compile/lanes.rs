@@ -32,7 +32,7 @@ pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
         Some("64") => cxx.args.push(CPU_LANES.into()),
         Some(other) => {
             return Err(Error::config(format!(
-                "{} is '{other}'; set it to 32 or 64, the number of lanes in a warp of the image \
+                "{} is '{other}', but must be 32 or 64, the number of lanes per warp in the image \
                  for the CPU",
                 variables::LANES
             )));

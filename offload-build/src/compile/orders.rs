@@ -15,7 +15,7 @@ use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order}
 use crate::toolchain::{Error, ErrorKind, files};
 use offload_format::target::Vendor;
 
-const FOR_RUST: &str = "Use offload_kernel::Atomic instead of core's type: \
+const FOR_RUST: &str = "Use offload_kernel::Atomic instead of core's atomic type, as in \
                         Atomic::from_ptr(p).fetch_add(1, Ordering::AcqRel). GPUs before sm_70 have \
                         no ordered instructions: for these GPUs, put core's fences around an \
                         operation with Ordering::Relaxed";
@@ -23,8 +23,8 @@ const FOR_SPIRV: &str = "Use __atomic_load_n, __atomic_fetch_add and similar fun
                          offload/kernel.h keeps their orders";
 const FOR_CLANG: &str = "Write the kernel in the CUDA dialect (.cu), where __atomic_fetch_add and \
                          similar functions keep their orders. In C, put fences around an operation \
-                         with __ATOMIC_RELAXED. In LLVM IR, write monotonic for operations that \
-                         need no order: clang writes seq_cst even for CUDA's atomicAdd, which \
+                         with __ATOMIC_RELAXED. In LLVM IR, write `monotonic` for operations that \
+                         need no order: clang writes `seq_cst` even for CUDA's atomicAdd, which \
                          guarantees no order";
 
 impl Compilation {
@@ -59,7 +59,8 @@ impl Compilation {
             _ => FOR_CLANG,
         };
         let message = format!(
-            "the image for {} would lose the memory order of atomic operations, because LLVM drops it for this target:\n{lines}{help}",
+            "the image for {} would lose the memory order of these atomic operations, because LLVM \
+             drops it for this target:\n{lines}{help}",
             self.targets[0]
         );
         Err(Error::new(ErrorKind::ToolFailed, message))

@@ -52,8 +52,8 @@ impl Sanitizer {
         let Some(word) = tools.cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
         let checks = Check::requested(&word).ok_or_else(|| {
             Error::config(format!(
-                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all \
-                 (which adds a second image for races)",
+                "{} is '{word}', but must be 'memory', 'races', 'undefined', 'memory,undefined' or \
+                 'all' (which adds a second image for races)",
                 variables::CHECK
             ))
         })?;

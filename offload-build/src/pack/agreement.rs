@@ -40,7 +40,7 @@ pub(super) fn agreed(
             ];
             cargo.warn(&format!(
                 "module \"{module}\": the kernel {} has different parameters in the image for \
-                 {target} and in its source; a program that calls its function from \
+                 {target} and in its source. A program that calls its function from \
                  include_kernels! does not compile",
                 kernel.source_name
             ));
@@ -51,8 +51,8 @@ pub(super) fn agreed(
             if other.symbol < kernel.symbol {
                 cargo.warn(&format!(
                     "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in \
-                     the image for the CPU; rename one of them: programs that call them do not \
-                     compile",
+                     the image for the CPU, so programs that call them do not compile. Rename one \
+                     of the kernels",
                     other.source_name, other.place, kernel.source_name, kernel.place
                 ));
             }
@@ -123,6 +123,7 @@ fn places(arguments: impl Iterator<Item = String>) -> String {
     let each: Vec<String> = arguments.collect();
     match each.len() {
         0 => "no parameters".to_owned(),
-        count => format!("{count} parameters: {}", each.join(", ")),
+        1 => format!("1 parameter ({})", each[0]),
+        count => format!("{count} parameters ({})", each.join(", ")),
     }
 }

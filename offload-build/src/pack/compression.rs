@@ -136,7 +136,7 @@ fn module_bytes(
         }
     };
     let bytes =
-        made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
+        made.map_err(|error| Error::config(format!("could not compress the pack: {error}")))?;
     let stream = stream(&bytes, section).ok_or_else(|| {
         Error::config(format!("could not read back the compressed module \"{}\"", module.name))
     })?;

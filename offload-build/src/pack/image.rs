@@ -57,8 +57,9 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
     let message = format!(
         "{what}\nOnly build.rs and OFFLOAD_ARCH set the targets of a build, but something else \
-         changed them: {}a wrapper around the compiler, or its configuration file (nvcc.profile). \
-         Remove the option there, or list its targets: .archs([...])",
+         changed these targets. Possible causes are {}a wrapper around the compiler, or the \
+         compiler's configuration file (nvcc.profile). Remove the option there, or list its \
+         targets: .archs([...])",
         set.concat()
     );
     Error::new(ErrorKind::ToolFailed, message)
@@ -123,9 +124,9 @@ impl Image {
             // Leave unreadable files to the system's loader.
             if let Ok(Some(symbol)) = unique_symbol(&bytes) {
                 let message = format!(
-                    "the image {} cannot be loaded beside other images: all images of a program \
-                     would share {} (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add \
-                     -fno-gnu-unique",
+                    "the image {} cannot be loaded beside other images, because all images of a \
+                     program would share the symbol {} (STB_GNU_UNIQUE). Remove -fgnu-unique from \
+                     the flags, or add -fno-gnu-unique",
                     path.display(),
                     String::from_utf8_lossy(symbol).escape_debug(),
                 );
@@ -159,7 +160,7 @@ impl Image {
                 let version = header.version;
                 let why = format!(
                     "the PTX keeps version {version}, because offload-build does not know which \
-                     version introduced {unknown}"
+                     PTX version introduced {unknown}"
                 );
                 return Ok(Some(why));
             }

@@ -82,19 +82,19 @@ pub(crate) fn warn_of_none(
     }
     let help = if let Some(name) = texts.iter().find_map(|text| template(text)) {
         format!(
-            "the kernel {name} is a template, so a source must instantiate it: add a line such as \
-             template __global__ void {name}<float>(/* its parameters */);"
+            "The kernel {name} is a template, so a source must instantiate it. Add a line such as \
+             `template __global__ void {name}<float>(/* its parameters */);`"
         )
     } else if texts.iter().any(|text| text.contains("__global__")) {
         // A kernel may exist for only some targets.
         return;
     } else {
-        "no source has a kernel (__global__); if the kernels are templates in a header, \
+        "No source defines a kernel (__global__). If the kernels are templates in a header, \
          instantiate them in a source"
             .to_owned()
     };
     cargo.warn(&format!(
-        "pack \"{pack}\": the images of the module \"{}\" for {} have no kernels: {help}",
+        "pack \"{pack}\": the images of the module \"{}\" for {} contain no kernels. {help}",
         module.name,
         targets.join(", ")
     ));

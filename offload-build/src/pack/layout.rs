@@ -77,7 +77,7 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let table = layout.pieces().first().map_or(0, |header| header.size());
     if table > HIP_TABLE_LIMIT {
         return Err(Error::config(format!(
-            "{} targets make an entry table of {table} bytes, but HIP's runtime reads only \
+            "the entry table for {} targets is {table} bytes, but HIP's runtime reads only \
              {HIP_TABLE_LIMIT}. List fewer targets.",
             images.len()
         )));

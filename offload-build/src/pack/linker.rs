@@ -52,9 +52,9 @@ pub(crate) fn check_size(
     }
     // Recommend compression only if build.rs does not request it already.
     let (or_compress, compress) = if request.compressed {
-        ("", "fewer targets make")
+        ("", "Fewer targets make")
     } else {
-        ("`compress`, or ", "`compress` makes")
+        ("`compress` or ", "`compress` makes")
     };
     let pack = format!("{:.2} GiB ({size} bytes)", size as f64 / GIB as f64);
     let has_limit = machine.format() == ObjectFormat::Elf && cargo.target_arch == "x86_64";
@@ -65,12 +65,13 @@ pub(crate) fn check_size(
         let (linker, what) = match linker {
             Linker::Gnu if !request.large_pack_script => (
                 "GNU ld",
-                "GNU ld puts the pack between code and data, which are then too far apart: \"relocation truncated to fit\"",
+                "GNU ld puts the pack between code and data, which are then too far apart: the \
+                 link fails with \"relocation truncated to fit\"",
             ),
             Linker::Mold => (
                 "mold",
                 "mold puts the pack between unwinding tables and code, which are then too far \
-                 apart: the program would link, but would abort at its first panic with \"failed \
+                 apart. The program would link, but would abort at its first panic with \"failed \
                  to initiate panic\"",
             ),
             _ => ("", ""),
@@ -78,20 +79,21 @@ pub(crate) fn check_size(
         if !what.is_empty() {
             let script = if linker == "GNU ld" {
                 "\n- or keep GNU ld: call .large_pack_script() in build.rs, and link with the \
-                 script in its documentation"
+                 linker script shown in that method's documentation"
             } else {
                 ""
             };
             return Err(Error::config(format!(
                 "the pack is {pack}, but {linker} links the program ({from}).\n{what}.\n- link \
                  with rust-lld, the default linker of rustc 1.90 and newer on x86-64 Linux\n- or \
-                 make the pack smaller: {or_compress}fewer targets{script}"
+                 make the pack smaller, with {or_compress}fewer targets{script}"
             )));
         }
     }
-    let limit = if has_limit { "; a pack over 1.5 GiB needs rust-lld" } else { "" };
+    let limit = if has_limit { ". A pack over 1.5 GiB needs rust-lld" } else { "" };
     cargo.warn(&format!(
-        "pack \"{name}\" adds {pack} to each program that uses it: {compress} it smaller{limit}"
+        "pack \"{name}\" adds {pack} to each program that uses it. {compress} the pack \
+         smaller{limit}"
     ));
     Ok(())
 }
@@ -181,7 +183,7 @@ fn default(cargo: &Cargo) -> (Linker, String) {
     {
         (Linker::Lld, "rust-lld".to_owned())
     } else {
-        (Linker::Gnu, format!("the system's, which {version} uses for {}", cargo.target))
+        (Linker::Gnu, format!("the system's linker, which {version} uses for {}", cargo.target))
     }
 }
 
@@ -198,9 +200,10 @@ mod tests {
         let target =
             CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
         let machine = Machine::of(&target).expect("packs can be embedded there");
-        for (compressed, advice) in
-            [(false, "smaller: `compress`, or fewer targets"), (true, "smaller: fewer targets")]
-        {
+        for (compressed, advice) in [
+            (false, "smaller, with `compress` or fewer targets"),
+            (true, "smaller, with fewer targets"),
+        ] {
             let request = Request { compressed, ..Request::default() };
             let error =
                 check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();

@@ -167,7 +167,7 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
         Error::config(format!(
             "packs can be embedded only in 64-bit programs for Linux, Android, BSD and illumos \
              (x86_64, aarch64, riscv64, loongarch64) and for Windows and macOS (x86_64, aarch64), \
-             not for {}: call .allow_empty() in build.rs to make the pack empty there",
+             not for {}. Call .allow_empty() in build.rs to make the pack empty there",
             cargo.target
         ))
     })

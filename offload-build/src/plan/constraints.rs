@@ -98,7 +98,9 @@ impl Constraints {
                         "is PTX for {arch}, which can become machine code for {machine_code} and \
                          later"
                     ),
-                    Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
+                    Some(_) => format!(
+                        "is PTX for {arch}, which can become machine code for {machine_code}"
+                    ),
                 })
             }
             Constraints::Images(names) => {
@@ -158,7 +160,7 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
         of_gpus.push(known);
     }
     Err(Error::config(format!(
-        "the source {} has the target triple {triple}, but GPUs have {}",
+        "the source {} has the target triple {triple}, but the triples of GPUs are {}",
         path.display(),
         of_gpus.join(" and ")
     )))

@@ -264,7 +264,7 @@ fn no_target_is_left(
     let name = in_messages(product, module);
     let (what, allowed) = match product {
         Product::StaticLibrary(_) => {
-            (name, "call .allow_empty() to leave such sources out of the library")
+            (name, "call .allow_empty() to leave out sources without targets")
         }
         _ => (format!("the module {name}"), "call .allow_empty() to let the module have no images"),
     };
@@ -273,7 +273,7 @@ fn no_target_is_left(
         .map(|(variable, _)| format!(" in {variable}"))
         .unwrap_or_default();
     Error::config(format!(
-        "no target is left for {what}: {}; the targets{variable} are {}. Add a target, or \
+        "no target is left for {what}: {}. The targets{variable} are {}. Add a target, or \
          {allowed}",
         limits.join("; "),
         targets::join(targets)
@@ -329,8 +329,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
                 source.language.vendors().iter().map(|word| format!("\"{word}\"")).collect();
             let vendors = vendors.join(", ");
             Error::config(format!(
-                "{path} is {language}, which cannot be built for {target}{obstacle}. If it is \
-                 only for other targets, declare them: \
+                "{path} is {language}, which cannot be built for {target}{obstacle}. If the source \
+                 is only for other targets, declare them: \
                  Source::new(\"{path}\").supports([{vendors}])",
                 path = source.path.display(),
                 language = source.language.name(),
@@ -343,12 +343,12 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let other = if std::ptr::eq(*one, *source) { other } else { one };
             let with_kernels = if source.constraints.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
-                "for {target}, {} of the module \"{}\" cannot be linked with {}, because it is \
-                 {}{with_kernels}: make it a separate module",
-                source.path.display(),
+                "for {target}, {path} of the module \"{}\" is {}{with_kernels}, which cannot be \
+                 linked with {}: make {path} a separate module",
                 module.name,
+                source.language.name(),
                 other.path.display(),
-                source.language.name()
+                path = source.path.display()
             )));
         }
     }
@@ -374,8 +374,8 @@ fn check_nvcc(
             other.path.display()
         ))),
         ([one, ..], [other, ..]) => Err(Error::config(format!(
-            "for {target}, nvcc compiles {} of the module \"{}\", but its output cannot be linked \
-             with {}, which is {}: put them in two modules",
+            "for {target}, nvcc compiles {} of the module \"{}\", but nvcc's output cannot be \
+             linked with {}, which is {}: put the sources in two modules",
             one.path.display(),
             module.name,
             other.path.display(),

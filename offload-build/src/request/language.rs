@@ -231,8 +231,8 @@ impl Language {
                 known.extend(row.extensions.iter().map(|it| format!(".{it}")));
             }
             format!(
-                "unknown extension of the source {}: the known ones are {}. Otherwise name the \
-                 language: Source::new({:?}).language(Language::Cuda)",
+                "unknown extension of the source {}: the known extensions are {}. For other \
+                 extensions, name the language: Source::new({:?}).language(Language::Cuda)",
                 path.display(),
                 known.join(" "),
                 path.display().to_string()

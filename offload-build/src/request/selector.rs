@@ -88,8 +88,9 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         return Ok(Meaning::Vendor(vendor));
     }
     let target = |name| {
-        Target::parse(name)
-            .map_err(|error| format!("{error}; other selectors are amd, nvidia and >=sm_80"))
+        Target::parse(name).map_err(|error| {
+            format!("{error}; a selector can also be 'amd', 'nvidia' or '>=sm_80'")
+        })
     };
     let Some(lowest) = text.strip_prefix(">=") else {
         return Ok(Meaning::Exact(target(text)?));
@@ -99,8 +100,8 @@ fn meaning(text: &str) -> Result<Meaning, String> {
             Ok(Meaning::AtLeast(arch.number()))
         }
         _ => Err(
-            "'>=' needs sm_ and a number: >=sm_80 selects NVIDIA's machine code and PTX for 8.0 and \
-             later; other targets have no order"
+            "'>=' needs sm_ and a number: '>=sm_80' selects NVIDIA's machine code and PTX for 8.0 \
+             and later. Other targets have no order"
                 .to_owned(),
         ),
     }

@@ -98,7 +98,7 @@ pub(super) fn items(
         for piece in split(&value) {
             let read = words.items(piece).ok_or_else(|| {
                 Error::config(format!(
-                    "{name} is '{value}': '{piece}' is invalid; {}",
+                    "{name} is '{value}', but '{piece}' is invalid: {}",
                     words.expected()
                 ))
             })?;

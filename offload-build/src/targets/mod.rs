@@ -81,8 +81,8 @@ pub(crate) fn resolve(
     check_vendor(cargo, scope, &targets, &items[0].by)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
-            "no PTX in the list works on later GPUs: the letter limits {ptx} to few GPUs, but {} \
-             works on all later ones",
+            "no PTX in the list works on later GPUs: the final letter limits {ptx} to a few GPUs, \
+             but {} works on all later ones",
             ptx.as_str().trim_end_matches(['a', 'f'])
         ));
     }
@@ -179,7 +179,7 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
             "build.rs lists '{name}' in .archs_if_known, which is only for NVIDIA's GPUs, because \
-             it asks nvcc. List it in .archs"
+             nvcc decides whether a target is known. List this target in .archs"
         )));
     };
     let Ok(nvcc) = tools.nvcc()? else {
@@ -219,7 +219,7 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
             // The table's target may name features that the product lacks (`spirv64:float64-`):
             // omit them.
             let target = target.split(':').next().unwrap_or(target);
-            Some(format!("{name} is a product: write its target, \"{target}\""))
+            Some(format!("{name} is a product: write its target, \"{target}\", instead"))
         };
         let similar = || similar(name).map(|known| format!("Did you mean \"{known}\"?"));
         let hint = foreign_variables::hint(name).or_else(product).or_else(similar);
@@ -234,8 +234,8 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
 
 fn conflict_error(a: &Target, b: &Target, by: &TargetOrigin) -> Error {
     Error::config(format!(
-        "the targets '{a}' and '{b}' (from {by}) cannot be built together: some devices fit both. \
-         Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
+        "the targets '{a}' and '{b}' (from {by}) cannot be built together: some devices match \
+         both. Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
         p = a.as_str().split(':').next().unwrap_or_default()
     ))
 }
@@ -248,7 +248,8 @@ fn check_amdgpu(
 ) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
-            "the target '{name}' (from {by}) is SPIR-V for AMD, which this version cannot generate"
+            "the target '{name}' (from {by}) is SPIR-V for AMD, which this version of \
+             offload-build cannot generate"
         )));
     }
     if let Some(feature) = id.unsupported_feature() {

@@ -59,7 +59,8 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     for flags in NvccFlags::set(cargo) {
         if !flags.gpu_options.is_empty() {
             lines += &format!(
-                "\n{} has {}, which does not set the targets of this build: {}",
+                "\n{} contains {}, which does not set the targets of this build. To build for \
+                 these GPUs, {}",
                 flags.name,
                 flags.gpu_options,
                 flags.advice()
@@ -108,9 +109,7 @@ pub(super) fn targets_or(
 
 /// Returns the end of a warning that no GPU was found. It names a GPU that `native` ignores.
 fn beside(other: Option<String>) -> String {
-    other.map_or_else(String::new, |other| {
-        format!(" ('native' never includes Intel's GPUs: {other})")
-    })
+    other.map_or_else(String::new, |other| format!(" ({other})"))
 }
 
 #[derive(Debug)]
@@ -210,8 +209,8 @@ impl Search<'_> {
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
-                "{} is an Intel GPU, for which 'native' adds no target: list spirv64, which is the \
-                 same for all of them",
+                "{} is an Intel GPU, for which 'native' adds no target. List spirv64, the one \
+                 target for all Intel GPUs",
                 card.display()
             )
         });
@@ -231,7 +230,7 @@ impl Search<'_> {
         folders.iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
             let more: String =
                 more.iter().map(|folder| format!(" or {}", folder.display())).collect();
-            format!("no {name} beside clang, in PATH{more}")
+            format!("no {name} beside clang or in PATH{more}")
         })
     }
 
@@ -354,15 +353,10 @@ mod tests {
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
         let is_one = format!(
-            "{} is an Intel GPU, for which 'native' adds no target: list spirv64, which is the same for all of them",
+            "{} is an Intel GPU, for which 'native' adds no target. List spirv64, the one \
+             target for all Intel GPUs",
             card.display()
         );
-        assert_eq!(
-            answer(),
-            (
-                format!("Intel: {is_one}"),
-                format!(" ('native' never includes Intel's GPUs: {is_one})")
-            )
-        );
+        assert_eq!(answer(), (format!("Intel: {is_one}"), format!(" ({is_one})")));
     }
 }

@@ -71,7 +71,7 @@ impl Cargo {
                         )
                     }
                     env::VarError::NotUnicode(value) => {
-                        format!("{name} is {value:?}: Cargo accepts only paths in UTF-8")
+                        format!("{name} is {value:?}, but Cargo accepts only paths in UTF-8")
                     }
                 };
                 Error::new(ErrorKind::Environment, message)

@@ -63,9 +63,9 @@ impl Error {
         self.kind
     }
 
-    /// Prints the error of a build script that failed to make `what`, and ends the script.
+    /// Prints the error of a build script that could not do `what`, and ends the script.
     pub(crate) fn report(&self, what: &str) -> ! {
-        let mut text = format!("error: offload-build could not make {what}\n{self}");
+        let mut text = format!("error: offload-build could not {what}\n{self}");
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {
             text.push_str(&format!("\ncaused by: {error}"));

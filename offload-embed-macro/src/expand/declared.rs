@@ -176,7 +176,7 @@ impl Program<'_> {
         let names = sorted::texts(names);
         let hint = match suggest::closest(&symbol, &names) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
-            None if names.is_empty() => "it has none".to_owned(),
+            None if names.is_empty() => "it has no kernels".to_owned(),
             None => format!("it has {}", list(&names)),
         };
         let span = kernel.symbol.as_ref().map_or(kernel.name.span(), |symbol| symbol.span());
@@ -243,7 +243,7 @@ fn check_count(
     if let Some(missing) = arguments.get(declared) {
         let message = format!(
             "the kernel `{symbol}` is declared here with {declared} parameters, but {has}; \
-             parameter {} has {}",
+             parameter {} is {}",
             declared + 1,
             bytes(missing)
         );

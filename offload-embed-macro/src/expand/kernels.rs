@@ -55,8 +55,8 @@ pub(crate) fn kernels(
     let are_nested = modules.iter().all(|module| expansion::is_nested(name, modules.len(), module));
     if let (Some(kernel), true) = (declared.kernels.first(), are_nested) {
         let message = format!(
-            "the pack \"{name}\" has several modules: declare the kernel in one of them, mod {} \
-             {{ ... }}",
+            "the pack \"{name}\" has several modules. Declare the kernel in one of them: \
+             mod {} {{ ... }}",
             names.join(" { ... }, mod ")
         );
         return Err(Error::new(kernel.name.span(), message));

@@ -126,8 +126,8 @@ fn check_name(pack: &str, ty: &Override, modules: &[Module<'_>]) -> Result<()> {
     let name = ty.name.unraw().to_string();
     let hint = match suggest::closest(&name, &names) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if names.is_empty() => "they take none".to_owned(),
-        None => format!("they take {}", list(&names)),
+        None if names.is_empty() => "the kernels take no structs".to_owned(),
+        None => format!("the kernels take {}", list(&names)),
     };
     let message = format!("no kernel of the pack \"{pack}\" takes a struct `{name}`: {hint}");
     Err(Error::new(ty.name.span(), message))

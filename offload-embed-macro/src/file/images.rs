@@ -112,8 +112,8 @@ impl<'a> Images<'a> {
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
             return Err(format!(
-                "has PTX for {target} at offset {offset} but not the NUL that drivers need after \
-                 it: add the file in a build script with .file(\"...\"), or embed the PTX as a \
+                "has PTX for {target} at offset {offset} without the terminating NUL that drivers \
+                 need: add the file in a build script with .file(\"...\"), or embed the PTX as a \
                  separate file"
             ));
         }

@@ -14,8 +14,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         let value: u64 = align.base10_parse()?;
         if !value.is_power_of_two() || !(8..=MOST_ALIGN).contains(&value) {
             let message = format!(
-                "the alignment must be a power of two between 8, which drivers need, and \
-                 {MOST_ALIGN}; the default is {}",
+                "the alignment must be a power of two from 8, which drivers need, to {MOST_ALIGN}. \
+                 The default is {}",
                 file.align()
             );
             return Err(Error::new(align.span(), message));
@@ -24,8 +24,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
             |name: &LitStr| section::device(&name.value()) == Some(ContainerKind::OffloadBinary);
         let in_llvm = options.section.as_ref().is_none_or(in_llvm);
         if file.kind == ContainerKind::OffloadBinary && in_llvm && value > file.align() {
-            let message =
-                "in .llvm.offloading a file must be aligned to 8: LLVM's tools stop at a gap";
+            let message = "files in .llvm.offloading must be aligned to 8, because LLVM's tools \
+                           stop at a gap";
             return Err(Error::new(align.span(), message));
         }
     }
@@ -47,14 +47,14 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
     }
     if let Some(compressed) = options.compressed {
         let message = "`compressed` is only for packs that build.rs makes, which may be \
-                       compressed: remove it for a file";
+                       compressed. To embed a file, remove the option";
         return Err(Error::new(compressed, message));
     }
     if let (Some(word), Some(symbol)) = (&options.trusts_cpu, &file.unique_symbol) {
         let message = format!(
-            "{} has an image for the CPU that cannot be loaded beside other images: all images of \
-             a program would share {symbol} (STB_GNU_UNIQUE); compile the image with \
-             -fno-gnu-unique",
+            "{} has an image for the CPU that cannot be loaded beside other images, because all \
+             images of a program would share the symbol {symbol} (STB_GNU_UNIQUE). Compile the \
+             image with -fno-gnu-unique",
             file.path.display()
         );
         return Err(Error::new(word.span(), message));

@@ -129,8 +129,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         // functions to call.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
-                "\"{name}\": in Mach-O files, the names of segments and sections have at most 16 \
-                 bytes"
+                "\"{name}\" is too long: in Mach-O files, the names of segments and sections are \
+                 at most 16 bytes"
             ));
         }
         TAKEN_SEGMENTS.iter().any(|taken| segment.starts_with(taken))
@@ -143,8 +143,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {
             return Err(
-                "expected the name of a section: a period, then letters, digits, '_', '.' and \
-                 '-', as in section = \".my_kernels\"; on macOS section = \
+                "expected the name of a section: a period, then letters, digits, '_', '.' and '-', \
+                 as in section = \".my_kernels\", or, on macOS, section = \
                  \"__KERNELS,__my_kernels\""
                     .to_owned(),
             );
@@ -156,7 +156,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     if is_taken {
         Err(format!(
             "{name} has a special meaning for linkers or runtimes: choose a different name, such \
-             as \".my_kernels\", on macOS \"__KERNELS,__my_kernels\""
+             as \".my_kernels\" or, on macOS, \"__KERNELS,__my_kernels\""
         ))
     } else {
         Ok(())

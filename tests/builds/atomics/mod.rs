@@ -190,7 +190,7 @@ fn what_clang_loses_is_an_error() {
             "#include <gpuintrin.h>\n__gpu_kernel void k(unsigned *p, unsigned *y) {{\n  *y = __atomic_fetch_add(p, 1, {order});\n}}\n"
         )
     };
-    let text = "the image for compute_80 would lose the memory order of atomic operations";
+    let text = "the image for compute_80 would lose the memory order of these atomic operations";
     errors("k.c", &c("__ATOMIC_ACQ_REL"), &["compute_80"])
         .fails()
         .has(text)
@@ -249,7 +249,7 @@ fn one_source_for_all_targets() {
     for (statement, lost) in UNUSUAL {
         build(&["compute_80"], statement)
             .fails()
-            .has("the image for compute_80 would lose the memory order of atomic operations")
+            .has("the image for compute_80 would lose the memory order of these atomic operations")
             .has(&format!("{lost}, in k\n"))
             .has("where __atomic_fetch_add and similar functions keep their orders");
     }

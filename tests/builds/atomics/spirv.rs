@@ -89,7 +89,7 @@ fn what_spirv_loses_is_an_error() {
     ] {
         build(statement)
             .fails()
-            .has("the image for spirv64 would lose the memory order of atomic operations")
+            .has("the image for spirv64 would lose the memory order of these atomic operations")
             .has(&format!("  {lost}, in k\n"))
             .has("Use __atomic_load_n, __atomic_fetch_add and similar functions");
     }

@@ -49,7 +49,7 @@ fn as_many_compilers_run_as_there_are_jobs() {
     expect_one_at_a_time(&calls, "max_parallel");
     scenario.kernel("a", "5.0f");
     build("-j4").env("OFFLOAD_JOBS", "none").fails().has(
-        "OFFLOAD_JOBS is 'none'; set it to the number of compilers that may run at a time, 1 \
-             or more",
+        "OFFLOAD_JOBS is 'none', but must be the number of compilers that may run at once, at \
+         least 1",
     );
 }

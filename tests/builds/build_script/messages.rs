@@ -65,11 +65,12 @@ fn a_template_without_instances() {
     scenario.write("kernels/scale.cu", template);
     let instance = "template __global__ void scale<float>(";
     scenario.build().passes().each_once([
-        "pack \"scale\": the images of the module \"scale\" for gfx90a, compute_80 have no kernels: ",
+        "pack \"scale\": the images of the module \"scale\" for gfx90a, compute_80 contain no \
+         kernels. ",
         instance,
     ]);
     scenario.write("kernels/scale.cu", format!("{template}{instance}float *);\n"));
-    scenario.build().passes().lacks("have no kernels");
+    scenario.build().passes().lacks("contain no kernels");
 }
 
 /// Compilers also print remarks, and details for `-v`. Users who request this output must see it
@@ -95,7 +96,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
     printed.times(6, "warning: build_chatter@");
     let all = build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
     all.each_once([
-        "offload-build: what the compiler printed for add/work/gfx90a.0.bc\n",
+        "offload-build: compiler output for add/work/gfx90a.0.bc\n",
         "] | COLLECT_GCC=",
     ]);
     all.times(2, "| #include <...> search starts here:");

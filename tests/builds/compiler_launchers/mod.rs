@@ -42,8 +42,8 @@ fn it_gets_what_reads_a_source() {
 
 #[test(CLANG)]
 fn a_launcher_that_is_not_there() {
-    const CURE: &str = "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER to \
-                        start compilers directly.";
+    const CURE: &str = "Install the launcher, give its full path, or unset \
+                        OFFLOAD_COMPILER_LAUNCHER to start compilers directly.";
     let scenario = package("launcher_missing", r#"["gfx90a"]"#);
     let build = |launcher: &str| scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher);
     for (launcher, reason) in [

@@ -22,7 +22,7 @@ fn compilers_that_do_not_end_well() {
             "kill -9 $$",
             &[
                 "clang was killed by signal 9 (SIGKILL): ",
-                "memory runs out; to run one compiler at a time, set OFFLOAD_JOBS=1",
+                "memory runs out. To run one compiler at a time, set OFFLOAD_JOBS=1",
             ],
         ),
         (
@@ -36,7 +36,8 @@ fn compilers_that_do_not_end_well() {
         ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): this is a bug in the compiler"]),
         (
             "sh -c 'kill -9 $$'; exit $?",
-            &["ended with exit status: 137 (128 + 9: a program that it started was killed"],
+            &["ended with exit status: 137 (128 + 9 means that a program that it started was \
+               killed"],
         ),
         (
             "exit 3",

@@ -123,8 +123,8 @@ fn what_is_declared_lies_where_the_source_has_it() {
     assert_eq!(scenario.run().passes().stdout, "nothing [] 0\n");
     scenario.write("src/main.rs", main("fn nothing();"));
     scenario.build().fails().once(
-        "the pack \"pack\" has several modules: declare the kernel in one of them, mod types \
-             { ... }, mod add { ... }",
+        "the pack \"pack\" has several modules. Declare the kernel in one of them: \
+         mod types { ... }, mod add { ... }",
     );
 
     // Nothing was built, so the macro has no information about the kernels, and accepts every
@@ -208,7 +208,7 @@ fn kernels_that_clang_refuses() {
     );
     let run = |run: Run<'_>| run.env("OFFLOAD_CLANG", &clang).env("OFFLOAD_JOBS", "1").passes();
     run(scenario.build())
-        .once("\"pack\", although nvcc compiles it: its kernels are constants")
+        .once("\"pack\", although nvcc compiles it. The module's kernels are constants")
         .once("kernels/refused.cu:2:2: error: for nvcc alone");
     let calls = fs::read_to_string(&log).expect("clang has run");
     assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");
@@ -225,7 +225,7 @@ fn kernels_that_clang_refuses() {
     let for_nvidia = "__clang__) && !defined(__HIP__";
     scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
     run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a")).once(
-        "although nvcc compiles it: the functions of its kernels use the parameters found for \
-         other GPUs",
+        "although nvcc compiles it. The functions of the module's kernels use the parameters found \
+         for other GPUs",
     );
 }

@@ -100,8 +100,8 @@ fn static_kernels_of_one_name_cannot_be_called() {
         scenario.write(&format!("kernels/{name}.cu"), source);
     }
     scenario.pack("k", r#".files(["kernels/a.cu", "kernels/b.cu"]).archs(["gfx90a", "cpu"])"#);
-    let one = "have the same name in the image for the CPU; rename one of them: programs that \
-               call them do not compile";
+    let one = "have the same name in the image for the CPU, so programs that call them do not \
+               compile. Rename one of the kernels";
     scenario.build().passes().once(one).has("kernels/a.cu:1").has("kernels/b.cu:1");
 }
 

@@ -75,7 +75,7 @@ fn only_warnings_are_warnings() {
     scenario.write("kernels/one.cu", first).write("kernels/two.cu", second);
     let build = || scenario.build().env("FLAGS", "-Xptxas -v --verbose");
     let all = build().arg("-vv").passes();
-    all.has("offload-build: what the compiler printed for pack/one.sm_80.cubin\n");
+    all.has("offload-build: compiler output for pack/one.sm_80.cubin\n");
     for detail in ["| ptxas info    : Used ", "| #$ \"$CICC_PATH/cicc\" "] {
         assert!(all.count(detail) >= 4, "{detail}: {all}");
     }

@@ -42,7 +42,7 @@ fn without_a_toolkit_the_places_are_listed() {
     ))
     .has("to compile it, install nvcc and the parts that it needs:\n")
     .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
-    .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
+    .has("  or install the whole CUDA toolkit and set CUDA_HOME or NVCC");
 }
 
 #[test(NVCC)]
@@ -124,7 +124,7 @@ fn targets_that_nvcc_knows_are_built() {
     let unknown = "build.rs lists targets only in .archs_if_known, but no nvcc was found that \
                    supports any of them";
     let foreign = "build.rs lists 'gfx90a' in .archs_if_known, which is only for NVIDIA's GPUs, \
-                   because it asks nvcc";
+                   because nvcc decides whether a target is known";
     for (target, expected) in [("sm_999", unknown), ("gfx90a", foreign)] {
         scenario.pack("pack", &format!(r#"{calls}.archs_if_known(["{target}"])"#));
         scenario.build().fails().once(expected);

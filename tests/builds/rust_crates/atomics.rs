@@ -63,8 +63,8 @@ pub fn keep_their_orders(scenario: &Scenario, rustc: &Path) {
     let for_nvidia = || build(scenario, rustc).env("OFFLOAD_ARCH", "compute_80");
     let printed = for_nvidia().fails();
     printed
-        .has("the image for compute_80 would lose the memory order of atomic operations")
-        .has("Use offload_kernel::Atomic instead of core's type");
+        .has("the image for compute_80 would lose the memory order of these atomic operations")
+        .has("Use offload_kernel::Atomic instead of core's atomic type");
     rows().for_each(|(_, line)| _ = printed.has(line));
     scenario.write("kernels/src/lib.rs", kernels(KEPT.lines().filter(|line| !line.is_empty())));
     for_nvidia().passes();

@@ -150,7 +150,7 @@ fn a_member_of_another_workspace() {
     assert!(has_debug_info(".debug(true)"));
     assert!(!has_debug_info(""));
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\").define(\"X\", None)");
-    build().fails().has("The only macro that it accepts is OFFLOAD_CPU_STACK");
+    build().fails().has("The crate accepts only the macro OFFLOAD_CPU_STACK");
     scenario.pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
     assert_eq!(facts(), "[0, 1, 1, 0]");
 

@@ -75,7 +75,7 @@ fn package(name: &str, libraries: &[(&str, &str, &str)]) -> Scenario {
 #[track_caller]
 fn assert_advises(run: Run<'_>, library: &str, message: &str) {
     run.env("APART", library).fails().has(message).once(
-        "each source of a static library is a separate device program; call .device_link() in \
+        "each source of a static library is a separate device program. Call .device_link() in \
          build.rs if another source of the library defines the function",
     );
 }

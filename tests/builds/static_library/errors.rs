@@ -18,48 +18,50 @@ const CASES: &[(&str, &str)] = refused! {
              folder /";
     [.file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])]
         => "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, \
-             according to build.rs; the targets are sm_80. Add a target, or call .allow_empty() \
-             to leave such sources out of the library";
+            according to build.rs. The targets are sm_80. Add a target, or call .allow_empty() to \
+            leave out sources without targets";
     [.file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])]
-        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both";
+        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: \
+            some devices match both";
     [.file("kernels/scale.cu").archs(["sm_80", "gfx90a"])]
         => "so its targets must be one vendor's GPUs, but they are sm_80, gfx90a. Limit the \
              targets of each source";
     [.modules(["kernels/scale.cu"]).archs(["sm_80"])]
-        => "a static library cannot have modules, such as \"scale\"";
+        => "a static library cannot have modules, but build.rs adds the module \"scale\"";
     [.file("kernels/scale.cl").archs(["sm_80"])]
         => "kernels/scale.cl is OpenCL C, which has no host code";
     [.file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")]
         => "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file";
     [.file("kernels/scale.cu").compress().archs(["sm_80"])]
-        => "compress() is only for packs: the compiler's own options decide how it stores device \
-             code in a static library. Remove it";
+        => "compress() is only for packs: the compiler's own options decide how a static library \
+            stores device code. To make a static library, remove this call";
     [.file("kernels/scale.cu").large_pack_script().archs(["sm_80"])]
         => "large_pack_script() is only for packs: ";
     [.file("kernels/scale.cu").lower_ptx(true).archs(["compute_80"])]
-        => "lower_ptx(true) is only for packs: nvcc puts PTX of its newest version into a static \
-             library. Remove it";
+        => "lower_ptx(true) is only for packs: nvcc stores its newest PTX version in a static \
+            library. To make a static library, remove this call";
     [.file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])]
-        => "prebuilt(...) is only for packs: a prebuilt set contains no static libraries. Remove \
-            it if you call compile_static";
+        => "prebuilt(...) is only for packs: a prebuilt set contains no static libraries. To make \
+            a static library, remove this call";
     [
         .file("kernels/scale.cu")
         .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
         .archs(["sm_75", "sm_80"])]
         => "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, according to \
-             build.rs; the targets are sm_75, sm_80. Add a target, or call .allow_empty() to \
-             leave such sources out of the library";
+            build.rs. The targets are sm_75, sm_80. Add a target, or call .allow_empty() to leave \
+            out sources without targets";
     [.file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])]
-        => "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"";
+        => "build.rs calls .cudart(\"dynamic\"), but the value must be \"static\", \"shared\" or \
+            \"none\"";
     [.file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])]
         => "the flag -rdc=true of kernels/scale.cu needs a device link: remove the flag and call \
              .device_link() in build.rs";
     [.file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])]
         => "the flag -fgpu-rdc of kernels/scale.hip needs a device link";
     [.file("kernels/scale.cu").compiler(Compiler::Nvcc).flag("-gencode").flag("arch=compute_75,code=sm_75").archs(["sm_80", "sm_90"])]
-        => "the flag -gencode arch=compute_75,code=sm_75 of kernels/scale.cu adds device code \
-             for GPUs that are not in the list of targets (sm_80, sm_90): remove it and list all \
-             targets with .archs([...])";
+        => "the flag -gencode arch=compute_75,code=sm_75 of kernels/scale.cu adds device code for \
+            GPUs that are not in the list of targets (sm_80, sm_90): remove the flag and list all \
+            targets with .archs([...])";
     [.file(Source::new("kernels/scale.cu").flag("--gpu-architecture=native")).compiler(Compiler::Nvcc).archs(["sm_80"])]
         => "the flag --gpu-architecture=native of kernels/scale.cu adds device code";
     [.file("kernels/scale.hip").flag("--offload-arch=gfx1100").archs(["gfx90a"])]

@@ -187,7 +187,7 @@ fn images_in_no_list_are_refused() {
         .write("src/lib.rs", "")
         .write("options", "-gencode arch=compute_90,code=[sm_90,compute_90]\n");
     let why = "Only build.rs and OFFLOAD_ARCH set the targets of a build, but something else \
-               changed them: ";
+               changed these targets. Possible causes are ";
     let append = format!("--options-file {}", scenario.folder.join("options").display());
     let by_nvcc = || scenario.build().env("NVCC_COMPILES", "1");
     by_nvcc().env("NVCC_APPEND_FLAGS", &append).fails().each_once([

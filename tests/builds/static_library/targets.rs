@@ -133,9 +133,9 @@ fn a_prebuilt_set_beside_a_static_library() {
     );
     assert!(scenario.folder.join("prebuilt/add.compute_80.ptx").is_file());
     build("OFFLOAD_PREBUILT", "only").fails().once(
-        "OFFLOAD_PREBUILT is 'only', but a prebuilt set contains no static libraries, so this one \
-         must be compiled. Set OFFLOAD_PREBUILT_static_prebuilt=never for this package, or \
-         OFFLOAD_SKIP=1 if you only want to check it",
+        "OFFLOAD_PREBUILT is 'only', but a prebuilt set contains no static libraries, so this \
+         library must be compiled. Set OFFLOAD_PREBUILT_static_prebuilt=never for this package, or \
+         OFFLOAD_SKIP=1 if you only want to check the package",
     );
     build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is only for packs");

@@ -52,7 +52,7 @@ fn a_host_without_packs_gets_an_empty_one() {
 
         scenario.build_script(&host(""));
         scenario.build().fails().has(&format!(
-            "not for {target}: call .allow_empty() in build.rs to make the pack empty there"
+            "not for {target}. Call .allow_empty() in build.rs to make the pack empty there"
         ));
     }
 }

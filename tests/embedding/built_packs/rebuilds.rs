@@ -79,5 +79,8 @@ fn an_emptied_folder_is_filled_again() {
     fs::remove_dir_all(out_dir.join("offload")).expect("the folder can be removed");
     scenario.build_script("");
     let printed = AMD.set(scenario.build()).fails();
-    printed.has("there is no pack \"kernels\", because ").has("OUT_DIR was emptied after it ran");
+    printed.has("there is no pack \"kernels\", because ").has(
+        "OUT_DIR was emptied after build.rs \
+                                                               ran",
+    );
 }

@@ -143,5 +143,5 @@ fn a_program_older_than_its_kernels_is_refused() {
 fn another_value_than_1_and_0_is_an_error() {
     let scenario = program_with_pack("include_from_disk_yes");
     let printed = scenario.check().env("OFFLOAD_FROM_DISK", "yes").fails();
-    printed.has("error: OFFLOAD_FROM_DISK is 'yes'; it can be 1 or 0");
+    printed.has("error: OFFLOAD_FROM_DISK is 'yes', but must be '1' or '0'");
 }

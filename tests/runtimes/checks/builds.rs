@@ -21,8 +21,8 @@ fn the_variable_chooses_the_image() {
     // No kernel uses the C++ library, so the image must not need it.
     assert!(!String::from_utf8_lossy(&plain).contains("libstdc++"));
     scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
-        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, `memory,undefined`, or \
-         all (which adds a second image for races)",
+        "OFFLOAD_CPU_CHECK is 'race', but must be 'memory', 'races', 'undefined', \
+         'memory,undefined' or 'all' (which adds a second image for races)",
     );
     scenario.build().env("OFFLOAD_CPU_CHECK", "undefined").passes().lacks("warning");
     assert_eq!(CheckedImage::all(&image())[0].0.check, Check::Undefined);

@@ -29,8 +29,8 @@ impl Run<'_> {
             }
             if has_others || !options.includes.is_empty() {
                 return Err(Error::config(format!(
-                    "{} is a Rust crate, so .define(...) and .include(...) do not apply to it: \
-                     set a cfg with .flag(\"--cfg=name\"). The only macro that it accepts is \
+                    "{} is a Rust crate, so .define(...) and .include(...) do not apply to it. Set \
+                     a cfg with .flag(\"--cfg=name\") instead. The crate accepts only the macro \
                      OFFLOAD_CPU_STACK, with a value. If other sources need these calls, make the \
                      crate a separate module",
                     manifest.display()

@@ -44,7 +44,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
             let targets: Vec<&str> = module.targets.iter().map(Target::as_str).collect();
             return Err(Error::config(format!(
                 "the flag {option} of {} adds device code for GPUs that are not in the list of \
-                 targets ({}): remove it and list all targets with .archs([...])",
+                 targets ({}): remove the flag and list all targets with .archs([...])",
                 source.path.display(),
                 targets.join(", ")
             )));

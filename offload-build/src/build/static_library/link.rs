@@ -28,7 +28,8 @@ impl Cudart {
             Some("shared") => Ok(Self::Shared),
             Some("none") => Ok(Self::None),
             Some(other) => Err(Error::config(format!(
-                "cudart(\"{other}\") in build.rs: it can be \"static\", \"shared\" or \"none\""
+                "build.rs calls .cudart(\"{other}\"), but the value must be \"static\", \"shared\" \
+                 or \"none\""
             ))),
         }
     }
@@ -82,8 +83,9 @@ impl LinkLines {
         if folders.is_empty() && cudart != Cudart::None {
             cargo.warn_once(&format!(
                 "programs need libcudart_static.a for {}, but it is in neither the CUDA toolkit {} \
-                 ({}), nor CUDA_HOME, nor a -L folder in NVCC_APPEND_FLAGS. Install CUDA's runtime \
-                 for this target in the toolkit, or name its folder: NVCC_APPEND_FLAGS=-L<folder>",
+                 (folders {}), nor CUDA_HOME, nor a -L folder in NVCC_APPEND_FLAGS. Install CUDA's \
+                 runtime for this target in the toolkit, or name its folder: \
+                 NVCC_APPEND_FLAGS=-L<folder>",
                 cargo.target,
                 toolkit.root.display(),
                 library_folders(cargo).join(", ")

@@ -82,7 +82,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     match calls.iter().find(|(is_called, ..)| *is_called) {
         None => Ok(()),
         Some((_, call, why)) => Err(Error::config(format!(
-            "{call} is only for static libraries: {why}. Remove it if you call compile"
+            "{call} is only for static libraries: {why}. To make a pack, remove this call"
         ))),
     }
 }
@@ -94,8 +94,8 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
-            "a static library cannot have modules, such as \"{}\": add its sources with \
-             .file(...) or .files([...])",
+            "a static library cannot have modules, but build.rs adds the module \"{}\": add the \
+             sources of this module with .file(...) or .files([...])",
             module.name.as_deref().unwrap_or_default()
         )));
     }
@@ -106,7 +106,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         )));
     }
     const OWN_OPTIONS: &str =
-        "the compiler's own options decide how it stores device code in a static library";
+        "the compiler's own options decide how a static library stores device code";
     for (is_asked, call, why) in [
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
@@ -118,12 +118,12 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         (
             request.options.lower_ptx == Some(true),
             "lower_ptx(true)",
-            "nvcc puts PTX of its newest version into a static library",
+            "nvcc stores its newest PTX version in a static library",
         ),
     ] {
         if is_asked {
             return Err(Error::config(format!(
-                "{call} is only for packs: {why}. Remove it if you call compile_static"
+                "{call} is only for packs: {why}. To make a static library, remove this call"
             )));
         }
     }
@@ -169,8 +169,13 @@ pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLib
         match made {
             Ok(job) => jobs.push(job),
             Err(NotMade::MissingTool(missing)) => {
-                let of_target =
-                    |target| (target, missing.clone(), "static libraries have none".to_owned());
+                let of_target = |target| {
+                    (
+                        target,
+                        missing.clone(),
+                        "prebuilt sets contain no static libraries".to_owned(),
+                    )
+                };
                 failures.extend(module.targets.iter().map(of_target));
             }
             Err(NotMade::Fatal(error)) => return Err(error),
@@ -198,8 +203,8 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
         // No runtime of this vendor accepts host code with `<<<...>>>`.
         Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
-            "a static library launches its kernels through CUDA's or HIP's runtime, but there is \
-             none for {}: make a pack instead, with Build::compile(\"...\")",
+            "a static library launches its kernels through CUDA's or HIP's runtime, but neither \
+             runtime supports {}: make a pack instead, with Build::compile(\"...\")",
             names.join(", ")
         ))),
         Some(first) if first.is_gpu() && targets.iter().all(|target| target.vendor() == first) => {
@@ -229,8 +234,8 @@ fn check_prebuilt(run: &Run<'_>) -> Result<(), Error> {
         PrebuiltUse::Only => {
             return Err(Error::config(format!(
                 "{variable} is 'only', but a prebuilt set contains no static libraries, so this \
-                 one must be compiled. Set {}=never for this package, or OFFLOAD_SKIP=1 if you \
-                 only want to check it",
+                 library must be compiled. Set {}=never for this package, or OFFLOAD_SKIP=1 if you \
+                 only want to check the package",
                 run.cargo.variable_of_package("OFFLOAD_PREBUILT")
             )));
         }
@@ -260,7 +265,7 @@ fn write_archive(
     compilers::archive(cargo, &path, &objects).map_err(|error| {
         Error::new(
             ErrorKind::ToolFailed,
-            format!("could not put the objects into {}: {error}", path.display()),
+            format!("could not add the objects to the archive {}: {error}", path.display()),
         )
     })?;
     record::write(&record_path, lines)?;

@@ -342,7 +342,7 @@ fn advise(error: Error, is_linked: bool) -> Error {
         "no source of this static library defines the function for this target: add the file that \
          defines it, for the same targets"
     } else {
-        "each source of a static library is a separate device program; call .device_link() in \
+        "each source of a static library is a separate device program. Call .device_link() in \
          build.rs if another source of the library defines the function"
     })
 }

@@ -102,7 +102,7 @@ impl Kernel {
             if !line.starts_with(' ') {
                 if let Some((number, _)) = line.split_once(':') {
                     let Ok(number) = number.parse() else {
-                        return Err("a label has a name".to_owned());
+                        return Err("a label is named instead of numbered".to_owned());
                     };
                     label = number;
                     self.begin_block(label);

@@ -58,7 +58,8 @@ impl Package {
         let own = Manifest::parse(&text);
         let name = own.value("package.name").ok_or_else(|| {
             Error::config(format!(
-                "{} has no [package] with a name: a crate of kernels is a separate package",
+                "{} has no [package] section with a name: a crate of kernels must be a separate \
+                 package",
                 manifest.display()
             ))
         })?;

@@ -94,7 +94,7 @@ fn write_entry(
         };
         let message = format!(
             "the image for the CPU cannot call the kernel {name} by its name in C++: {why}. Give \
-             the type a name in the scope of the whole source"
+             the type a name at namespace scope"
         );
         let _ = writeln!(text, "static_assert(false, {message:?});");
         return;

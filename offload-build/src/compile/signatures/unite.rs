@@ -117,7 +117,7 @@ impl Different {
             self.kernels.push(Kernel {
                 symbol: kernel.symbol.clone(),
                 warning: format!(
-                    "the kernel {} has different parameters {place} and {other_place}; a program \
+                    "the kernel {} has different parameters {place} and {other_place}. A program \
                      that calls its function from include_kernels! does not compile",
                     kernel.source_name
                 ),

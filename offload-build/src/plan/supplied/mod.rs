@@ -73,9 +73,9 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     })?;
     if names.is_empty() {
         Err(Error::config(format!(
-            "the source {} has no image that can be used unchanged; it contains {}",
+            "the source {} contains no image that can be used unchanged{}",
             path.display(),
-            if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
+            if other.is_empty() { String::new() } else { format!(", only {}", other.join(", ")) }
         )))
     } else {
         Ok(names)
@@ -140,7 +140,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     }
     let image = match ImageHeader::parse(bytes) {
         Ok(image) => image,
-        Err(error) => return other(&format!("bytes that are not a readable image ({error})")),
+        Err(error) => return other(&format!("data that cannot be parsed as an image ({error})")),
     };
     // Other messages report code objects and bitcode.
     match (image.kind(), image.arch()) {
@@ -153,7 +153,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
         },
         (ImageKind::CodeObject, None) => other("an AMD code object for an unknown processor"),
         (ImageKind::Bitcode, _) => {
-            other("LLVM bitcode (to compile it, add it as a separate source, .bc)")
+            other("LLVM bitcode (to compile it, add it as a separate .bc source)")
         }
         (ImageKind::SpirV, _) => {
             let own = IntelArch::Spirv64.name();

@@ -40,7 +40,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             continue;
         }
         if inventory.container(image).kind == ContainerKind::Fatbin && !is_loaded(image) {
-            visit(Part::Other(format!("{} in a fatbin, which no driver loads", image.label())));
+            let what = format!("{} in a fatbin (no driver loads it from there)", image.label());
+            visit(Part::Other(what));
             continue;
         }
         #[cfg(feature = "containers")]

@@ -28,11 +28,10 @@ const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
     /// A description of the places that [`Clang::find`] searches.
-    pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to \
-                                      clang-15 in PATH and /usr/lib/llvm-*/bin; \
-                                      $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin: the first that \
-                                      has lld and is new enough for all targets, or else the \
-                                      first that has lld";
+    pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to clang-15 \
+                                      in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or \
+                                      /opt/rocm/llvm/bin. Of these, the first that has lld and is \
+                                      new enough for all targets, or else the first that has lld";
 
     /// Returns the clang named by `explicit`, else by `OFFLOAD_CLANG`, else the first clang that
     /// has lld and at least the version `wanted`. The search order is: `clang` in `PATH`;
@@ -75,7 +74,7 @@ impl Clang {
             match Self::start(&path, probes) {
                 Ok(clang) if clang.is_older_than(*first) => {
                     log.note(format!(
-                        "{} is older than {first} ({})",
+                        "{} is older than clang {first} ({})",
                         path.display(),
                         clang.version
                     ));

@@ -80,10 +80,10 @@ fn executable(name: &Path, cargo: &Cargo) -> Result<PathBuf, String> {
     match exec::named(name, cargo) {
         Some(path) if exec::is_executable(&path) => Ok(path),
         Some(path) => Err(format!("it is not executable; {}", install::make_executable(&path))),
-        None => Err(
-            "there is no such file; correct the path, or remove it to let the build search for \
-             the tool"
-                .to_owned(),
-        ),
+        None => {
+            Err("there is no such file; correct the path, or remove the setting to let the build \
+             search for the tool"
+                .to_owned())
+        }
     }
 }

@@ -46,8 +46,8 @@ impl Launcher {
                 "PATH has no such program"
             };
             let message = format!(
-                "{VARIABLE} is '{text}', but {place}: {name}\nInstall it, give its full path, or \
-                 unset {VARIABLE} to start compilers directly."
+                "{VARIABLE} is '{text}', but {place}: {name}\nInstall the launcher, give its full \
+                 path, or unset {VARIABLE} to start compilers directly."
             );
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
@@ -65,9 +65,9 @@ impl Launcher {
     pub fn check(&self, steps: &[Step]) -> Result<(), Error> {
         if self.is("sccache") && steps.iter().any(|step| step.kind == StepKind::Nvcc) {
             return Err(Error::config(format!(
-                "{VARIABLE} is '{}', which breaks nvcc: sccache 0.16 reports success for 'nvcc -cubin' but writes \
-                 no file, and fails for 'nvcc -c'.\n\
-                 Unset it for this build, or have clang compile these sources.",
+                "{VARIABLE} is '{}', which breaks nvcc: sccache 0.16 reports success for \
+                 'nvcc -cubin' but writes no file, and fails for 'nvcc -c'.\n\
+                 Unset the variable for this build, or have clang compile these sources.",
                 self.text
             )));
         }

@@ -208,7 +208,7 @@ impl State<'_> {
                         break;
                     }
                     Err(error) => {
-                        let what = format!("could not take a token from the jobserver: {error}");
+                        let what = format!("could not acquire a token from the jobserver: {error}");
                         return Err(Error::new(ErrorKind::Io, what));
                     }
                 }

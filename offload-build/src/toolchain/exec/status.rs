@@ -70,9 +70,8 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["with a different type", "conflicting declaration", "is incompatible with previous"],
         &["extern __shared__ ", "extern __attribute__((shared)) "],
-        "all declarations of dynamic shared memory with the same name need the same type, even \
-         in the instances of a template: \
-         declare bytes and cast their address, as in\n  \
+        "all declarations of dynamic shared memory with the same name need the same type, even in \
+         the instances of a template. Declare bytes and cast their address, as in\n  \
          extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);",
     ),
     (
@@ -95,19 +94,20 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["`#[panic_handler]` function required"],
         &[""],
-        "offload-kernel has a #[panic_handler]: add offload-kernel to the dependencies of the \
-         crate of kernels, and use it in lib.rs, as in\n  use offload_kernel::kernel;",
+        "offload-kernel defines the #[panic_handler]: add offload-kernel to the dependencies of \
+         the crate of kernels, and use it in lib.rs, as in\n  use offload_kernel::kernel;",
     ),
     (
         &["`panic_impl`"],
         &["offload_kernel"],
-        "start the crate of kernels with #![no_std]: offload-kernel has the #[panic_handler]",
+        "start the crate of kernels with #![no_std], because offload-kernel defines the \
+         #[panic_handler]",
     ),
     (
         &["file not found", "No such file or directory"],
         &["#include"],
         "add the folder of the header in build.rs, relative to the package, as in \
-         .include(\"kernels/include\"); headers that only CUDA or ROCm provides need \
+         .include(\"kernels/include\"). Headers that only CUDA or ROCm provides need \
          .compiler(Compiler::Nvcc) or .compiler(Compiler::ClangRocm)",
     ),
 ];
@@ -151,9 +151,9 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
         format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
     });
     Some(format!(
-        "{program} crashed{reason}: this is a bug in clang, not in the source\na different \
+        "{program} crashed{reason}: this is a bug in clang, not in the source.\nA different \
          optimization level (--release, .opt_level(1)) or a different clang (OFFLOAD_CLANG) may \
-         work; clang's report is in {}",
+         work. clang's report is in {}",
         log.display()
     ))
 }
@@ -207,7 +207,7 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
     {
         let what = format!(
-            " (128 + {signal}: a program that it started {}: {})",
+            " (128 + {signal} means that a program that it started {}: {})",
             by_signal(signal),
             what_to_do(signal)
         );
@@ -249,10 +249,13 @@ fn is_kill(signal: i32) -> bool {
 fn what_to_do(signal: i32) -> &'static str {
     match signal {
         9 => {
-            "the system does that when memory runs out; to run one compiler at a time, set \
+            "the system does that when memory runs out. To run one compiler at a time, set \
              OFFLOAD_JOBS=1, or call .max_parallel(1) in build.rs"
         }
         _ if is_kill(signal) => "a user or the system stopped it",
-        _ => "this is a bug in the compiler, not in the source; try a different version of it",
+        _ => {
+            "this is a bug in the compiler, not in the source; try a different version of the \
+              compiler"
+        }
     }
 }

@@ -26,14 +26,15 @@ cases! {
         => "undefined reference to `twice(float)'";
     // A variable that all images of a program would share.
     "unique-cpu" [.file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])] {CXX: "g++"}
-        => "all images of a program would share _ZZ4lastIiEvPT_E4kept", "add -fno-gnu-unique";
+        => "all images of a program would share the symbol _ZZ4lastIiEvPT_E4kept",
+           "add -fno-gnu-unique";
     // Variables that name a missing compiler.
     "no-such-clang" {OFFLOAD_CLANG: "/nowhere/clang"}
         => "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file";
     "no-such-ptxas" {OFFLOAD_PTXAS: "/nowhere/ptxas", OFFLOAD_ARCH: "sm_80"}
         => "OFFLOAD_PTXAS names /nowhere/ptxas, which cannot be used: there is no such file";
     "no-such-cxx" {CXX: "/nowhere/c++", OFFLOAD_ARCH: "cpu"}
-        => "no image for cpu: it needs a C++ compiler for ",
+        => "no image for cpu: this target needs a C++ compiler for ",
            "install a C++ compiler",
            "or name one in CXX";
 }

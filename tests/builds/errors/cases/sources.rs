@@ -7,9 +7,10 @@ cases! {
     "kernels/add" [.file("kernels/add.cu").archs(["gfx90a"])]
         => "invalid pack name 'kernels/add': use only letters, digits, '_' and '-'";
     "other-language" [.files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])]
-        => "unknown extension of the source kernels/add.metal: the known ones are .cu .hip .cl \
-             .c .ll .bc .s .ptx .toml .hsaco",
-           "Otherwise name the language: Source::new(\"kernels/add.metal\").language(Language::Cuda)";
+        => "unknown extension of the source kernels/add.metal: the known extensions are .cu .hip \
+            .cl .c .ll .bc .s .ptx .toml .hsaco",
+           "For other extensions, name the language: \
+            Source::new(\"kernels/add.metal\").language(Language::Cuda)";
     // Modules.
     "same-module" [.modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])]
         => "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",
@@ -19,8 +20,8 @@ cases! {
              '_' and '-'";
     "no-include-folder" [.file("kernels/add.cu").include("kernels").include("no/headers").archs(["compute_80"])]
         => "build.rs calls .include(\"no/headers\") for kernels/add.cu, but there is no folder \
-             {folder}/no/headers\nPaths are relative to the package's folder.\nIf build.rs \
-             creates it, create it before this build.";
+            {folder}/no/headers\nPaths are relative to the package's folder.\nIf build.rs creates \
+            the folder, create it before this build.";
     "include-of-a-file" [.module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
             .archs(["cpu"])]
         => "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, but \
@@ -37,8 +38,8 @@ cases! {
             .file(Source::new("kernels/bad.cu").supports([">=sm_90"])).supports(["nvidia"]))
             .archs(["gfx90a", "compute_80"])]
         => "no target is left for the module \"fp8\": the module is for nvidia, according to \
-             build.rs; kernels/bad.cu is for >=sm_90, according to build.rs; the targets are \
-             gfx90a, compute_80.",
+            build.rs; kernels/bad.cu is for >=sm_90, according to build.rs. The targets are \
+            gfx90a, compute_80.",
            ".allow_empty()";
     "no-target-at-all" [.module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])]
@@ -59,9 +60,10 @@ cases! {
         => "invalid pack name 'include': the kernel header's folder has this name";
     // Calls that are only for a static library.
     "static-link" [.file("kernels/add.cu").archs(["cpu"]).device_link()]
-        => "device_link() is only for static libraries: ", ". Remove it if you call compile";
+        => "device_link() is only for static libraries: ", ". To make a pack, remove this call";
     "static-cudart" [.file("kernels/add.cu").archs(["cpu"]).cudart("static")]
-        => "cudart(...) is only for static libraries: ", ". Remove it if you call compile";
+        => "cudart(...) is only for static libraries: ", ". To make a pack, remove this call";
     "static-metadata" [.file("kernels/add.cu").archs(["cpu"]).cargo_metadata(false)]
-        => "cargo_metadata(...) is only for static libraries: ", ". Remove it if you call compile";
+        => "cargo_metadata(...) is only for static libraries: ",
+           ". To make a pack, remove this call";
 }

@@ -16,17 +16,18 @@ cases! {
         => "a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121";
     "product" [.file("kernels/add.cu").archs(["gfx90a", "h100"])]
         => "a target from build.rs: 'h100': not a target: ",
-           "H100 is a product: write its target, \"sm_90\"";
+           "H100 is a product: write its target, \"sm_90\", instead";
     "spirv" [.file("kernels/add.cu").archs(["amdgcnspirv"])]
-        => "the target 'amdgcnspirv' (from build.rs) is SPIR-V for AMD, which this version \
-             cannot generate";
+        => "the target 'amdgcnspirv' (from build.rs) is SPIR-V for AMD, which this version of \
+            offload-build cannot generate";
     "malformed-variable" {OFFLOAD_ARCH: "cpu,gpu"}
         => "a target from OFFLOAD_ARCH: 'gpu': not a target";
     "malformed-own-variable" {OFFLOAD_ARCH_errors_build: "host", OFFLOAD_ARCH: "cpu"}
         => "a target from OFFLOAD_ARCH_errors_build: 'host': not a target";
     // Lists.
     "conflict" [.file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])]
-        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
+        => "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: \
+            some devices match both",
            "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'";
     "generic-version" [.file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])]
         => "the target 'gfx11-generic' (from build.rs) needs code object version 6, but build.rs \
@@ -52,15 +53,15 @@ cases! {
     "torchs-words" {OFFLOAD_ARCH: "9.0+PTX"} => "write sm_90 and compute_90";
     // Variables of other programs.
     "bad-cmake" [.file("kernels/add.cu")] {CUDAARCHS: "80;9x-real"}
-        => "CUDAARCHS is '80;9x-real': '9x-real' is invalid; list values of CMake's \
-             CUDA_ARCHITECTURES: 80, ";
+        => "CUDAARCHS is '80;9x-real', but '9x-real' is invalid: list values of CMake's \
+            CUDA_ARCHITECTURES: 80, ";
     "bad-torch" [.file("kernels/add.cu")] {TORCH_CUDA_ARCH_LIST: "8.0 Ampere"}
-        => "TORCH_CUDA_ARCH_LIST is '8.0 Ampere': 'Ampere' is invalid", "write numbers";
+        => "TORCH_CUDA_ARCH_LIST is '8.0 Ampere', but 'Ampere' is invalid", "write numbers";
     "bad-cap" [.file("kernels/add.cu")] {CUDA_COMPUTE_CAP: "80-real"}
-        => "CUDA_COMPUTE_CAP is '80-real': '80-real' is invalid; list compute capabilities such \
-             as 80, 90a or 8.6";
+        => "CUDA_COMPUTE_CAP is '80-real', but '80-real' is invalid: list compute capabilities \
+            such as 80, 90a or 8.6";
     "bad-amd-list" [.file("kernels/add.cu")] {AMDGPU_TARGETS: "gfx90a;all"}
-        => "AMDGPU_TARGETS is 'gfx90a;all': 'all' is invalid; list AMD target IDs";
+        => "AMDGPU_TARGETS is 'gfx90a;all', but 'all' is invalid: list AMD target IDs";
     "off" [.file("kernels/add.cu")] {CUDAARCHS: "OFF"}
         => "no targets: build.rs lists none, OFFLOAD_ARCH is not set, and CUDAARCHS is 'OFF'";
     "unknown-in-variable" [.file("kernels/add.cu")] {CUDAARCHS: "999-real", AMDGPU_TARGETS: "gfx9999"}

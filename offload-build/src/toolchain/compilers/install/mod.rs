@@ -202,7 +202,7 @@ impl Installable {
         let (what, instead) = match self {
             Self::Clang(version) => {
                 let what =
-                    format!("clang and lld, {version} or newer (new GPUs need new versions)");
+                    format!("clang and lld, {version} or newer (newer GPUs need newer versions)");
                 return (what.into(), named(NAME_CLANG));
             }
             Self::Lld(_) => {
@@ -223,8 +223,8 @@ impl Installable {
                 let variable = triple.replace('-', "_");
                 let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
                 let instead = format!(
-                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; set \
-                     Cargo's linker in CARGO_TARGET_{}_LINKER{}",
+                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets. Cargo needs \
+                     a linker for this target, too: set CARGO_TARGET_{}_LINKER{}",
                     variable.to_uppercase(),
                     linker.unwrap_or_default()
                 );
@@ -257,20 +257,20 @@ impl Installable {
                 };
                 let toolkit =
                     "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
-                let or_ptx = or_ptx(format!(", or list PTX, which needs neither: {ptx}"));
+                let or_ptx = or_ptx(format!(", or list PTX, which needs no ptxas: {ptx}"));
                 (what, format!("{toolkit}{or_ptx}"))
             }
             Self::Nvcc => (
                 "nvcc and the parts that it needs",
-                named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC"),
+                named("or install the whole CUDA toolkit and set CUDA_HOME or NVCC"),
             ),
             Self::Rocm => (
                 "HIP's headers and device libraries",
-                named("or ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
+                named("or install ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
             ),
             Self::OpenCl => (
                 "OpenCL's loader, and Intel's driver for its GPUs",
-                named("or Intel's own driver for this system"),
+                named("or install Intel's own driver for this system"),
             ),
         };
         (what.into(), instead)

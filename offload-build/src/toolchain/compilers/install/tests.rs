@@ -140,8 +140,8 @@ fn opencl_where_there_are_packages() {
         let help = Installable::OpenCl.help_on(&System::of(os, os_release));
         assert_eq!(
             help,
-            "install OpenCL's loader, and Intel's driver for its GPUs\n\
-             or Intel's own driver for this system"
+            "install OpenCL's loader, and Intel's driver for its GPUs\nor install Intel's own \
+             driver for this system"
         );
     }
 }
