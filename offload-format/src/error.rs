@@ -5,8 +5,8 @@ use core::fmt;
 /// The result of reading bytes.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// The reason why bytes could not be read: the kind of error, the part (in the format's terms), and
-/// its offset.
+/// The reason why bytes could not be read: the kind of error, the part at fault (in the format's
+/// terms), and the part's offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -67,7 +67,7 @@ pub enum ErrorKind {
     LimitExceeded {
         /// The number of bytes needed; if the number is unknown, one more than the limit.
         need: u64,
-        /// Bytes allowed.
+        /// The number of bytes allowed.
         limit: u64,
     },
     /// Any other fault, which [`Error::part`] describes.
@@ -96,7 +96,8 @@ impl Error {
         self
     }
 
-    /// Returns the part that is wrong, in the format's terms: `code object`, `string pairs`.
+    /// Returns the part that is wrong, in the format's terms, such as `code object` or
+    /// `string pairs`.
     pub fn part(&self) -> &'static str {
         self.what
     }
@@ -161,7 +162,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
+/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
+/// returns.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

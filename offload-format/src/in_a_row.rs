@@ -8,7 +8,7 @@ use crate::Result;
 /// the size up to `align`.
 ///
 /// Zeros before a container are skipped, `align` at a time. The iterator ends at the end of the
-/// bytes, after the first error, or where only zeros are left.
+/// bytes, after the first error, or when only zeros are left.
 pub(crate) fn in_a_row<'data, T>(
     data: &'data [u8],
     align: usize,

@@ -1,12 +1,12 @@
 //! Descriptions of files before they are written.
 //!
-//! This module defines no file format: the modules of the containers make layouts.
+//! This module defines no file format. The modules of the containers build the layouts.
 //!
 //! A container consists of small runs of bytes around large payloads. A [`Layout`] contains these
-//! runs, but for each payload only a number and a size. The caller has the payloads' bytes: in
-//! memory ([`Layout::to_vec`]), or in files, which the operating system can copy without loading
-//! them. Layouts nest: [`Layout::nest`] replaces a payload by a whole layout (a bundle inside a
-//! host object inside an archive).
+//! runs, but for each payload only a number and a size. The caller supplies the payloads' bytes:
+//! from memory ([`Layout::to_vec`]), or from files, which the operating system can copy without
+//! loading them. Layouts nest: [`Layout::nest`] replaces a payload with a whole layout (a bundle
+//! inside a host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -41,7 +41,7 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces. It is stored because most additions need it.
+    /// The size of all pieces, which is stored because most additions need it.
     size: u64,
 }
 
@@ -67,7 +67,7 @@ impl Layout {
     }
 
     /// Returns the offset in bytes of payload `index` from the start of the file; `None` if the
-    /// layout does not contain it.
+    /// layout does not contain this payload.
     pub fn offset_of(&self, index: usize) -> Option<u64> {
         let mut offset = 0;
         for piece in &self.pieces {
@@ -79,7 +79,7 @@ impl Layout {
         None
     }
 
-    /// Adds bytes at the end.
+    /// Adds a run of bytes at the end.
     pub fn push(&mut self, piece: Piece) {
         if piece.size() > 0 || matches!(piece, Piece::Payload { .. }) {
             self.size += piece.size();
@@ -99,10 +99,10 @@ impl Layout {
         self.pieces.extend(other.pieces);
     }
 
-    /// Replaces every payload by the layout that `inner` returns for its number.
+    /// Replaces every payload with the layout that `inner` returns for its number.
     ///
     /// # Panics
-    /// Panics if the size of a returned layout differs from the payload's.
+    /// Panics if the size of a returned layout differs from the payload's size.
     #[must_use]
     pub fn nest(self, mut inner: impl FnMut(usize) -> Layout) -> Layout {
         let mut outer = Layout::new();

@@ -65,11 +65,11 @@
 //! | [`host_object`], [`archive`] | the relocatable object that adds device code to a link, and the static library that contains it |
 //! | [`layout`] | descriptions of files before they are written, so that payloads are copied but not kept in memory |
 //!
-//! Views borrow from the parsed bytes. Parsing allocates nothing, with two exceptions:
-//! [`kpack::Kpack`] keeps a list of its code objects, and [`spirv::SpirvModule`] keeps a list of
-//! its kernels and uses a table of IDs while reading. The crate does not access files, environment
-//! variables, processes or clocks. Input may be hostile: every number from a file is checked before
-//! it is used as an index or a size. Iteration over a parsed view never fails.
+//! Views borrow from the parsed bytes. Parsing allocates nothing, with two exceptions: the types of
+//! [`kpack`] keep lists of their contents, and [`spirv::SpirvModule`] keeps a list of its kernels
+//! and uses a table of IDs while reading. The crate does not access files, environment variables,
+//! processes or clocks. Input may be hostile: every number from a file is checked before it is used
+//! as an index or a size. Iteration over a parsed view never fails.
 //!
 //! # Features
 //!

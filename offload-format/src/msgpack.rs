@@ -72,8 +72,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves to the end of a value, including its items. If items are missing, there is an error at
-    /// the end of the bytes, because each value has at least one byte.
+    /// Moves to the end of a value, including its items. If items are missing, reading fails at the
+    /// end of the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
@@ -123,7 +123,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Returns the error that `what` is missing or wrong at the current position.
+    /// Returns an error which reports that `what` is missing or wrong at the current position.
     pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }

@@ -1,5 +1,5 @@
 //! Reads bytes. Only this code slices a file's bytes by offsets and sizes from the file. The
-//! exception are the sections of host files, which the crate `object` reads.
+//! exceptions are the sections of host files, which the crate `object` reads.
 
 use crate::{Error, ErrorKind, Result};
 

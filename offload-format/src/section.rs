@@ -98,10 +98,10 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// The name of a section in each format.
 ///
-/// Objects for Windows use the ELF name, however long it is, so that linkers join the sections of
+/// Objects for Windows use the ELF name, however long it is, so that linkers join the sections from
 /// different compilers. PE images (programs and DLLs) have only eight bytes for a section's name.
 /// `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes everything
-/// from a second period on: `.llvm.offloading` becomes `.llvm`. Linkers for MinGW can write the
+/// from a second period on, so `.llvm.offloading` becomes `.llvm`. Linkers for MinGW can write the
 /// full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
@@ -134,7 +134,7 @@ impl SectionNames {
     /// name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
-    /// The table of the images that DPC++ links into programs, except for Mach-O.
+    /// The table of the images that DPC++ links into programs. There is no section for Mach-O.
     pub const IMAGE_TABLE: Self = Self::new(".tgtimg", ("", ""));
 
     /// Bundles of cuda-oxide. There is no section for Mach-O.
@@ -145,8 +145,8 @@ impl SectionNames {
     }
 
     /// Whether a section in a file of this format has this name. `segment` is used only for Mach-O.
-    /// If a linker for Windows cut the name short, the name may be ambiguous: all sections of LLVM
-    /// become `.llvm`.
+    /// If a linker for Windows cut the name short, the name may be ambiguous. For example, all
+    /// sections of LLVM become `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

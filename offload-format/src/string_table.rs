@@ -1,5 +1,5 @@
 //! String tables in LLVM 22's order: the distinct strings are sorted by their reversed bytes,
-//! greatest first, and each is NUL-terminated. If a string is the end of the previous string, the
+//! greatest first, and each is NUL-terminated. If a string is a suffix of the previous string, the
 //! two share bytes. COFF has two separately sorted groups: section names and symbol names.
 
 #[cfg(feature = "object")]
@@ -18,8 +18,8 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table without strings that consists of the bytes `start`. If these begin with a
-    /// NUL, it serves as the empty string.
+    /// Returns a table without strings that consists of the bytes `start`. If `start` begins with a
+    /// NUL, this NUL serves as the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
@@ -78,7 +78,8 @@ pub(crate) const NAMES_PER_FILE: usize = 16;
 
 #[cfg(feature = "object")]
 impl<'a> Names<'a> {
-    /// Returns the names in `table`. The records that refer to them have `records` bytes in total.
+    /// Returns the names in `table`. The records that refer to the names have `records` bytes in
+    /// total.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }

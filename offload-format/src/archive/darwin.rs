@@ -17,15 +17,16 @@ use crate::layout::{Layout, Piece};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The alignment of names and data: loaders map Mach-O members in place.
+/// The alignment of names and data, because loaders map Mach-O members in place.
 const ALIGN: usize = 8;
 
-/// Lays out an archive with one member and one symbol; linkers for macOS read it as `lib<name>.a`.
-/// The member is payload number 0, of `size` bytes. `member` is the file name that the linkers
-/// print; `symbol` includes its leading underscore.
+/// Lays out an archive with one member and one symbol, which linkers for macOS read as
+/// `lib<name>.a`. The member is payload 0 and has `size` bytes. `member` is the file name that the
+/// linkers print; `symbol` includes its leading underscore.
 ///
 /// # Panics
-/// Panics if `symbol` contains a NUL, or if `size` has more than the format's 10 digits.
+/// Panics if `symbol` contains a NUL, or if the member's size, with its name and padding, has more
+/// than the format's 10 digits.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(!symbol.contains('\0'), "the symbol name {symbol:?} contains a NUL");
     let mut names = symbol.as_bytes().to_vec();

@@ -46,7 +46,7 @@ pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 #[cfg(feature = "packs")]
 const HEADER_SIZE: u64 = 60;
-/// The maximum size with ten digits.
+/// The maximum size that fits into ten digits.
 #[cfg(feature = "packs")]
 const MAX_SIZE: u64 = 9_999_999_999;
 /// The last bytes of every member header.

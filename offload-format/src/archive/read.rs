@@ -33,8 +33,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if `data` does not start with an archive's magic, if a header is malformed,
-    /// if a member ends outside `data`, or if a name is not found. A name of more than 4096 bytes
-    /// in the table of long names counts as not found.
+    /// if a member ends outside `data`, or if a member's name cannot be found. A name of more than
+    /// 4096 bytes in the table of long names counts as not found.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -64,7 +64,8 @@ impl<'data> Archive<'data> {
         Ok(archive)
     }
 
-    /// Determines the kind from the tables at the start, and moves past them.
+    /// Determines the archive's kind from the tables at its start, and sets `first` to the member
+    /// after these tables.
     fn read_tables(&mut self) -> Result<()> {
         let Some(header) = self.header_at(self.first)? else { return Ok(()) };
         if header.name.starts_with(b"__.SYMDEF") || header.name.starts_with(b"#1/") {
@@ -116,7 +117,8 @@ impl<'data> Archive<'data> {
         if at >= self.data.len() as u64 { Ok(None) } else { Header::read(self.data, at).map(Some) }
     }
 
-    /// Reads the member whose header is at `at`; returns it and the offset of the next header.
+    /// Reads the member whose header is at `at`. Returns the member and the offset of the next
+    /// header.
     fn read_member(&self, at: u64) -> Result<(Member<'data>, u64)> {
         let header = Header::read(self.data, at)?;
         let (size, data_offset) = (header.size, at + HEADER_SIZE);
@@ -185,7 +187,8 @@ impl<'data> Archive<'data> {
         self.thin
     }
 
-    /// Returns the members in file order, without the tables. Several may have the same name.
+    /// Returns the members in file order, without the tables. Several members may have the same
+    /// name.
     pub fn members(&self) -> impl Iterator<Item = Member<'data>> + use<'data> {
         let (archive, mut at) = (*self, self.first);
         core::iter::from_fn(move || {
@@ -208,16 +211,16 @@ impl fmt::Debug for Archive<'_> {
 #[non_exhaustive]
 pub struct Member<'data> {
     /// The name. In a thin archive, this is the path of the member's file, relative to the
-    /// archive's folder if it is not absolute.
+    /// archive's folder unless it is absolute.
     pub name: &'data [u8],
     /// The size in bytes.
     pub size: u64,
     /// The bytes; `None` in a thin archive.
     pub data: Option<&'data [u8]>,
-    /// The offset in bytes of the header from the start of the archive.
+    /// The header's offset in bytes from the start of the archive.
     pub offset: u64,
-    /// The offset in bytes of the data from the start of the archive. In a thin archive, this is
-    /// where the data would be.
+    /// The data's offset in bytes from the start of the archive. In a thin archive, this is where
+    /// the data would be.
     pub data_offset: u64,
 }
 
@@ -235,7 +238,7 @@ struct Header<'data> {
     at: u64,
     /// The name field without trailing spaces.
     name: &'data [u8],
-    /// The size in the header, including a name before the data.
+    /// The size in the header, which includes the name if the name precedes the data.
     size: u64,
 }
 
@@ -254,7 +257,7 @@ impl<'data> Header<'data> {
 
     /// Returns the offset of the next header, which is even.
     fn next(&self) -> u64 {
-        // No overflow: the size has at most ten digits.
+        // No overflow, because the size has at most ten digits.
         self.at + HEADER_SIZE + self.size.next_multiple_of(2)
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 
 /// Collects members and lays out the GNU archive that LLVM 22 writes for them. The archive has a
 /// symbol table if there are objects, and a table of long names if there are long names. Members
-/// are in the order of the calls. Time stamps, owners and groups are 0, so the same members always
+/// keep the order of the calls. Time stamps, owners and groups are 0, so the same members always
 /// produce the same bytes.
 ///
 /// The builder needs only the sizes of the members. Their bytes come from memory or from files when
@@ -34,7 +34,7 @@ pub enum WriteError {
     Name(Vec<u8>),
     /// A symbol's name contains a NUL, which would end the name in the archive.
     SymbolName(Vec<u8>),
-    /// The member's size has more than the ten digits of the format.
+    /// The member's size has more digits than the ten of the format.
     Size(u64),
 }
 
@@ -71,7 +71,7 @@ const MAX_SHORT_NAME: usize = 15;
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
-    /// Returns a builder of an archive without members.
+    /// Returns a builder for an archive without members.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,7 +89,7 @@ impl ArchiveBuilder {
             return Err(WriteError::Size(size));
         }
         // In the first member's header, a name such as `__.SYMDEF` would look like BSD's symbol
-        // table, so put it into the table of long names.
+        // table, so put such a name into the table of long names.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
@@ -111,7 +111,7 @@ impl ArchiveBuilder {
     }
 
     /// Adds a member of `size` bytes that is an object file (machine code or bitcode) and defines
-    /// `symbols`. With such a member, the archive has a symbol table, even if the table is empty.
+    /// `symbols`. The archive then has a symbol table, even if no member defines a symbol.
     ///
     /// Returns an error if the format cannot store the size or a name.
     pub fn object<S: AsRef<[u8]>>(
@@ -177,7 +177,7 @@ impl ArchiveBuilder {
         layout
     }
 
-    /// Returns the size of the symbol table in bytes with its header; 0 if there is no table.
+    /// Returns the symbol table's size in bytes, including its header; 0 if there is no table.
     fn symbol_table_size(&self, width: u64) -> u64 {
         if self.has_object { HEADER_SIZE + self.symbol_table_content_size(width) } else { 0 }
     }
@@ -188,8 +188,8 @@ impl ArchiveBuilder {
         (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }
 
-    /// Writes the symbol table, which is big-endian in the format: the number of symbols, and for
-    /// each symbol the offset of its member's header.
+    /// Writes the symbol table: the number of symbols, then for each symbol the offset of its
+    /// member's header, then the symbols' names. The numbers are big-endian.
     fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
         if !self.has_object {
             return;
@@ -213,8 +213,8 @@ impl ArchiveBuilder {
     }
 }
 
-/// Lays out an archive with one member and one symbol; `rustc` and linkers read it as
-/// `lib<name>.a`. The member is payload number 0, of `size` bytes. `member` is the file name that
+/// Lays out an archive with one member and one symbol, which `rustc` and linkers read as
+/// `lib<name>.a`. The member is payload 0 and has `size` bytes. `member` is the file name that
 /// linkers print.
 ///
 /// # Panics

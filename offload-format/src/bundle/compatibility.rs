@@ -10,7 +10,8 @@ use core::fmt;
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.
     Exact,
-    /// Yes: the same processor, and the request has each feature of the entry, with the same sign.
+    /// Yes: the same processor, and the request names each of the entry's features with the same
+    /// sign.
     Compatible,
     /// No: the offload kinds or the triples are incompatible.
     KindOrTriple,
@@ -26,7 +27,7 @@ pub enum Compatibility {
 }
 
 impl Compatibility {
-    /// Whether the code object can be used.
+    /// Whether the code object fits the request.
     pub fn is_compatible(self) -> bool {
         matches!(self, Compatibility::Exact | Compatibility::Compatible)
     }
@@ -53,10 +54,11 @@ impl fmt::Display for Compatibility {
 impl EntryId<'_> {
     /// Returns whether this entry's code object fits `requested`, and why, by LLVM 22's rules for
     /// unbundling. The relation is not symmetric: code for `gfx90a` fits `gfx90a:xnack+`, but code
-    /// for `gfx90a:xnack+` does not fit `gfx90a`. A generic target fits only its own name.
+    /// for `gfx90a:xnack+` does not fit `gfx90a`. Code for a generic target fits only a request for
+    /// that generic target.
     ///
-    /// `hip_openmp_compatible` (as the option of `clang-offload-bundler`) makes code objects for
-    /// HIP fit OpenMP, and vice versa.
+    /// `hip_openmp_compatible`, like the option of `clang-offload-bundler`, lets code objects for
+    /// HIP fit requests for OpenMP, and vice versa.
     #[inline]
     pub fn provides_for(
         &self,
@@ -101,8 +103,8 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
         || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
 }
 
-/// Returns the target ID if its processor supports every feature in it. Only AMD's GPUs have
-/// features.
+/// Returns the entry's target ID if the processor supports every feature in the ID. Only AMD's GPUs
+/// have features.
 #[inline]
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| {
@@ -168,7 +170,7 @@ mod tests {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
         }
-        // An entry in an old spelling is equal to one in the new spelling.
+        // An entry ID in an old spelling equals the same ID in the new spelling.
         for (old, new) in [
             ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android"),
             ("host-x86_64-pc-win32-", "host-x86_64-pc-windows-msvc"),
@@ -176,8 +178,8 @@ mod tests {
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
         }
-        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), HIP writes them without
-        // numbers (`amdgcn`).
+        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), but HIP writes them
+        // without numbers (`amdgcn`).
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),

@@ -7,27 +7,28 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The entry IDs of a new bundle. Each ID is checked by itself and against the earlier ones.
+/// The entry IDs of a new bundle. Each ID is checked on its own and against the earlier IDs.
 ///
 /// Entries with the same processor, offload kind and target triple must name the same features;
-/// otherwise several entries would fit the same device. A bundle can have each ID only once, in any
-/// spelling.
+/// otherwise several entries would fit the same device. A bundle can contain each ID only once,
+/// regardless of the spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
-    /// All IDs in order, in canonical form including their features.
+    /// All IDs, sorted, in canonical form. Their features are in canonical order, too.
     ids: Vec<String>,
     processors: Processors,
 }
 
-/// Each kind, triple and processor, in order, with the features and the ID of its first entry.
+/// The combinations of kind, triple and processor, sorted, each with the features and the ID of its
+/// first entry.
 type Processors = Vec<(String, String, String)>;
 
 impl Composition {
     /// Adds an ID, and returns its canonical form.
     ///
-    /// Returns an error if the ID or its target ID is malformed, if current LLVM and HIP do not
-    /// read the offload kind, if the bundle already has the ID, or if an earlier ID for the same
-    /// processor names different features.
+    /// Returns an error if the ID or its target ID is malformed, or if current LLVM and HIP do not
+    /// read the offload kind. Also returns an error if the bundle already contains the ID, or if an
+    /// earlier ID for the same processor names different features.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -54,8 +55,8 @@ impl Composition {
 
     /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, because they
     /// name different features for the same processor. If several pairs conflict, returns the pair
-    /// whose second ID comes first in alphabetical order. Skips unknown offload kinds, duplicate
-    /// IDs and malformed IDs, since other tools may have written the bundle.
+    /// whose second ID comes first in alphabetical order. Other tools may have written the bundle,
+    /// so unknown offload kinds, duplicate IDs and malformed IDs are no conflicts.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -64,8 +65,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have any number of IDs, so do not compare all pairs: after a sort, the IDs for
-        // the same processor are adjacent.
+        // A file may contain any number of IDs, so do not compare all pairs. After a sort, the IDs
+        // for the same processor are adjacent.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -97,8 +98,8 @@ impl Composition {
     }
 }
 
-/// Returns the kind, triple and processor of an entry, and its sorted features; `None` without a
-/// well-formed target ID.
+/// Returns an entry's kind, triple and processor in one string, and its sorted features. Returns
+/// `None` if the target ID is missing or malformed.
 fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     let target = id.target_id()?;
     let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
@@ -168,7 +169,7 @@ mod tests {
             "",
         ];
         assert_eq!(find(&fine), None);
-        // Without kinds and triples, some of these IDs conflict.
+        // If kinds and triples are ignored, some of these IDs conflict.
         let across = Composition::find_conflict_across_kinds(fine);
         assert_eq!(across, Some(("gfx906".into(), "gfx906:xnack+".into())));
         let apart = [

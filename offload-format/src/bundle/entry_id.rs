@@ -39,8 +39,8 @@ impl<'a> EntryId<'a> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Splits an ID, and returns `None` instead of an error, which would contain a copy of the
-    /// text.
+    /// Splits an ID like [`EntryId::parse`], but returns `None` instead of an error, because an
+    /// error contains a copy of the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -49,9 +49,9 @@ impl<'a> EntryId<'a> {
             .map(|_| id)
     }
 
-    /// Splits an ID as LLVM 21 and later accept it, on the command line and in files: with a fourth
-    /// triple field, which may be empty. The fields may contain any text;
-    /// [`EntryId::is_known_kind`] and [`TargetTriple::is_known`] check it.
+    /// Splits an ID in the spelling that LLVM 21 and later accept on the command line and in files.
+    /// The fourth triple field must be present, but may be empty. The fields may contain any text;
+    /// [`EntryId::is_known_kind`] and [`TargetTriple::is_known`] check the kind and the triple.
     ///
     /// Returns an error if there are fewer than five fields.
     pub fn parse_strict(text: &'a str) -> Result<Self, ParseError> {
@@ -89,12 +89,13 @@ impl<'a> EntryId<'a> {
         TargetTriple::new(arch, vendor, os, env)
     }
 
-    /// Returns the text after the triple, empty if there is none: `gfx90a:xnack-`, `sm_70`.
+    /// Returns the text after the triple, such as `gfx90a:xnack-` or `sm_70`; empty if there is
+    /// none.
     pub fn target(&self) -> &'a str {
         self.target
     }
 
-    /// Returns the target ID, parsed; `None` if it is missing or malformed.
+    /// Returns the parsed target ID, or `None` if the target ID is missing or malformed.
     pub fn target_id(&self) -> Option<TargetId<'a>> {
         TargetId::parse(self.target).ok()
     }
@@ -104,25 +105,25 @@ impl<'a> EntryId<'a> {
         matches!(self.kind, "host" | "openmp" | "hip" | "hipv4")
     }
 
-    /// Whether HIP's runtime loads such an entry: kind `hip`, `hipv4` or the old `hcc`.
+    /// Whether HIP's runtime loads entries of this kind: `hip`, `hipv4` or the old `hcc`.
     pub fn is_hip(&self) -> bool {
         matches!(self.kind, "hip" | "hipv4" | "hcc")
     }
 
-    /// Whether DPC++'s tools read such an entry: kind `sycl`.
+    /// Whether the kind is `sycl`, which DPC++'s tools read.
     #[inline]
     pub fn is_sycl(&self) -> bool {
         self.kind == "sycl"
     }
 
-    /// Returns the target that DPC++ writes in programs instead of an ID: `spir64` for
-    /// `sycl-spir64`, without a vendor and a system.
+    /// Returns the target of a short ID of DPC++, such as `spir64` for `sycl-spir64`. DPC++ writes
+    /// these IDs, which have no vendor and no system, in programs.
     #[inline]
     pub fn sycl_target(text: &'a str) -> Option<&'a str> {
         text.strip_prefix("sycl-").filter(|target| !target.is_empty() && !target.contains('-'))
     }
 
-    /// Whether this is the host's entry.
+    /// Whether this is the host entry.
     pub fn is_host(&self) -> bool {
         self.kind == "host"
     }

@@ -1,7 +1,7 @@
 //! The offload bundle: code objects for several targets in one file, each with a bundle entry ID.
 //!
-//! Binary form, all integers little-endian (LLVM's ClangOffloadBundler page; bytes checked against
-//! LLVM 22.1.8):
+//! The binary form, with all integers little-endian (LLVM's ClangOffloadBundler page; bytes checked
+//! against LLVM 22.1.8):
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | 32 | | N times: `u64` offset of the code object from the start of the bundle, `u64` its size, `u64` length of the bundle entry ID, the ID (no NUL, no padding) |
 //! | | | the code objects, each at its offset |
 //!
-//! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`:
+//! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`, such as
 //! `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 
 mod compatibility;
@@ -47,10 +47,10 @@ pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
 /// The number of bytes at the start of a bundle that HIP's runtime passes to its reader. The entry
-/// table must be inside them.
+/// table must fit into them.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;
 const FIRST_ENTRY_OFFSET: u64 = 32;
-/// The size of an entry's offset, size and ID length, before the ID.
+/// The size of an entry's fields before the ID: the offset, the size and the ID length.
 const ENTRY_FIXED_SIZE: u64 = 24;

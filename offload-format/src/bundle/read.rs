@@ -31,12 +31,12 @@ impl<'data> Bundle<'data> {
         self.table.entries().filter_map(move |entry| entry_in(data, &entry).ok())
     }
 
-    /// Returns the code object for a HIP device: the first in file order of the kind `hip`, `hipv4`
-    /// or `hcc` that runs on the device ([`TargetId::provides_for`]). `device` is the target ID
-    /// that the runtime reports, with all features (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device: the first one in file order whose kind is `hip`,
+    /// `hipv4` or `hcc`, and that runs on the device ([`TargetId::provides_for`]). `device` is the
+    /// target ID that the runtime reports, with all features (`gfx90a:sramecc+:xnack-`).
     ///
     /// To find an image for a generic target, call this method again with that target as the
-    /// device. [`select`](crate::select()) has the rules for generic targets.
+    /// device. [`select`](crate::select()) documents the rules for generic targets.
     #[inline]
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
@@ -87,8 +87,8 @@ fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry
 pub struct Entry<'data> {
     /// The bundle entry ID as stored.
     pub id_str: &'data str,
-    /// The offset in bytes of the code object from the start of the bundle, or of the
-    /// object that contains the bundle.
+    /// The code object's offset in bytes from the start of the bundle, or of the object that
+    /// contains the bundle.
     pub offset: u64,
     /// The code object; empty for the host entry of a HIP bundle. In a text bundle, the payload may
     /// be device code as text, without the line end that belongs to the END line.
@@ -98,7 +98,7 @@ pub struct Entry<'data> {
 impl<'data> Entry<'data> {
     /// Returns the bundle entry ID, split into its parts.
     ///
-    /// Returns an error if the ID is malformed; such an entry can still be listed.
+    /// Returns an error if the ID is malformed. An entry with a malformed ID can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         EntryId::parse(self.id_str)
     }

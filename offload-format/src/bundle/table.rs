@@ -15,10 +15,11 @@ pub struct EntryTable<'data> {
 }
 
 impl<'data> EntryTable<'data> {
-    /// Checks the magic and the whole table at the start of `data`, and borrows from it.
+    /// Checks the magic and the whole table at the start of `data`, and borrows from `data`.
     ///
-    /// Returns an error if `data` does not start with the magic, if the table is truncated, if an
-    /// ID is not UTF-8, or if an entry's code object starts at the bundle's start.
+    /// Returns an error if `data` does not start with the magic, if the table is truncated, or if
+    /// an ID is not UTF-8. Also returns an error if a code object that is not empty starts at the
+    /// bundle's start.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
@@ -91,7 +92,7 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
             at,
         ));
     }
-    // No overflow: the ID is inside the data.
+    // No overflow, because the ID is inside the data.
     Ok((TableEntry { id_str: id, offset, size, field: at }, id_at + id_size))
 }
 
@@ -100,11 +101,11 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
 pub struct TableEntry<'data> {
     /// The bundle entry ID as stored.
     pub id_str: &'data str,
-    /// The offset in bytes of the code object from the start of the bundle.
+    /// The code object's offset in bytes from the start of the bundle.
     pub offset: u64,
     /// The size in bytes of the code object.
     pub size: u64,
-    /// The offset of the field with the code object's offset, for errors.
+    /// The offset of the field that contains the code object's offset, for errors.
     pub(crate) field: u64,
 }
 

@@ -11,8 +11,8 @@ use core::fmt;
 
 /// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs only the sizes of the code objects; the [`Layout`] needs their bytes, from
-/// memory or from files.
+/// The builder needs only the sizes of the code objects. Their bytes come from memory or from files
+/// when the [`Layout`] is written.
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -26,7 +26,7 @@ pub struct BundleBuilder {
 pub enum WriteError {
     /// The bundle entry ID, or the target ID in it, is malformed.
     Id(ParseError),
-    /// A bundle cannot have this offload kind.
+    /// A bundle cannot contain an entry of this offload kind.
     Kind(String),
     /// The bundle already has an entry with this canonical ID.
     Duplicate(String),
@@ -55,13 +55,13 @@ impl fmt::Display for WriteError {
 impl core::error::Error for WriteError {}
 
 impl BundleBuilder {
-    /// Returns a builder of a bundle without entries and without alignment of code objects.
+    /// Returns a builder for an empty bundle that does not align its code objects.
     pub fn new() -> Self {
         Self { align: 1, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// Returns a builder of a bundle for HIP's runtime: the empty host entry comes first, and code
-    /// objects are at multiples of 4096 bytes.
+    /// Returns a builder for a bundle that HIP's runtime can load: the empty host entry comes
+    /// first, and code objects are at multiples of 4096 bytes.
     pub fn hip() -> Self {
         let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
         builder.entry(HIP_HOST_ENTRY_ID, 0).expect("the ID is well-formed and the first");
@@ -75,8 +75,8 @@ impl BundleBuilder {
         self
     }
 
-    /// Adds an entry whose code object has `size` bytes. Entries keep the order of the calls. The
-    /// ID is written in canonical form, but its target ID stays as given, as in LLVM's tool.
+    /// Adds an entry whose code object has `size` bytes. Entries keep the order of the calls. Like
+    /// LLVM's tool, the builder writes the ID in canonical form, but keeps the target ID as given.
     ///
     /// Returns an error if [`Composition::add`] refuses the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {

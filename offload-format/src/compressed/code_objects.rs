@@ -20,7 +20,7 @@ pub(crate) struct CodeObjects<'data> {
 }
 
 enum State<'data> {
-    /// The stream, and the number of bytes of the bundle that are already read or skipped.
+    /// The stream, and the number of bytes of the bundle that have already been read or skipped.
     Stream(Decompressor<'data>, u64),
     Whole(Vec<u8>),
     Failed(Error),
@@ -31,17 +31,17 @@ impl<'data> CodeObjects<'data> {
         Ok(Self { bundle, limit, state: State::Stream(bundle.stream(limit)?, 0) })
     }
 
-    /// Returns the code object of `size` bytes at `offset`, in bytes from the start of the bundle,
-    /// as in the entry table.
+    /// Returns the code object of `size` bytes at `offset`. Like the offsets in the entry table,
+    /// `offset` counts bytes from the start of the bundle.
     ///
-    /// Returns an error if the code object has more bytes than the limit, if the decoder would need
-    /// more, if the stream is damaged, or if the bundle ends before the code object does.
+    /// Returns an error if the code object or the decoder would need more bytes than the limit, if
+    /// the stream is damaged, or if the bundle ends before the code object does.
     pub(crate) fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
         self.read_for(offset, size, 0)
     }
 
-    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the position of
-    /// the code object's offset in the table, for errors.
+    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the offset of
+    /// the table's field that contains the code object's offset, for errors.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size;
@@ -106,8 +106,8 @@ mod tests {
     use crate::compressed::{CompressOptions, compress};
     use alloc::{format, vec};
 
-    /// Returns a compressed bundle with three code objects of 5000 bytes, the bundle itself, and
-    /// their offsets.
+    /// Returns a compressed bundle, the same bundle uncompressed, and the offsets of its three code
+    /// objects of 5000 bytes each.
     fn sample() -> (Vec<u8>, Vec<u8>, [u64; 3]) {
         let payloads = [1u8, 2, 3]
             .map(|seed| (0..5000u32).map(|i| (i * 7 / 5) as u8 ^ seed).collect::<Vec<u8>>());

@@ -5,7 +5,7 @@ use crate::bundle::{self, Bundle};
 use crate::in_a_row::in_a_row;
 use crate::{Error, ErrorKind, Result};
 
-/// A bundle of either kind.
+/// A plain or a compressed bundle.
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'data> {
     /// A binary bundle.
@@ -15,9 +15,9 @@ pub enum Found<'data> {
 }
 
 impl<'data> Found<'data> {
-    /// Reads the bundle at the start of `data`, which may continue after it.
+    /// Reads the bundle at the start of `data`. `data` may continue after the bundle.
     ///
-    /// Returns an error if there is none, or if it is malformed.
+    /// Returns an error if `data` does not start with a bundle, or if the bundle is malformed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         if data.starts_with(&super::MAGIC) {
             CompressedBundle::parse(data).map(Found::Compressed)
@@ -28,18 +28,18 @@ impl<'data> Found<'data> {
         }
     }
 
-    /// Returns the bundles of a section, with their offsets in bytes from its start. `limit` is the
-    /// maximum number of bytes to allocate when looking for the end of a compressed bundle of
-    /// version 1, which does not store its size.
+    /// Returns the bundles of a section, with their offsets in bytes from the section's start.
+    /// `limit` is the maximum number of bytes to allocate when looking for the end of a compressed
+    /// bundle of version 1, which does not store its size.
     ///
-    /// The end comes from a bundle's table or header, not from a search for the next magic, which a
-    /// payload may contain. Zeros between bundles are skipped. The iterator ends after the first
-    /// error.
+    /// The end of a bundle comes from its table or header. A search for the next magic could stop
+    /// inside a payload that contains the magic. Zeros between bundles are skipped. The iterator
+    /// ends after the first error.
     pub fn in_a_row(section: &'data [u8], limit: u64) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(section, 1, move |rest| Self::parse_sized(rest, limit))
     }
 
-    /// Reads the bundle at the start of `data`, and returns it with its size in bytes.
+    /// Reads the bundle at the start of `data`. Returns the bundle and its size in bytes.
     pub(crate) fn parse_sized(data: &'data [u8], limit: u64) -> Result<(Self, u64)> {
         let found = Self::parse(data)?;
         let size = match &found {

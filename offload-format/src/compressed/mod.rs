@@ -16,7 +16,7 @@
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!
 //! LLVM 18 wrote version 1, and LLVM 19 to 21 wrote version 2. LLVM 22 writes version 3 unless
-//! version 2 is requested. Version 1 does not store the total size: the bundle ends where its
+//! version 2 is requested. Version 1 does not store the total size, so the bundle ends where its
 //! stream ends.
 //!
 //! Linked programs contain several bundles, compressed and plain, each at a multiple of 4096;
@@ -29,7 +29,7 @@
 //!
 //! let file = include_bytes!("../../corpus/v3_zstd.ccob");
 //! let bundle = CompressedBundle::parse(file).unwrap();
-//! // What may be allocated: a window of 128 MiB is what the bundler's long-distance matching asks for at most.
+//! // The limit for allocations. Long-distance matching needs a window of at most 128 MiB.
 //! let limit = 1 << 28;
 //! let table = bundle.entry_table(limit).unwrap();
 //! let entry = EntryTable::parse(&table).unwrap().entries().find(|entry| entry.id_str.ends_with("gfx908")).unwrap();
@@ -54,7 +54,7 @@ pub const MAGIC: [u8; 4] = *crate::section::COMPRESSED_BUNDLE_MAGIC;
 
 /// The offsets of one version's header fields.
 struct Header {
-    /// The offset of the total size; version 1 has none.
+    /// The offset of the total size, which version 1 does not store.
     total_size: Option<u64>,
     uncompressed_size: u64,
     hash: u64,

@@ -18,7 +18,7 @@ pub struct CompressedBundle<'data> {
     pub version: u16,
     method: u16,
     /// The total size in bytes, including the header; `None` in version 1, which has no such field,
-    /// and if the field is 0.
+    /// or if the field is 0.
     pub total_size: Option<u64>,
     /// The size in bytes of the bundle after decompression, from the header.
     pub uncompressed_size: u64,
@@ -78,7 +78,7 @@ impl<'data> CompressedBundle<'data> {
         })
     }
 
-    /// Returns the method, if it is a known one.
+    /// Returns the method, if its number is known.
     pub fn method(&self) -> Option<Method> {
         Method::from_number(self.method)
     }
@@ -138,10 +138,10 @@ impl<'data> CompressedBundle<'data> {
     /// Returns the bytes of the entry table, for [`EntryTable::parse`]. The bytes after the table
     /// are not decompressed.
     ///
-    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the
-    /// stream is damaged, if its method was not built in, or if the decompressed bytes are not a
-    /// binary bundle. In an error about the table, the offset counts from the start of the
-    /// decompressed bundle.
+    /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
+    /// decompressed bytes are not a binary bundle. Also returns an error if the stream is damaged,
+    /// or if its method was not built in. In an error about the table, the offset counts from the
+    /// start of the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
@@ -181,26 +181,26 @@ impl<'data> CompressedBundle<'data> {
     /// Returns a decompressed code object. Bytes after it are not decompressed, and bytes before it
     /// are not kept.
     ///
-    /// Returns an error if the code object has more than `limit` bytes, if the decoder would need
-    /// more, if the bundle ends before the code object does, if the stream is damaged, or if its
-    /// method was not built in.
+    /// Returns an error if the code object or the decoder would need more than `limit` bytes, or if
+    /// the bundle ends before the code object does. Also returns an error if the stream is damaged,
+    /// or if its method was not built in.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
         let mut code_objects = self.code_objects(limit)?;
         code_objects.read_for(entry.offset, entry.size, entry.field).map(Cow::into_owned)
     }
 
-    /// Returns a reader of several code objects in one pass through the stream. `limit` is the
-    /// maximum size in bytes of each code object, and of the decoder's window.
+    /// Returns a reader that can read several code objects in one pass through the stream. `limit`
+    /// is the maximum size in bytes of each code object, and of the decoder's window.
     ///
-    /// Returns an error if the method is not known or was not built in.
+    /// Returns an error if the method is unknown or was not built in.
     pub(crate) fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
         CodeObjects::new(*self, limit)
     }
 
-    /// Returns a decompressor of the bundle, for decompression in pieces. `limit` is the maximum
-    /// number of bytes that the decoder may allocate.
+    /// Returns a decompressor that decompresses the bundle in pieces. `limit` is the maximum number
+    /// of bytes that the decoder may allocate.
     ///
-    /// Returns an error if the method was not built in.
+    /// Returns an error if the method is unknown or was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
         Decompressor::new(self.known_method()?, self.payload, limit, STREAM, self.payload_offset)
     }

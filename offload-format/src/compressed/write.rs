@@ -34,7 +34,7 @@ impl Version {
     }
 }
 
-/// The compression of a new bundle. [`Default`] has the values of `clang-offload-bundler` 22:
+/// The compression of a new bundle. [`Default`] uses the values of `clang-offload-bundler` 22:
 /// version 3, zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

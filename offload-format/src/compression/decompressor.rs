@@ -23,9 +23,9 @@ enum Stream {
 }
 
 impl<'data> Decompressor<'data> {
-    /// Returns a decompressor of the stream at the start of `input`, which may continue after it.
-    /// `limit` is the maximum size of the decoder's window in bytes. `what` is the stream's name,
-    /// and `at` its offset in bytes in its file, both for errors.
+    /// Returns a decompressor for the stream at the start of `input`. `input` may continue after
+    /// the stream. `limit` is the maximum size of the decoder's window in bytes. For errors, `what`
+    /// is the stream's name, and `at` is its offset in bytes in its file.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(
@@ -43,8 +43,8 @@ impl<'data> Decompressor<'data> {
         Ok(Self { stream, input, consumed: 0, ended: false, context })
     }
 
-    /// Fills `out` with the next bytes and returns their number, which is less than requested only
-    /// at the stream's end.
+    /// Fills `out` with the next bytes and returns their number, which is less than `out.len()`
+    /// only at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
     #[inline]
@@ -104,7 +104,7 @@ impl<'data> Decompressor<'data> {
         Ok(skipped)
     }
 
-    /// Returns the number of input bytes used so far: the stream's size after its end.
+    /// Returns the number of input bytes used so far. Once the stream has ended, this is its size.
     pub fn consumed(&self) -> u64 {
         self.consumed as u64
     }

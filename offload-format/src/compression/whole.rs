@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is the maximum size of the result in bytes, as stored in the container. Allocates `size`
-/// bytes at the start, if `limit` allows it. `what` is the stream's name, and `at` its offset in
-/// bytes in its file, both for errors.
+/// `size` is the maximum size of the result in bytes, as stored in the container. If `limit` allows
+/// it, allocates `size` bytes at the start. For errors, `what` is the stream's name, and `at` is
+/// its offset in bytes in its file.
 ///
-/// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
-/// damaged or truncated, if the result has more than `size` bytes, or if bytes follow the stream.
+/// Returns an error if `size` is over the limit, or if the method was not built in. Also returns an
+/// error if the stream is damaged or truncated, if the result has more than `size` bytes, or if
+/// bytes follow the stream.
 #[inline]
 pub fn decompress(
     method: Method,

@@ -29,8 +29,8 @@ impl Stream {
         Ok(Step { read, written, ended })
     }
 
-    /// Returns the error for a code of libzstd. If the window is over the limit, the error is an
-    /// exceeded limit, not damage: the caller may allow more.
+    /// Returns the error for a code of libzstd. A window above the limit is reported as an exceeded
+    /// limit, not as damage, because the caller may allow more.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {

@@ -17,10 +17,10 @@ use object::read::coff::{CoffHeader, Symbol};
 use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
-/// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in LLVM's
-/// order. These are the defined symbols that other objects can refer to. They come from the symbol
-/// table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. The list
-/// is empty if such a file has no symbols. Returns `None` for any other file;
+/// Returns the symbols that LLVM 22 lists in an archive's symbol table for a member with these
+/// bytes, in LLVM's order. These are the defined symbols that other objects can refer to. They come
+/// from the symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM
+/// bitcode. If such a file has no symbols, the list is empty. Returns `None` for any other file;
 /// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
 ///
 /// Also returns `None` for malformed bitcode, and if the bitcode's symbol table has an unknown
@@ -52,7 +52,7 @@ const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
     names: Vec<&'data [u8]>,
-    /// The total number of bytes that further names may have.
+    /// The number of bytes left for the names that follow.
     budget: usize,
 }
 

@@ -17,8 +17,8 @@ pub struct UnbundleOptions {
     /// Whether a HIP code object may be used for an OpenMP target, and vice versa.
     pub hip_openmp_compatible: bool,
     /// The maximum number of bytes to allocate. The limit applies to each decompressed member and,
-    /// separately, to the total of all copies: the members' names, and code objects that cannot be
-    /// borrowed because they were compressed or are host objects.
+    /// separately, to the total of all copies. The copies are the members' names, and the code
+    /// objects that cannot be borrowed, because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -90,8 +90,9 @@ impl<'data> Taken<'data, '_> {
         }
     }
 
-    /// Takes the code objects for the requested targets from `data`, the uncompressed contents of
-    /// the member `name`. `keep` returns a code object's bytes, which must outlive `data`.
+    /// Adds the code objects for the requested targets from `data` (the uncompressed contents of
+    /// the member `name`) to the archives. `keep` returns a code object's bytes, which must outlive
+    /// `data`.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],
@@ -146,8 +147,8 @@ impl<'data> Taken<'data, '_> {
     }
 }
 
-/// Returns a code object's name in the archive for its target. `member` is the name of its member,
-/// `id` the bundle entry ID, and `target` the target ID.
+/// Returns a code object's name in the archive for its target. `member` is the name of the member
+/// that contains the code object, `id` the bundle entry ID, and `target` the target ID.
 fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
     let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
     let dot = file_name
@@ -212,7 +213,7 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// Returns the archive as bytes. [`DeviceArchive::layout`] returns their number in advance.
+    /// Returns the archive as bytes. [`DeviceArchive::layout`] gives the size in advance.
     ///
     /// Returns an error in the same cases as [`DeviceArchive::layout`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {

@@ -6,7 +6,8 @@ use crate::Result;
 use crate::archive::Archive;
 use crate::text_bundle::TextBundle;
 
-/// Whether `data` is a text bundle. Only for this kind, detection searches the whole file.
+/// Whether `data` is a text bundle. Text bundles are the only kind whose detection searches the
+/// whole file.
 pub(super) fn is_text_bundle(data: &[u8]) -> bool {
     TextBundle::detect(data).is_some()
 }

@@ -1,10 +1,10 @@
-//! Replaces `containers` without the feature of that name.
+//! Replaces the module `containers` if the feature `containers` is off.
 
 use super::Place;
 use super::found::Part;
 use crate::{Error, ErrorKind, Result};
 
-/// Returns false: text bundles are not detected.
+/// Returns false, because text bundles are not detected.
 pub(super) fn is_text_bundle(_data: &[u8]) -> bool {
     false
 }

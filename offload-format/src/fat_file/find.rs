@@ -10,9 +10,9 @@ const DEPTH: u32 = 8;
 /// Searches a file for device code, and calls `visit` with each container and its place, in file
 /// order.
 ///
-/// For a malformed part, `visit` gets an error whose offset counts from the start of the file, and
-/// the search continues with the next section, slice or member. If a section table cannot be read,
-/// the search in that object ends. A part that needs a missing feature causes the error
+/// For a malformed part, `visit` receives an error whose offset counts from the start of the file,
+/// and the search continues with the next section, slice or member. If a section table cannot be
+/// read, the search in that object ends. A part that needs a disabled feature causes the error
 /// [`ErrorKind::Disabled`]. If the file cannot contain device code, `visit` is not called.
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Content<'data>>)) {
     let mut walk = Walk { visit: &mut visit, budget: Budget::of(file) };

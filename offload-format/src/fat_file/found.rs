@@ -7,7 +7,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
-    /// The processor of the slice in a universal file, Mach-O's `cputype`.
+    /// The processor of the slice in a universal file, as Mach-O's `cputype`.
     pub slice: Option<u32>,
     /// The name of the archive member that contains the part; in nested archives, the innermost
     /// member.
@@ -16,18 +16,18 @@ pub struct Place<'data> {
     pub segment: Option<&'data [u8]>,
     /// The name of the section; `None` for an object bundle and for an image table.
     pub section: Option<&'data [u8]>,
-    /// Offset in bytes from the start of the file.
+    /// The offset in bytes from the start of the file.
     pub offset: u64,
 }
 
-/// A part of a file that was found.
+/// A container or a reference that was found in a file.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'data> {
     /// A container, from its first byte on. Further containers may follow a bundle (plain or
     /// compressed), an offload binary, a fatbin or a bundle of cuda-oxide, directly or after
     /// padding. For an object bundle and an image table, the bytes are the whole object or program.
     Container(ContainerKind, &'data [u8]),
-    /// The section of a library whose code objects are in a kernel pack.
+    /// The section with which a library refers to the kernel packs that contain its code objects.
     KpackReference(&'data [u8]),
     /// A member of a thin archive: the path of its file, relative to the archive's folder.
     Elsewhere(&'data [u8]),
@@ -49,8 +49,8 @@ pub(super) enum Part<'data> {
 }
 
 /// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,
-/// slices and members may share bytes, so without a limit, reading a small file could take very
-/// long.
+/// slices and members may share bytes, so without a limit, reading a small file could take a very
+/// long time.
 const SHARED_LIMIT: u64 = 64;
 
 /// The number of bytes that the search may still read.

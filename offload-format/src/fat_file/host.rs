@@ -17,7 +17,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
     Slices::are_in(data)
 }
 
-/// Whether this is an object or program. `_header`, the file's header if it is an image, is not
+/// Whether `data` is an object or program. `_header`, the file's header if it is an image, is not
 /// used.
 pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     matches!(
@@ -136,7 +136,7 @@ fn container<'data>(
     let name = str::from_utf8(section.name).unwrap_or("");
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
-    // The first bytes of a section have precedence over its name, because PE images cut long names
+    // The first bytes of a section take precedence over its name, because PE images cut long names
     // short. No tool puts a kernel pack into a section.
     if let Some(kind) = ContainerKind::of(data).filter(|kind| *kind != ContainerKind::Kpack) {
         return Some(Content::Container(kind, data));

@@ -1,4 +1,4 @@
-//! Replaces `host` without the feature `object`.
+//! Replaces the module `host` if the feature `object` is off.
 
 use super::found::{Budget, Part};
 use super::{Content, Place};

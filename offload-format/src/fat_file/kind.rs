@@ -1,10 +1,10 @@
-//! The kinds of containers and files, from their bytes.
+//! The kinds of containers and files, detected from their bytes.
 
 use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
 use crate::{archive, bundle, kpack, offload_binary, oxart, section};
 
-/// The kinds of containers, for all crates. A `match` must name all of them.
+/// The kinds of containers, shared by all crates. A `match` must name every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -41,8 +41,8 @@ impl ContainerKind {
         Self::Oxart,
     ];
 
-    /// Returns the kind's name in JSON, its singular and plural for people, and the first bytes;
-    /// empty if the kind has no magic.
+    /// Returns the kind's name in JSON, its singular and plural in messages, and its magic, which
+    /// is empty if the kind has none.
     const fn row(self) -> (&'static str, [&'static str; 2], &'static [u8]) {
         match self {
             Self::Bundle => ("bundle", ["bundle", "bundles"], bundle::MAGIC),
@@ -102,7 +102,7 @@ impl ContainerKind {
     }
 }
 
-/// The kinds of files that can contain device code. A `match` must name all of them.
+/// The kinds of files that can contain device code. A `match` must name every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A container. Text bundles need the feature `containers`.
@@ -117,8 +117,8 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Returns the kind of a file from its first bytes; `None` for any other kind. Only detecting a
-    /// text bundle reads the whole file.
+    /// Returns the kind of a file from its first bytes; `None` for any other file. Only the
+    /// detection of text bundles reads the whole file.
     pub fn identify(data: &[u8]) -> Option<Self> {
         if let Some(kind) = ContainerKind::of(data) {
             return Some(FileKind::Container(kind));
@@ -136,8 +136,8 @@ impl FileKind {
         Some(FileKind::Container(kind))
     }
 
-    /// Whether the file is a container, an archive or a universal file. The images in such a file
-    /// can be found without reading a host file.
+    /// Whether the file is a container (not itself an image), an archive or a universal file. The
+    /// images in such a file can be found without reading a host file.
     pub fn has_images(self) -> bool {
         !matches!(self, FileKind::Container(ContainerKind::Raw) | FileKind::Host)
     }

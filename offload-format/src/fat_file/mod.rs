@@ -1,8 +1,9 @@
 //! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports each container, in file order, and allocates only for an image table. It reads
-//! only names, types and first bytes; each container's module reads the contents:
+//! [`find`] reports each container, in file order, and allocates memory only for an image table. It
+//! reads only the sections' names, types and first bytes. Each container's module reads the
+//! contents:
 //!
 //! | container | detected by | [`Content`] |
 //! |---|---|---|

@@ -11,7 +11,7 @@ pub struct SectionExtent<'data> {
     pub segment: &'data [u8],
     /// The section's name. PE images cut the name off after 8 bytes, or contain a number instead.
     pub name: &'data [u8],
-    /// Offset in bytes from the start of the object.
+    /// The offset in bytes from the start of the object.
     pub offset: u64,
     /// The size in the file, in bytes: 0 for a section that exists only in memory.
     pub size: u64,

@@ -1,5 +1,5 @@
-//! The structures with which a program passes its device code to the runtime: `.hipFatBinSegment`,
-//! `.nvFatBinSegment`.
+//! The structures with which a program passes its device code to the runtime, in the sections
+//! `.hipFatBinSegment` and `.nvFatBinSegment`.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -22,12 +22,12 @@ const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 pub struct Wrapper<'data> {
     /// The runtime that the wrapper is for.
     pub kind: WrapperKind,
-    /// The version of the structure; 1 in all known files.
+    /// The version of the structure: 1, or 2 for a fatbin that the device linker built.
     pub version: u32,
     /// The wrapper's offset in bytes from the start of the section of wrappers.
     pub offset: u64,
-    /// The wrapper's number, which names the entry of a kernel pack. HIP's runtime reads
-    /// the low half of the last field.
+    /// The wrapper's number, which identifies the entry of a kernel pack. HIP's runtime reads the
+    /// low half of the last field.
     pub number: u32,
     /// The bytes from the image's start to the end of its section. `None` if the image is not in
     /// this file, for example because it is in another object of the same link.
@@ -61,7 +61,7 @@ impl WrapperKind {
 
 /// Calls `visit` for each wrapper in a 64-bit little-endian ELF, COFF, PE or Mach-O file. Other
 /// files, and files with damaged tables, have no wrappers. If the search takes far more steps than
-/// the file's size justifies, it stops and keeps the wrappers found so far.
+/// the file's size justifies, it stops after the wrappers found so far.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     pointers(file, LAYOUT, is_of_wrappers, |found| {
         let Pointing { offset, record, target } = found;

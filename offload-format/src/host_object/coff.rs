@@ -57,8 +57,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0, HEADERS_SIZE + size, SYMBOLS])
         // The size of the optional header, the characteristics of the file.
         .u16(&[0, 0])
-        // The name has more than eight bytes, so the field contains `/` and its offset in the
-        // string table.
+        // The name has more than eight bytes, so the field contains `/` and the name's offset in
+        // the string table.
         .name(&alloc::format!("/{section_name}"), 8)
         // The section's size and address in memory, which are 0 in objects. Then its size and
         // offset in the file, and the offsets and numbers of relocations and line numbers, which

@@ -24,8 +24,8 @@ use crate::section::DeviceSection;
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS version that the object supports. This is Rust's default: linkers warn if
-    /// an object's version is newer than the program's.
+    /// The oldest macOS version that the object supports. This is Rust's default, because linkers
+    /// warn if an object's version is newer than the program's.
     min_os: u32,
 }
 

@@ -43,13 +43,13 @@ use core::fmt;
 /// The host that the program is compiled for, as Cargo describes it to build scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CargoTarget<'a> {
-    /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
+    /// `CARGO_CFG_TARGET_ARCH`, such as `x86_64`.
     pub arch: &'a str,
-    /// `CARGO_CFG_TARGET_OS`: `linux`.
+    /// `CARGO_CFG_TARGET_OS`, such as `linux`.
     pub os: &'a str,
-    /// `CARGO_CFG_TARGET_POINTER_WIDTH`: `64`.
+    /// `CARGO_CFG_TARGET_POINTER_WIDTH`, such as `64`.
     pub pointer_width: &'a str,
-    /// `CARGO_CFG_TARGET_ENDIAN`: `little`.
+    /// `CARGO_CFG_TARGET_ENDIAN`, such as `little`.
     pub endian: &'a str,
 }
 
@@ -65,7 +65,7 @@ enum OfFormat {
 }
 
 impl Machine {
-    /// Returns the machine of a host; `None` if this crate cannot write objects for it.
+    /// Returns the machine of a host; `None` if this crate cannot write objects for that host.
     pub fn of(target: &CargoTarget<'_>) -> Option<Self> {
         if target.pointer_width != "64" || target.endian != "little" {
             return None;
@@ -90,8 +90,8 @@ impl Machine {
         }
     }
 
-    /// Returns the linker's name for the symbol that C and Rust call `symbol`: Mach-O adds an
-    /// underscore before it.
+    /// Returns the linker's name for the symbol that C and Rust call `symbol`. In Mach-O files, an
+    /// underscore precedes the name.
     pub fn linker_name(self, symbol: &str) -> String {
         match self.format() {
             ObjectFormat::MachO => format!("_{symbol}"),
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// The error for more bytes than an object can contain.
+/// The error for a payload that is larger than an object can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
     format: ObjectFormat,
@@ -120,8 +120,8 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// Lays out the object: `section` contains payload number 0, of `size` bytes. `symbol` is the name
-/// in C and Rust of the symbol that covers it.
+/// Lays out the object: `section` contains payload 0, which has `size` bytes. `symbol` is the name
+/// that C and Rust use for the symbol that covers the section.
 ///
 /// Returns an error if the format cannot contain this many bytes: COFF and Mach-O are limited to 4
 /// GiB.

@@ -2,9 +2,10 @@
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
 //! DE`. A wrapper may enclose the magic and the stream (LLVM's BitCodeFormat page; checked against
-//! LLVM 22.1.8). The top level of the stream consists of blocks: the first word of a block has its
-//! kind, the second its number of words. Since LLVM 5, two of the blocks are a symbol table and a
-//! string table, with one blob each. The symbol table's blob, all fields `u32`:
+//! LLVM 22.1.8). The top level of the stream consists of blocks. The first word of a block contains
+//! its kind, and the second its number of words. Since LLVM 5, two of the blocks are a symbol table
+//! and a string table, with one blob each. The symbol table's blob contains these fields, all of
+//! them `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -63,8 +64,8 @@ impl<'data> Bitcode<'data> {
     /// contents of modules are not read.
     ///
     /// Returns an error if the file does not start with the magic, if a block or the symbol table
-    /// is malformed, if the symbol table's version is unknown, or if all names together are longer
-    /// than 64 times the file.
+    /// is malformed, or if the symbol table's version is unknown. Also returns an error if all
+    /// names together are longer than 64 times the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -127,7 +128,7 @@ impl fmt::Debug for Bitcode<'_> {
     }
 }
 
-/// Returns the stream of bits in a bitcode file, and its offset.
+/// Returns the stream of bits in a bitcode file, and the stream's offset.
 pub(super) fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
     let reader = Reader::new(data);
     let (mut stream, mut base) = (data, 0);
@@ -187,8 +188,8 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
-/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next
-/// string table.
+/// Finds the symbol table among the blocks at the top level. Its strings are in the next string
+/// table.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     for block in blocks(stream) {
@@ -221,9 +222,9 @@ pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_
 /// A block of the stream.
 pub(super) struct Block<'data> {
     pub(super) id: u64,
-    /// The offset of its contents in the stream, in bytes.
+    /// The offset of the block's contents in the stream, in bytes.
     start: u64,
-    /// The size of its contents, in bytes.
+    /// The size of the block's contents, in bytes.
     size: u64,
     pub(super) content: Bits<'data>,
 }
@@ -280,7 +281,7 @@ pub(super) struct Bits<'data> {
     pub(super) stream: Reader<'data>,
     /// The current position, in bits.
     pub(super) at: u64,
-    /// Width of abbreviation IDs in bits.
+    /// The width of abbreviation IDs in bits.
     abbrev_width: u64,
 }
 
@@ -322,12 +323,12 @@ impl Bits<'_> {
         }
     }
 
-    /// Goes to the next multiple of 32 bits.
+    /// Moves to the next multiple of 32 bits.
     pub(super) fn align(&mut self) {
         self.at = self.at.next_multiple_of(32);
     }
 
-    /// Returns the error that `what` is malformed at the current position.
+    /// Returns an error which reports that `what` is malformed at the current position.
     pub(super) fn malformed(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at / 8)
     }

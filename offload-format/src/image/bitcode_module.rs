@@ -1,8 +1,8 @@
 //! Reads the modules of a bitcode file to find embedded device code.
 //!
-//! A block contains other blocks and records. A record consists of a code and operands. These
-//! numbers are stored either in a general encoding or with an abbreviation, which defines an
-//! encoding for each number. A block defines abbreviations for itself, and block 0 defines
+//! A block contains other blocks and records. A record consists of a code and operands. The code
+//! and the operands are stored either in a general encoding or with an abbreviation, which defines
+//! an encoding for each of them. A block defines abbreviations for itself, and block 0 defines
 //! abbreviations for other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) This
 //! module reads the following records:
 //!
@@ -16,8 +16,8 @@
 //! | | string, 8; NUL-terminated string, 9 | its bytes |
 //! | | all others | |
 //!
-//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the numbers
-//! continue with the constants.
+//! Variables, functions, aliases and ifuncs are values, numbered from 0 in file order. The
+//! constants continue this numbering.
 
 use super::bitcode::{
     Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream,
@@ -42,7 +42,8 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// The number of operands to keep of each record: a variable's operands up to its section.
+/// The number of operands to keep from each record, which covers a variable's operands up to its
+/// section.
 const KEPT: usize = 8;
 
 /// The maximum number of operands in an abbreviation. LLVM's abbreviations have at most about
@@ -56,8 +57,9 @@ impl Bitcode<'_> {
     /// of bytes, in file order. In bitcode for a host, clang embeds offload binaries as such
     /// variables in the section `.llvm.offloading`.
     ///
-    /// Returns an error if the data does not start with the magic, if a module is malformed, or if
-    /// the values found in one module together have more than 64 times the bytes of the file.
+    /// Returns an error if the data does not start with the magic, or if a module is malformed.
+    /// Also returns an error if the values found in one module together have more than 64 times the
+    /// bytes of the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
@@ -223,10 +225,10 @@ enum Operand {
     Fixed(u64),
     Variable(u64),
     Char6,
-    /// All remaining operands: a count, and then this number of values in the encoding of the next
+    /// All remaining operands: a count, and then that many values in the encoding of the next
     /// operand.
     Array,
-    /// The remaining bytes: a count, and then this number of bytes at a multiple of four.
+    /// The remaining bytes: a count, and then that many bytes at a multiple of four.
     Blob,
 }
 
@@ -237,7 +239,7 @@ enum Item<'data> {
     Record(u64),
 }
 
-/// A walk through the contents of a block.
+/// A cursor in the contents of a block.
 struct Cursor<'data> {
     bits: Bits<'data>,
     end: u64,
@@ -298,9 +300,9 @@ impl<'data> Cursor<'data> {
         Ok(Abbreviation(operands))
     }
 
-    /// Reads a record by the abbreviation `id`, passes each operand to `sink`, and returns the
-    /// code. The numbers of the abbreviations in `shared` come before those of the block's own.
-    /// Skips the contents of a blob.
+    /// Reads a record encoded with the abbreviation `id`, passes each operand to `sink`, and
+    /// returns the code. Abbreviation IDs count the abbreviations in `shared` first, then the
+    /// block's own. Skips the contents of a blob.
     fn record(
         &mut self,
         id: u64,
@@ -324,8 +326,8 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // Refuse literals as elements: a literal needs no bits, so an array in a small
-                    // file could have any length.
+                    // Refuse literals as elements: a literal needs no bits, so an array of literals
+                    // in a small file could have any length.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))

@@ -1,4 +1,5 @@
-//! The parts of 64-bit little-endian ELF files in GPU code: the header, sections, notes.
+//! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, symbols,
+//! notes.
 //!
 //! Because of this small module, build scripts need not compile the crate `object`.
 
@@ -44,7 +45,7 @@ pub(super) fn is_shared_object(data: &[u8]) -> bool {
 
 /// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) that a shared object defines, if there is
 /// one. All libraries in a process that define this unique symbol share the first definition, and
-/// the loader never unloads these libraries. g++ makes such symbols unless it gets
+/// the loader never unloads these libraries. g++ emits such symbols unless it runs with
 /// `-fno-gnu-unique`.
 ///
 /// Returns `None` for files other than 64-bit little-endian ELF files.
@@ -99,7 +100,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
     Ok(found)
 }
 
-/// Calls `find` with each symbol in the tables of this kind, until it returns a value. Finds
+/// Calls `find` with each symbol in the tables of this kind, until `find` returns a value. Finds
 /// nothing in files other than 64-bit little-endian ELF files.
 pub(super) fn find_symbol<'data, T>(
     data: &'data [u8],
@@ -179,7 +180,7 @@ pub(super) struct Section {
     pub(super) size: u64,
     /// The offset of the section's bytes in the file.
     pub(super) offset: u64,
-    /// The offset in the file of the section's row.
+    /// The offset of the section's row in the file.
     pub(super) row: u64,
 }
 
@@ -285,8 +286,8 @@ impl<'data> Elf<'data> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
 
-    /// Calls `found` with each note until it returns a value. Notes in segments come first, because
-    /// they exist even without a section table.
+    /// Calls `found` with each note until `found` returns a value. Notes in segments come first,
+    /// because they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,
@@ -365,7 +366,8 @@ pub(super) struct Symbols<'data> {
 }
 
 impl<'data> Symbols<'data> {
-    /// Reads the symbols in a section. Its `sh_link` is the section with the names.
+    /// Reads the symbols in a section. The `sh_link` of this section is the number of the section
+    /// with the names.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
         Ok(Self {
@@ -411,7 +413,7 @@ pub(super) struct HashTable<'data> {
     symbols: Symbols<'data>,
 }
 
-/// The maximum number of symbols in one chain of the hash table. Linkers make as many buckets as
+/// The maximum number of symbols in one chain of the hash table. Linkers create as many buckets as
 /// symbols, so only files that were crafted to be slow have a longer chain.
 const LONGEST_CHAIN: u32 = 64;
 

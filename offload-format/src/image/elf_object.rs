@@ -1,7 +1,7 @@
 //! Sections and symbols of objects from compilers, and the changes that builds make to these
 //! objects. Only 64-bit little-endian ELF files are supported.
 //!
-//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that build static libraries compile them.
 
 use super::elf::{Elf, ElfHeader, SHT_SYMTAB, find_symbol};
 use crate::reader::Reader;
@@ -37,7 +37,7 @@ const TABLE: usize = 0x28;
 const PAGE: usize = 4096;
 
 impl ElfSection {
-    /// Returns the sections of an object; `None` if the bytes are not such an object, or if the
+    /// Returns the sections of an object; `None` if the bytes are not a supported object, or if the
     /// object is incomplete.
     #[inline]
     pub fn all(data: &[u8]) -> Option<Vec<Self>> {
@@ -59,14 +59,14 @@ impl ElfSection {
         Some(sections)
     }
 
-    /// Adds flags to the section in its object.
+    /// Adds flags to the section's header in the object `data`.
     #[inline]
     pub fn add_flags(&self, data: &mut [u8], flags: u64) -> Option<()> {
         put(data, self.header + FLAGS, self.flags | flags)
     }
 
-    /// Returns the object with new contents for the section, which may be longer. Later sections
-    /// keep their alignment.
+    /// Returns the object with new contents for the section. The new contents may be longer than
+    /// the old ones. Later sections keep their alignment.
     #[inline]
     pub fn with_contents(&self, data: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
         let Range { start, end } = self.range;
@@ -118,7 +118,8 @@ mod tests {
 
     const NAMES: &[u8] = b"\0.strtab\0.data\0.symtab\0first\0second\0";
 
-    /// Returns an object with sections for names, data and two symbols, whose headers come last.
+    /// Returns an object with sections for names, data and two symbols. The section headers come
+    /// last.
     fn object() -> Vec<u8> {
         let mut bytes = vec![0; 0x40];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn damaged_objects_are_none_or_edited() {
         let whole = object();
-        // The last fields of a header are not read.
+        // The last fields of a section header are not read.
         for length in 0..whole.len() - 20 {
             let mut bytes = whole[..length].to_vec();
             assert_eq!(

@@ -105,8 +105,8 @@ impl fmt::Debug for Kernels<'_> {
 pub struct Kernel<'data> {
     /// The mangled name.
     pub name: &'data str,
-    /// The size of its code. AMD: not including the functions that it calls; `None` in unlinked
-    /// objects. Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
+    /// The size of the kernel's code. AMD: without the functions that the kernel calls; `None` in
+    /// unlinked objects. Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
@@ -130,14 +130,15 @@ pub struct Kernel<'data> {
     /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
     /// shared memory. PTX: `None`, because only ptxas determines the size.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
-    /// that it calls. PTX and unlinked cubins: `None`.
+    /// Memory of each thread (scratch, local memory): the kernel's stack, and the stacks of the
+    /// functions that the kernel calls. PTX and unlinked cubins: `None`.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront. NVIDIA: `None`, because a warp always has 32 threads.
     pub wavefront_size: Option<u64>,
     /// The maximum number of threads in a block (`.max_flat_workgroup_size`, `.maxntid`).
     pub max_threads: Option<u64>,
-    /// The block size that a launch must have, by dimension (`.reqd_workgroup_size`, `.reqntid`).
+    /// The block size that a launch must use, for each dimension (`.reqd_workgroup_size`,
+    /// `.reqntid`).
     pub required_block: Option<[u64; 3]>,
 }
 
@@ -190,22 +191,23 @@ impl fmt::Debug for Arguments<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
-    /// Its number, counted from 0 in the order of the source, including texture, sampler and
-    /// surface references in PTX and cubins.
+    /// The argument's number, counted from 0 in the order of the source, including texture, sampler
+    /// and surface references in PTX and cubins.
     pub ordinal: u64,
-    /// The offset in bytes from the start of the arguments. PTX: for the architecture in the text.
-    /// On other architectures, it may differ if an alignment is more than 16 bytes.
+    /// The offset in bytes from the start of the arguments. PTX: the offset on the architecture in
+    /// the text. On other architectures, the offset may differ if an alignment is more than 16
+    /// bytes.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// AMD: the kind of the argument, as in the metadata (`by_value`, `global_buffer`,
     /// `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
-    /// Its name, if the image has it: the parameter's name in PTX, or the name in the metadata of
-    /// AMD code objects from OpenCL C.
+    /// The name, if the image contains it: the parameter's name in PTX, or the name in the metadata
+    /// of AMD code objects from OpenCL C.
     pub name: Option<&'data str>,
-    /// Its type, if the image has it. PTX: the type of a parameter that is not an array, `f32`.
-    /// AMD: the type in OpenCL C, `float*`.
+    /// The type, if the image contains it. PTX: the type of a parameter that is not an array, such
+    /// as `f32`. AMD: the type in OpenCL C, such as `float*`.
     pub type_name: Option<&'data str>,
 }
 

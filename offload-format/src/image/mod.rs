@@ -1,9 +1,9 @@
 //! Properties that an image itself contains: its target, and its kernels.
 //!
-//! Sources: AMD code objects: LLVM's AMDGPUUsage (22.1.8). Cubins: files of ptxas 12.9 and 13.5,
-//! and cuobjdump 13.5. PTX: NVIDIA's PTX ISA, and ptxas 13.5. Bitcode: LLVM's BitCodeFormat
-//! (22.1.8). The project's docs/formats.md has the details ("Headers of images", "Kernels of
-//! images").
+//! Sources: LLVM's AMDGPUUsage (22.1.8) for AMD code objects; files of ptxas 12.9 and 13.5, and
+//! cuobjdump 13.5, for cubins; NVIDIA's PTX ISA, and ptxas 13.5, for PTX; LLVM's BitCodeFormat
+//! (22.1.8) for bitcode. The project's docs/formats.md describes the details ("Headers of images",
+//! "Kernels of images").
 //!
 //! ```
 //! use offload_format::image::ImageHeader;
@@ -47,8 +47,8 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 /// The kind of an image. Bundles and offload binaries are containers, not images. NVIDIA's fatbin
-/// counts as an image, because other containers may contain a fatbin. A `match` must name all
-/// kinds.
+/// counts as an image, because other containers may contain a fatbin. A `match` must name every
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageHeader {
     /// Machine code for AMD GPUs.
@@ -63,7 +63,7 @@ pub enum ImageHeader {
     Bitcode,
     /// SPIR-V.
     SpirV(SpirvHeader),
-    /// An ELF file for another machine: a CPU.
+    /// An ELF file for any other machine, which is a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
         machine: u16,
@@ -135,7 +135,7 @@ impl ImageHeader {
         }
     }
 
-    /// Returns DPC++'s name for the target, if all images of this kind have one.
+    /// Returns DPC++'s name for the target, if all images of this kind share one.
     #[inline]
     pub fn sycl_target(&self) -> Option<&'static str> {
         matches!(self, ImageHeader::SpirV(_)).then_some("spir64")
@@ -175,7 +175,7 @@ impl ImageHeader {
     }
 
     /// Returns the code of the image. `named` is the code according to the image's names (target ID
-    /// and triple). The header has precedence over the names.
+    /// and triple). The header takes precedence over the names.
     #[inline]
     pub fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
         match self {
@@ -225,8 +225,8 @@ impl ImageHeader {
     }
 
     /// Returns the name of the target. `named` is the target's name in the image's container, if
-    /// there is one. It completes the header's target: with the suffix of a cubin's target
-    /// (`sm_90a`), or if an AMD processor is not in the table.
+    /// there is one. This name adds the suffix of a cubin's target (`sm_90a`). It is also returned
+    /// if the header gives no target, for example because an AMD processor is not in the table.
     pub fn target(&self, named: Option<&str>) -> Option<String> {
         let Some(own) = self.arch().map(|arch| arch.to_string()) else {
             return named.map(str::to_owned);
@@ -237,7 +237,7 @@ impl ImageHeader {
         })
     }
 
-    /// Whether these bytes, which have this header, are unlinked machine code for a GPU.
+    /// Whether `data`, an image with this header, is unlinked machine code for a GPU.
     pub fn is_unlinked(&self, data: &[u8]) -> bool {
         const ET_REL: [u8; 2] = [1, 0];
         matches!(self, ImageHeader::CodeObject(_) | ImageHeader::Cubin(_))
@@ -316,7 +316,7 @@ impl ImageKind {
         Self::with_header(bytes, ImageHeader::parse(bytes).ok())
     }
 
-    /// Returns the kind of an image with this header; `None` for an unreadable header.
+    /// Returns the kind of an image. `header` is `None` if the image's header cannot be read.
     pub(crate) fn with_header(bytes: &[u8], header: Option<ImageHeader>) -> Self {
         match header {
             _ if bytes.is_empty() => ImageKind::Empty,
@@ -350,7 +350,7 @@ impl ImageKind {
         self.row().0
     }
 
-    /// Returns the extension of a file with an image of this kind; `bytes` are the image.
+    /// Returns the extension of a file that contains `bytes`, an image of this kind.
     #[inline]
     pub fn extension(self, bytes: &[u8]) -> &'static str {
         match self {
@@ -359,7 +359,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the description of the kind in messages: `LLVM bitcode`, `a fatbin`.
+    /// Returns the description of the kind in messages, such as `LLVM bitcode` or `a fatbin`.
     pub fn words(self) -> &'static str {
         self.row().2
     }

@@ -9,8 +9,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Returns the SPIR-V in an image that is a bare offload binary. `clang-linker-wrapper` of LLVM 23
-/// makes such images for Intel's GPUs, and LLVM's runtime for Level Zero reads them. Returns `None`
-/// if the offload binary contains an image of another kind.
+/// writes such images for Intel's GPUs, and LLVM's runtime for Level Zero reads them. Returns
+/// `None` if the offload binary contains an image of any other kind.
 #[inline]
 pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
     let mut images = OffloadBinary::parse(image).ok()?.images();
@@ -24,8 +24,8 @@ pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
 #[derive(Debug, Clone)]
 pub(super) struct SpirvKernels<'data> {
     kernels: vec::IntoIter<SpirvKernel<'data>>,
-    /// The shared memory of the only kernel. `None` for several kernels: the module does not state
-    /// which kernel uses which variables.
+    /// The shared memory of the only kernel. `None` for several kernels, because the module does
+    /// not state which kernel uses which variables.
     shared_memory: Option<u64>,
 }
 

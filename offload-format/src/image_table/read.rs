@@ -38,8 +38,9 @@ impl<'data> ImageTable<'data> {
     }
 
     /// Returns the images in the order of the file. An item is an error if its image is not in a
-    /// section of the file, or if its zstd frame is damaged. If the images together have far more
-    /// bytes than the file, the last item is an error, and the remaining images are omitted.
+    /// section of the file, or if the image's zstd frame is damaged. If the images together have
+    /// far more bytes than the file, the last item is an error, and the remaining images are
+    /// omitted.
     pub fn images(&self) -> Vec<Result<TableImage<'data>>> {
         let Ok(sections) = Sections::parse(self.file) else { return Vec::new() };
         let names: Vec<&[u8]> = sections.map_while(Result::ok).map(|it| it.name).collect();
@@ -47,7 +48,8 @@ impl<'data> ImageTable<'data> {
         pointers(self.file, LAYOUT, is_table, |record| {
             let Some(budget) = left else { return };
             let image = TableImage::new(self.file, &names, &record);
-            // The decoder may have read any part of a damaged frame.
+            // The decoder may have read any part of a damaged frame, so count the rest of the
+            // section.
             let rest = record.target.map_or(0, |target| target.bytes.len() as u64);
             let size = image.as_ref().map_or(rest, TableImage::size);
             left = budget.checked_sub(size.max(RECORD));
@@ -99,7 +101,7 @@ impl<'data> TableImage<'data> {
         Ok(Self { section, offset, stored, inflated_size })
     }
 
-    /// Returns the offload kind and the target from the section's name: `sycl-spir64`.
+    /// Returns the offload kind and the target from the section's name, such as `sycl-spir64`.
     pub fn id(&self) -> Option<&'data str> {
         str::from_utf8(self.section.strip_prefix(SECTION_PREFIX.as_bytes())?).ok()
     }

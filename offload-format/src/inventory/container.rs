@@ -15,10 +15,11 @@ pub struct Container<'a> {
     /// of the entries.
     pub size: u64,
     /// The decompressed size in bytes, from the header; `None` if the container is not compressed
-    /// as a whole. Images of a fatbin are compressed separately:
+    /// as a whole. Images of a fatbin are compressed separately; see
     /// [`Image::stored_size`](super::Image::stored_size).
     pub inflated_size: Option<u64>,
-    /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
+    /// The compression method, such as `zstd`, `zlib` or `method 7`; `None` if `inflated_size` is
+    /// `None`.
     pub method: Option<String>,
     /// The container's images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
@@ -34,7 +35,8 @@ pub struct Container<'a> {
 /// The role of a fatbin in a link of NVIDIA's relocatable device code.
 ///
 /// If the linked machine code does not fit a GPU, the driver compiles and links the objects'
-/// fatbins when it loads the program, so each of these fatbins needs an image that fits.
+/// fatbins when it loads the program. Each of these fatbins therefore needs an image that fits the
+/// GPU.
 ///
 /// Source: nvcc manual 13, "JIT Linking Support"; `fatbinary_section.h` and `link.stub` of CUDA
 /// 13.5. nvJitLink 13.5 links the objects' fatbins for the same GPUs.

@@ -36,7 +36,7 @@ const LARGEST_TABLE: usize = 1 << 24;
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     let limit = list.limit;
     let bundles = in_a_row(section, 1, |rest| {
-        // Keep each size, because some sizes are found only by decompression.
+        // Keep the sizes, because finding some of them requires decompression.
         Found::parse_sized(rest, limit).map(|(found, size)| ((found, size), size))
     });
     for found in bundles {
@@ -119,7 +119,7 @@ fn compressed_entries<'a>(
 }
 
 /// Adds a text bundle in a compressed bundle. If the decompressed bytes are not a text bundle
-/// either, the problem is `error`: the reason why they are not a binary bundle.
+/// either, reports `error`, the reason why they are not a binary bundle.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -314,7 +314,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     };
     let (major, minor) = found.version;
     image.ptx_version = found.kind.is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
-    // Fatbins have their own numbers for kinds.
+    // Fatbins use their own numbers for the kinds of images.
     image.said = Some(match found.kind {
         nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,

@@ -1,4 +1,5 @@
-//! Replaces `containers` without the feature of that name, and reads a single plain bundle.
+//! Replaces the module `containers` if the feature `containers` is off. Reads only a single plain
+//! bundle.
 
 use super::listing::Listing;
 use super::{Place, plain};

@@ -1,4 +1,4 @@
-//! Names of files that differ only by their GPU.
+//! Names of files that differ only in the GPU that they name.
 
 use crate::target::{NvidiaArch, amdgpu};
 use alloc::string::String;
@@ -13,7 +13,7 @@ const GENERIC: &str = "-generic";
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
 /// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
-/// form. The GPU is named as by a compiler, possibly without the first underscore or in capitals
+/// form. The GPU is spelled as for a compiler, possibly without the first underscore or in capitals
 /// (`SM90a`). The characters around the name are neither letters nor digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
@@ -33,7 +33,8 @@ pub fn without_gpu(path: &str) -> Option<String> {
     is_any.then_some(out)
 }
 
-/// Returns the number of bytes of the GPU and its modes at the start of a text; 0 if there is none.
+/// Returns the length in bytes of the GPU and its modes at the start of a text; 0 if there is no
+/// GPU.
 #[inline]
 fn gpu(text: &str) -> usize {
     let word = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());

@@ -17,26 +17,27 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// A device image, or a part that replaces one (the host's entry of a bundle).
+/// A device image, or a part that replaces one (the host entry of a bundle).
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
-    /// The index of its container in [`Inventory::containers`](super::Inventory::containers).
+    /// The index of the image's container in
+    /// [`Inventory::containers`](super::Inventory::containers).
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
     /// crate. Image tables: the image's alphabetically first kernel, because the runtime finds
     /// images by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the
-    /// name of a source file. Bundles have none.
+    /// name of a source file. Bundles: `None`.
     pub module: Option<Cow<'a, str>>,
-    /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if it is
-    /// unknown.
+    /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if the
+    /// kind is unknown.
     pub offload_kind: Option<Cow<'a, str>>,
     /// The target triple as stored, without trailing dashes. Fatbins: NVIDIA's target triple.
-    /// `None` if it is unknown.
+    /// `None` if the triple is unknown.
     pub triple: Option<Cow<'a, str>>,
-    /// The target in the container: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image without a
-    /// container, the target in its header.
+    /// The target in the container, such as `gfx90a:xnack-`, `sm_80` or `compute_80`. For an image
+    /// without a container, the target in its header.
     pub target_id: Option<Cow<'a, str>>,
     /// The offset in bytes from the start of the file; `None` inside a compressed part.
     pub offset: Option<u64>,
@@ -44,17 +45,17 @@ pub struct Image<'a> {
     /// [`Images`](super::Images) removes.
     pub size: u64,
     /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
-    /// Fatbins: the size of the compressed payload in the file, in bytes. Images that were
-    /// compressed together have the size of their common payload.
+    /// Fatbins: the size of the compressed payload in the file, in bytes. For images that were
+    /// compressed together, this is the size of their common payload.
     pub stored_size: Option<u64>,
-    /// Fatbins: the version of the PTX. `None` if it is unknown.
+    /// Fatbins: the version of the PTX. `None` if the version is unknown.
     pub ptx_version: Option<PtxVersion>,
     pub(super) bytes: Bytes<'a>,
     /// The kind that the container states.
     pub(super) said: Option<ImageKind>,
 }
 
-/// Where an image's bytes are.
+/// The location of an image's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes<'a> {
     /// The bytes themselves, uncompressed in the file.
@@ -101,8 +102,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the offset in the file of an image's `stored_size` compressed bytes, if the image is
-    /// compressed separately in an image table.
+    /// Returns the file offset of the image's compressed bytes, whose number is `stored_size`, if
+    /// the image is compressed separately in an image table.
     #[cfg(feature = "object")]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {
@@ -111,7 +112,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the compression of the image itself, as in fatbins.
+    /// Returns the form of the image itself, which may be compressed with zstd in a fatbin.
     #[inline]
     pub(super) fn form(&self) -> Form {
         match &self.bytes {
@@ -143,8 +144,8 @@ impl<'a> Image<'a> {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
-    /// Returns the kind that the container states, as in fatbins and kernel packs; `None` if it
-    /// states none.
+    /// Returns the kind that a container such as a fatbin or a kernel pack states; `None` if the
+    /// container states none.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }
@@ -160,12 +161,12 @@ impl<'a> Image<'a> {
         EntryId::parse(self.entry_id.as_deref()?).ok()
     }
 
-    /// Whether this is the host's entry of a bundle.
+    /// Whether this is the host entry of a bundle.
     pub fn is_host(&self) -> bool {
         self.offload_kind.as_deref() == Some("host")
     }
 
-    /// Returns a short name for people: the target ID, the triple, the bundle entry ID, or
+    /// Returns a short name for messages: the target ID, the triple, the bundle entry ID, or
     /// `unnamed`.
     pub fn label(&self) -> &str {
         let names = [&self.target_id, &self.triple, &self.entry_id];

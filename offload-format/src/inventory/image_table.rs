@@ -54,7 +54,7 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'
     list.inventory.containers[container + 1..].iter_mut().for_each(|it| it.is_in_table = true);
     let mut reader = Images::new(list.limit);
     for image in &mut list.inventory.images[first..] {
-        // Ignore errors: commands that read the image report them.
+        // Ignore errors, because commands that read the image report them.
         if let Ok((module, target, triple)) = reader.read(image).map(|bytes| facts(&bytes)) {
             image.module = module.map(Cow::Owned);
             image.target_id = image.target_id.take().or(target.map(Cow::Owned));
@@ -87,7 +87,8 @@ fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> 
 }
 
 /// Returns information from an image's bytes: the alphabetically first kernel, the target in the
-/// header, and DPC++'s name for the target, which linkers for Windows cut off the section's name.
+/// header, and DPC++'s name for the target. Linkers for Windows cut this name off from the
+/// section's name.
 fn facts(bytes: &[u8]) -> (Option<String>, Option<String>, Option<&'static str>) {
     let kernels = Kernels::parse(bytes).ok();
     let first = kernels.and_then(|kernels| kernels.map(|it| it.name.to_owned()).min());

@@ -1,8 +1,9 @@
-//! Finds fatbins in programs that NVIDIA's device linker made from other fatbins.
+//! Finds the fatbins in a program that NVIDIA's device linker built from the program's other
+//! fatbins.
 //!
-//! `fatbinary_section.h` of CUDA 13.5: a wrapper of version 2 has "array of prelinked fatbins". The
-//! array is filled only when the program starts (`link.stub`). Therefore, this module assigns all
-//! relocatable fatbins of the file to each linked fatbin.
+//! According to `fatbinary_section.h` of CUDA 13.5, a wrapper of version 2 has an "array of
+//! prelinked fatbins". The array is filled only when the program starts (`link.stub`). Therefore,
+//! this module assigns all relocatable fatbins of the file to each linked fatbin.
 
 use super::{Container, ContainerKind, DeviceLink};
 use crate::archive::Archive;

@@ -6,8 +6,8 @@ use crate::{Error, ErrorKind};
 use alloc::collections::BTreeSet;
 
 /// The limit for the total size of images, which may share bytes. All uncompressed images together
-/// may have this many times the file's size. The images of a compressed part may have this many
-/// times the part's size.
+/// may be this many times as large as the file. The images of a compressed part may be this many
+/// times as large as the part.
 const SHARED_LIMIT: u64 = 8;
 
 /// The limit for the memory of the list, in bytes for each byte of the file or compressed part.
@@ -140,7 +140,7 @@ impl<'a> Listing<'a> {
         self.inventory.containers.len() - 1
     }
 
-    /// Adds a problem of a compressed part, or of its decompressed bytes.
+    /// Adds a problem in a compressed part, or in its decompressed bytes.
     pub(super) fn inflated_problem(&mut self, place: Place<'a>, error: Error) {
         let in_stream = matches!(
             error.kind(),

@@ -1,7 +1,7 @@
-//! Lists all containers and images of a file, for `cargo offload ls`, `extract`, `select`, `verify`
-//! and `size`, the macro, and offload-build.
+//! Lists all containers and images of a file, for the commands `cargo offload ls`, `extract`,
+//! `select`, `verify` and `size`, for the macro, and for offload-build.
 //!
-//! The formats and their references are on the pages of [`bundle`](crate::bundle),
+//! The formats and their references are documented on the pages of [`bundle`](crate::bundle),
 //! [`offload_binary`](crate::offload_binary) and the other containers. The page of
 //! [`fat_file`](crate::fat_file) describes the places in a file.
 //!
@@ -25,11 +25,12 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables, and decompresses only the entry tables of
-//!   compressed bundles. An image's kind and bytes cost nothing until a caller calls
+//! * [`Inventory::of`] reads headers and tables. It decompresses the entry tables of compressed
+//!   bundles, the images of image tables, compressed offload binaries, and compressed text bundles.
+//!   The kinds and bytes of other images are determined only when a caller calls
 //!   [`Image::known_kind`] or `Images::read`.
-//! * Names, IDs and other text are as in the file, with any characters. Escape them before printing
-//!   them on a terminal.
+//! * Names, IDs and other text are returned as stored, and may contain any characters. Escape them
+//!   before printing them on a terminal.
 //! * A part that cannot be read becomes a [`Problem`], even if the reason is a missing feature
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
 //! * A fatbin inside an offload binary or a bundle is a single image of unknown kind: its contents
@@ -120,8 +121,8 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Removes the images of a kernel pack whose entries `is_kept` refuses. Keeps all images of any
-    /// other kind of file.
+    /// Removes from a kernel pack the images whose entries `is_kept` refuses. Keeps all images of
+    /// any other kind of file.
     #[cfg(feature = "containers")]
     pub fn retain_entries(&mut self, is_kept: impl Fn(&str) -> bool) {
         let [container] = &mut self.containers[..] else { return };
@@ -162,7 +163,7 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Returns the images that are not known to be empty without decompression.
+    /// Returns all images except those that are known to be empty without decompression.
     #[inline]
     pub fn images_with_content(&self) -> impl Iterator<Item = &Image<'a>> {
         self.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
@@ -187,8 +188,8 @@ pub struct Reference<'a> {
 
 #[cfg(all(feature = "containers", feature = "object"))]
 impl Reference<'_> {
-    /// Returns the entries of kernel packs that the file's wrappers request: `lib/libfoo.so#0`.
-    /// Returns none if no wrapper is found, as in an archive.
+    /// Returns the entries of kernel packs that the file's wrappers request, such as
+    /// `lib/libfoo.so#0`. The list is empty if no wrapper is found, as in an archive.
     #[inline]
     pub fn entries(&self, file: &[u8]) -> Vec<String> {
         let (name, mut entries) = (self.reference.kernel_name, Vec::new());
@@ -207,9 +208,9 @@ impl Reference<'_> {
 pub struct Problem<'a> {
     /// The place of the problem.
     pub place: Place<'a>,
-    /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
+    /// The error. Its offset counts from the start of the file, unless `decompressed` is set.
     pub error: Error,
-    /// Whether the error is in a compressed container. If so, its offsets count from the start of
-    /// the container or of the decompressed bytes.
+    /// Whether the error is in a compressed container. If so, the error's offset counts from the
+    /// start of the container or of the decompressed bytes.
     pub decompressed: bool,
 }

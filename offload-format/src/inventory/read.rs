@@ -31,7 +31,7 @@ impl<'a> Images<'a> {
     /// Returns the image's bytes. The bytes are borrowed if the file contains them uncompressed.
     ///
     /// Returns an error if the compressed part is damaged, has an unknown method, or exceeds the
-    /// limit. Offsets in the error count from the start of the container.
+    /// limit. The error's offset counts from the start of the container.
     pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
         match &image.bytes {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -46,8 +46,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's bytes, unless the image is compressed in a fatbin, which states the
-    /// image's kind.
+    /// Returns the image's bytes, or `None` if the image is compressed in a fatbin, which states
+    /// the image's kind.
     ///
     /// Returns an error in the same cases as [`Images::read`].
     pub fn read_unrecorded<'b>(

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: a list with one `.kpack` file for each target, in the same folder. The file is
-/// MessagePack without a magic: a map with `component_name`, `prefix` and `kpack_files`, which maps
-/// target IDs to maps with `file`, `size` and `kernel_count`.
+/// A `.kpm` file: a list with one `.kpack` file for each target, in the same folder. The file is a
+/// MessagePack map without a magic. Its keys are `component_name`, `prefix` and `kpack_files`.
+/// `kpack_files` maps each target ID to a map with `file`, `size` and `kernel_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
-    /// The name of the component: `blas_lib`.
+    /// The name of the component, such as `blas_lib`.
     pub component: &'data str,
     /// The files, in the order of the manifest.
     pub files: Vec<ManifestFile<'data>>,
@@ -33,8 +33,8 @@ pub struct ManifestFile<'data> {
 impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
-    /// Returns an error if the manifest is malformed or has no files, or if a file's name contains
-    /// a folder (the files must be in the manifest's folder).
+    /// Returns an error if the manifest is malformed or lacks `kpack_files`, or if a file's name
+    /// contains a folder (the files must be in the manifest's folder).
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

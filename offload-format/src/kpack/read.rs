@@ -21,10 +21,9 @@ const TABLE_OFFSET: u64 = 8;
 pub struct Kpack<'data> {
     /// The name of the group of code objects that were packed together, for example `blas`.
     group: &'data str,
-    /// The name of the processor family, as the packer spells it: `gfx110X`.
+    /// The name of the processor family, as the packer spells it, such as `gfx110X`.
     pub family: &'data str,
-    /// The compression of the code objects, as the file spells it: `none`,
-    /// `zstd-per-kernel`.
+    /// The compression of the code objects, as the file spells it: `none` or `zstd-per-kernel`.
     scheme: &'data str,
     targets: Vec<&'data str>,
     kernels: Vec<KpackKernel<'data>>,
@@ -34,15 +33,15 @@ pub struct Kpack<'data> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct KpackKernel<'data> {
-    /// The program or library, with the entry's number in that file: `lib/libfoo.so#0`.
+    /// The program or library, with the entry's number in that file, such as `lib/libfoo.so#0`.
     pub binary: &'data str,
-    /// The target ID of the code object: `gfx90a:xnack-`.
+    /// The target ID of the code object, such as `gfx90a:xnack-`.
     pub target: &'data str,
-    /// The kind, as the file spells it: `hsaco`.
+    /// The kind, as the file spells it, such as `hsaco`.
     pub kind: &'data str,
     /// The bytes of the code object as stored in the file, compressed or not.
     pub stored: &'data [u8],
-    /// The offset in bytes of [`KpackKernel::stored`] from the start of the file.
+    /// The offset of [`KpackKernel::stored`] in bytes from the start of the file.
     pub offset: u64,
     /// The decompressed size in bytes, from the table.
     pub size: u64,
@@ -50,7 +49,8 @@ pub struct KpackKernel<'data> {
     pub is_compressed: bool,
 }
 
-/// The start offsets of the table's parts. The keys of the table may have any order.
+/// The values of the table, and cursors at the start of its larger parts. The keys of the table may
+/// be in any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -271,7 +271,7 @@ impl<'data> KpackKernel<'data> {
     /// Returns the code object, decompressed.
     ///
     /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, if the stream
-    /// is damaged, or if its size differs from the table's.
+    /// is damaged, or if the decompressed size differs from the size in the table.
     pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
         const OBJECT: &str = "kpack code object";
         if !self.is_compressed {

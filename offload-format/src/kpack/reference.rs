@@ -14,7 +14,7 @@ const WHAT: &str = "kpack reference";
 const MOST: usize = 64 * 1024;
 
 /// The section `.rocm_kpack_ref` (`.kpackrf` in PE images), which refers to the code objects of a
-/// program or library. The section is MessagePack: a map with `kernel_name` and the array
+/// program or library. The section contains a MessagePack map with `kernel_name` and the array
 /// `kpack_search_paths`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
@@ -26,7 +26,7 @@ pub struct KpackReference<'data> {
 }
 
 impl<'data> KpackReference<'data> {
-    /// Reads a reference; further bytes of the section are ignored.
+    /// Reads a reference. Bytes after the reference are ignored.
     ///
     /// Like HIP's runtime, returns an error if the reference is malformed, or has no name or no
     /// path.

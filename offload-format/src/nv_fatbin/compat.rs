@@ -4,8 +4,8 @@ use crate::image::CubinHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// The OS/ABI of cubins that have `.nv.compat`: from ptxas 13.x, and from ptxas 12.9 for `sm_100`
-/// and later.
+/// The OS/ABI of cubins that contain `.nv.compat`. ptxas 13.x writes such cubins, and ptxas 12.9
+/// writes them for `sm_100` and later.
 const OS_ABI: u8 = 65;
 /// A bit of `e_flags` in these cubins; ptxas 13.5 and 12.9 set it for `sm_100` and later.
 const IS_PORTABLE: u32 = 0x2;

@@ -1,4 +1,4 @@
-//! The meanings of numbers in an entry: kinds of images, host systems and compressions.
+//! The meanings of numbers in an entry: kinds of images, host systems and compression methods.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;
@@ -16,7 +16,7 @@ impl FatbinImageKind {
     pub const LTO_IR: Self = Self(0x8);
     /// An index.
     pub const INDEX: Self = Self(0x20);
-    /// PTX text to be linked: `nvFatbinAddReloc`.
+    /// PTX text to be linked, added with `nvFatbinAddReloc`.
     pub const RELOCATABLE_PTX: Self = Self(0x40);
     /// Tile IR.
     pub const TILE_IR: Self = Self(0x80);
@@ -81,11 +81,11 @@ pub enum Compression {
     None,
     /// A zlib stream. nvJitLink 13.5 does not support it.
     Zlib,
-    /// An LZ4 block: written by CUDA 12, and with `--compress-mode=speed`.
+    /// An LZ4 block, as written by CUDA 12, or with `--compress-mode=speed`.
     Lz4,
     /// An LZ4 frame.
     Lz4Frame,
-    /// A zstd frame: written by CUDA 13.
+    /// A zstd frame, as written by CUDA 13.
     Zstd,
     /// An undocumented method, given by its bits in the flags.
     Unknown(u64),

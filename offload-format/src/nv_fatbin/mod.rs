@@ -26,11 +26,11 @@
 //!
 //! Offsets in an entry count from the entry's start. The next entry is at H + P. The next container
 //! follows the last entry, possibly after zeros. A NUL follows each name, and then zeros up to a
-//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string, which is
-//! stored like a name and contains options for ptxas (PTX) or for the optimizer (LTO-IR). For a
-//! cubin, the string consists of a zero byte and the bytes of the section `.nv.compat`; the length
-//! does not include the zero byte. nvJitLink uses the section's bytes to decide which other GPUs of
-//! the family the cubin fits.
+//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string. This
+//! string is stored like a name, and contains options for ptxas (PTX) or for the optimizer
+//! (LTO-IR). For a cubin, the string consists of a zero byte and the bytes of the section
+//! `.nv.compat`; the length does not include the zero byte. nvJitLink uses the section's bytes to
+//! decide which other GPUs of the family the cubin fits.
 //!
 //! | flag | |
 //! |---|---|
@@ -77,14 +77,14 @@ pub use write::NvFatbinBuilder;
 /// The first bytes of a fatbin.
 pub const MAGIC: [u8; 4] = crate::image::FATBIN_MAGIC;
 
-/// Alignment in bytes of entries, payloads and containers.
+/// The alignment in bytes of entries, payloads and containers.
 pub const ALIGN: u64 = 8;
 
 const VERSION: u16 = 1;
 const HEADER_SIZE: u64 = 16;
 const ENTRY_HEADER_SIZE: u64 = 64;
-/// The size in bytes of the offset and length of the options string. A group's entry has the number
-/// of images and the size of their table instead.
+/// The size in bytes of the offset and length of the options string. A group's entry stores the
+/// number of images and the size of their table instead.
 const OPTIONS_SIZE: u64 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;

@@ -1,6 +1,6 @@
 //! Views of a fatbin.
 //!
-//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that build static libraries compile them.
 
 use super::{
     ALIGN, Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
@@ -24,8 +24,9 @@ impl<'data> NvFatbin<'data> {
     /// Checks the fatbin at the start of `data`, and borrows from `data`, which may continue after
     /// the fatbin.
     ///
-    /// Returns an error if the magic or the version is unknown, if anything exceeds the size in a
-    /// header, if an image is outside its payload, or if images in a payload overlap.
+    /// Returns an error if the magic or the version is unknown, or if any part exceeds the size
+    /// that a header states. Also returns an error if an image is outside its payload, or if images
+    /// in a payload overlap.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -55,7 +56,7 @@ impl<'data> NvFatbin<'data> {
 
     /// Returns the fatbins of a section or file, one after another, each with its offset in bytes.
     /// After each fatbin, the iterator skips zeros, eight at a time. Iteration ends after the first
-    /// error, or where only zeros are left.
+    /// error, or when only zeros are left.
     #[inline]
     pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(data, ALIGN as usize, |rest| Self::parse(rest).map(|it| (it, it.size())))
@@ -98,7 +99,7 @@ impl fmt::Debug for NvFatbin<'_> {
 pub struct Entry<'data> {
     header: &'data [u8],
     at: u64,
-    /// The offset in bytes of the stored payload from the start of the fatbin.
+    /// The stored payload's offset in bytes from the start of the fatbin.
     pub offset: u64,
     /// The kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were
     /// compressed together.
@@ -108,7 +109,7 @@ pub struct Entry<'data> {
     /// The payload as stored: compressed, or uncompressed with the zeros after it.
     pub stored: &'data [u8],
     /// The size in bytes of the decompressed payload, from the entry's header; for an uncompressed
-    /// payload, this includes the zeros after it.
+    /// payload, the size includes the zeros after it.
     pub size: u64,
 }
 
@@ -211,7 +212,7 @@ struct Images<'data> {
 }
 
 impl<'data> Images<'data> {
-    /// Finds the headers of the images; returns them and the number of images.
+    /// Finds the headers of the images. Returns the headers and the number of images.
     #[inline]
     fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
         let one = Self { headers: entry.header, at: 0, is_group: false, payload_size: entry.size };
@@ -254,7 +255,7 @@ pub struct Image<'data> {
     /// The compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is
     /// none.
     pub compute_capability: u32,
-    /// All flags as stored; the module's page has a table.
+    /// All flags as stored; the module's page lists them.
     pub flags: u64,
     /// The name of the image, usually a source file; empty if there is none. The name is
     /// not always UTF-8.
@@ -320,9 +321,9 @@ impl<'data> Image<'data> {
         Self::read(data, start, size)
     }
 
-    /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if the image is
-    /// neither machine code nor PTX, or if the compute capability does not have two or three
-    /// digits.
+    /// Returns the target of the image, such as `sm_90a` or `compute_90`. Returns `None` if the
+    /// image is neither machine code nor PTX, or if the compute capability does not have two or
+    /// three digits.
     #[inline]
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {

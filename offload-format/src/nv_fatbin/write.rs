@@ -54,7 +54,7 @@ struct NewImage {
 }
 
 impl NvFatbinBuilder {
-    /// Creates a fatbin without images, for a 64-bit host with this operating system.
+    /// Creates a builder for a fatbin for a 64-bit host with this operating system.
     pub fn new(host: HostOs) -> Self {
         Self { host, images: Vec::new() }
     }
@@ -63,8 +63,8 @@ impl NvFatbinBuilder {
     /// cubin does not contain the suffix. The prefix of `arch` (`sm_` or `compute_`) does not
     /// matter.
     ///
-    /// Returns an error if `cubin` is not a cubin, if its section table is damaged, or if it is for
-    /// a different compute capability.
+    /// Returns an error if `cubin` is not a cubin, if its section table is damaged, or if the cubin
+    /// is for a different compute capability.
     pub fn cubin(&mut self, arch: NvidiaArch, cubin: &[u8]) -> Result<&mut Self> {
         let header = Cubin::parse(cubin)?;
         if header.number != arch.number() {

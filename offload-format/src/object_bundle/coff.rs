@@ -139,8 +139,8 @@ pub(super) fn rewrite(
 }
 
 impl<'a> Section<'a> {
-    /// Reads the header at `at`, except for the name. If `place` is set, a section that has no
-    /// bytes in the file gets zeros, as in LLVM.
+    /// Reads the header at `at`, except for the name. If `place` is set, a section without bytes in
+    /// the file is filled with zeros, as LLVM does.
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
@@ -153,7 +153,7 @@ impl<'a> Section<'a> {
             && relocation_count == 0xffff
         {
             // If the number of relocations does not fit into the field, the first relocation
-            // contains it.
+            // contains the number.
             relocation_count = reader.u32(relocations, "number of relocations")?.into();
         }
         let relocations = match relocation_count {

@@ -12,8 +12,8 @@ impl Class {
         if self.is_big { 56 } else { 20 }
     }
 
-    /// Returns the offsets in the file header of the number of sections, the symbol table's offset,
-    /// and the number of symbols.
+    /// Returns the offsets of three fields in the file header: the number of sections, the symbol
+    /// table's offset, and the number of symbols.
     pub(super) fn counts_at(self) -> [usize; 3] {
         if self.is_big { [44, 48, 52] } else { [2, 8, 12] }
     }

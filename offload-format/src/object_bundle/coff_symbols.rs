@@ -27,8 +27,8 @@ pub(super) struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbol table of `count` records at `table`; 0 means no table. Drops symbols of
-    /// removed sections.
+    /// Reads the symbol table of `count` records at `table`. If `table` is 0, there is no symbol
+    /// table. Drops symbols of removed sections.
     pub(super) fn parse(
         class: Class,
         reader: &Reader<'a>,
@@ -89,9 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Replaces a symbol's number in the four bytes of `field` with the new number. If there is no
-    /// symbol with this number, the number stays unchanged, or is an error if any symbol is
-    /// removed.
+    /// Replaces a symbol's number in the four bytes of `field` with the new number. If all symbols
+    /// are kept, the number stays unchanged. Otherwise, a number without a kept symbol is an error.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -116,7 +115,7 @@ impl<'a> Symbols<'a> {
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
     }
 
-    /// Updates in each weak symbol the number of its default symbol.
+    /// Updates the number of the default symbol in each weak symbol.
     fn renumber_weak(&mut self, class: Class) -> Result<()> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
@@ -199,8 +198,8 @@ impl Numbers {
         let is_section =
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
-            // The record contains the number of the associated section. Only `/bigobj` objects have
-            // the upper half of the number, at a later offset.
+            // The record contains the number of the associated section. Only `/bigobj` objects
+            // contain the upper half of the number, at a later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

@@ -76,7 +76,7 @@ pub(super) fn rewrite(
     let of_symbols = &strings[usize::from(!shared)];
 
     let mut growth = Growth::new(data);
-    // The headers and contents of the new file's sections. Section 0 is not a section.
+    // The headers and contents of the new file's sections. Number 0 is not a section.
     let mut rewritten = vec![Rewritten { header: Section::default(), contents: Piece::Zeros(0) }];
     for (index, section) in kept().skip(1) {
         let mut header = Section { link: sections.map(section.link)?, ..*section };
@@ -176,7 +176,7 @@ fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize)
     class.put_word(&mut out, section_headers);
     // The field `e_flags`.
     out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
-    // There are no program headers: their offset, size and number are 0.
+    // There are no program headers, so their offset, size and number are 0.
     let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);
     let names =
         u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);

@@ -1,4 +1,4 @@
-//! The parts of a relocatable ELF file for the rewriting code.
+//! The parts of a relocatable ELF file that the rewriting code needs.
 
 use super::NOT_A_HOST;
 use super::read::Sections;
@@ -6,7 +6,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// Word size and byte order of an ELF file.
+/// The word size and byte order of an ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) is_64: bool,
@@ -34,7 +34,7 @@ impl Class {
         if self.is_64 { 6 } else { 14 }
     }
 
-    /// `e_machine`.
+    /// Returns `e_machine`.
     pub(super) fn machine(self, header: &[u8]) -> u16 {
         self.u16([header[18], header[19]])
     }
@@ -69,7 +69,7 @@ impl Class {
     }
 }
 
-/// A section header, with the name instead of its offset.
+/// A section header, with the name instead of the name's offset.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Section<'a> {
     pub(super) name: &'a [u8],

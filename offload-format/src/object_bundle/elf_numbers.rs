@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 /// The kept sections, with their new numbers.
 pub(super) struct SectionNumbers {
-    /// The new number of each section; [`GONE`] if it was removed.
+    /// The new number of each section; [`GONE`] if the section was removed.
     new: Vec<u32>,
     kept: usize,
 }
@@ -42,9 +42,8 @@ impl SectionNumbers {
         self.new.get(index as usize) == Some(&GONE)
     }
 
-    /// Returns the new number of a referenced section, or 0 if it was removed. If there is no
-    /// section with this number, the number stays unchanged, or is an error if any section is
-    /// removed.
+    /// Returns the new number of a referenced section, or 0 if the section was removed. A number
+    /// without a section stays unchanged if all sections are kept; otherwise, it is an error.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

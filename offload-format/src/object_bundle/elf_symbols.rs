@@ -30,8 +30,8 @@ pub(super) struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`; 0 means that there are none. Drops symbols in removed
-    /// sections.
+    /// Reads the symbols of section `symtab`. If `symtab` is 0, there are no symbols. Drops symbols
+    /// in removed sections.
     pub(super) fn parse(
         file: &ElfFile<'a>,
         symtab: usize,
@@ -98,8 +98,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the new number of a symbol that is referenced in `section`. If there is no symbol
-    /// with this number, the number stays unchanged, or is an error if any symbol is removed.
+    /// Returns the new number of a symbol that is referenced in `section`. If all symbols are kept,
+    /// the number stays unchanged. Otherwise, a number without a kept symbol is an error.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);

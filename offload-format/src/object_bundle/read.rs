@@ -18,7 +18,7 @@ use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
-/// The size in bytes of each entry in a section of sizes.
+/// The size in bytes of each number in a section of sizes.
 const SIZE: usize = 8;
 
 /// The bundle in a host object, whose section table has been checked.
@@ -30,11 +30,12 @@ pub struct ObjectBundle<'data> {
 
 impl<'data> ObjectBundle<'data> {
     /// Checks the section table of the object file `data` (ELF of either size and byte order, or
-    /// COFF), and borrows from it. An object without a bundle has no entries. Mach-O and PE files
-    /// have no entries either: their section names are too short.
+    /// COFF), and borrows from `data`. An object without a bundle has no entries. Mach-O and PE
+    /// files have no entries either, because their section names are too short.
     ///
-    /// Returns an error if `data` is not such an object, if a bundle entry ID is not UTF-8, or if
-    /// the section table, a section's name or a bundle entry is outside the file.
+    /// Returns an error if `data` is none of these files, or if a bundle entry ID is not UTF-8.
+    /// Also returns an error if the section table, a section's name or a bundle entry is outside
+    /// the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
         let limit = data.len().saturating_mul(NAMES_PER_FILE);
@@ -119,8 +120,8 @@ fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
 }
 
 impl Entry<'_> {
-    /// Whether this is the host's entry of an object bundle, which LLVM writes as one zero byte.
-    /// The entry stands for the object without its bundle; `strip` returns that object.
+    /// Whether this is the host entry of an object bundle, which LLVM writes as one zero byte. The
+    /// entry represents the object without its bundle, which `strip` returns.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
     }
@@ -185,8 +186,8 @@ impl<'data> Sections<'data> {
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
     }
 
-    /// Returns the offset and the size of section `index` in the file, in bytes; `None` if it is
-    /// not in the file.
+    /// Returns the offset and the size of section `index` in the file, in bytes; `None` if the
+    /// section has no bytes in the file.
     fn range(&self, index: usize) -> Option<(u64, u64)> {
         let index = SectionIndex(index);
         match self {

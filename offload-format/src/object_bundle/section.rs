@@ -1,4 +1,4 @@
-//! The sections to add to an object, and the limit for its growth.
+//! The sections to add to an object, and the limit for the object's growth.
 
 use super::SECTION_PREFIX;
 use crate::layout::Piece;
@@ -11,7 +11,8 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The limit for the number of bytes that the new file may have in addition to its source's bytes.
+/// The limit for the number of bytes that the new file may have in addition to the bytes of the
+/// original file.
 ///
 /// Sections of a hostile file may overlap or have any alignment, so without a limit, a small file
 /// could become a huge file.

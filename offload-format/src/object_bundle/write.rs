@@ -12,10 +12,10 @@ use object::FileKind;
 
 /// Returns the object `host` with a section for each of the bundle's entries, as
 /// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0. The
-/// host's entry is not a payload: its section contains one zero byte. The builder's alignment and
-/// the host entry's size are ignored.
+/// host entry is not a payload: its section contains one zero byte. The builder's alignment and the
+/// host entry's size are ignored.
 ///
-/// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is
+/// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if `host` is
 /// malformed.
 ///
 /// ```
@@ -24,7 +24,7 @@ use object::FileKind;
 /// use offload_format::section::DeviceSection;
 /// use offload_format::object_bundle::{self, ObjectBundle};
 ///
-/// // What a compiler makes of the host's code.
+/// // The object that a compiler writes for the host's code.
 /// let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
 /// let machine = Machine::of(&target).unwrap();
 /// let host = host_object::write(machine, DeviceSection::HipFatbin, "data", 4).unwrap().to_vec(&[b"1234"]);
@@ -56,7 +56,7 @@ pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
 /// relocations, as `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a
 /// bundle is returned unchanged.
 ///
-/// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is
+/// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if `data` is
 /// malformed, or if its code refers to the bundle.
 pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
     match ObjectBundle::parse(data)?.entries().next() {

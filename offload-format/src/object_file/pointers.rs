@@ -1,5 +1,5 @@
-//! Consecutive records that contain a pointer each. In an object, a relocation of the field
-//! contains the pointer's target; in a position-independent program, a dynamic relocation does.
+//! Consecutive records that each contain a pointer. In an object, a relocation of the pointer's
+//! field contains the target; in a position-independent program, a dynamic relocation does.
 
 use super::{Section, Sections};
 use crate::reader::Reader;
@@ -49,7 +49,7 @@ pub(crate) struct Pointee<'data> {
 
 /// Calls `visit` for each record in the chosen sections of a 64-bit little-endian ELF, COFF, PE or
 /// Mach-O file. Other files, and files with damaged tables, have no records. If the search takes
-/// far more steps than the file's size justifies, it stops and keeps the records found so far.
+/// far more steps than the file's size justifies, it stops after the records found so far.
 pub(crate) fn pointers<'data>(
     file: &'data [u8],
     layout: RecordLayout,
@@ -58,7 +58,7 @@ pub(crate) fn pointers<'data>(
 ) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // Use the architecture's address size: COFF objects do not contain an address size.
+    // Use the architecture's address size, because COFF objects do not contain an address size.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -86,7 +86,7 @@ struct Walk<'walk, 'data> {
 }
 
 impl<'data> Walk<'_, 'data> {
-    /// Subtracts `steps` from the remaining steps; returns `None` if there are too few.
+    /// Subtracts `steps` from the remaining steps; returns `None` if too few are left.
     fn spend(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
@@ -114,9 +114,9 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Reports the records in a section of a program. The address is in the record or, if it is
-    /// zero there, in a dynamic relocation. Relocation tables for other tools (`--emit-relocs`) are
-    /// not read: they contain nothing new.
+    /// Reports the records in a section of a program. The address is in the record or, if the
+    /// record contains zero, in a dynamic relocation. Relocation tables for other tools
+    /// (`--emit-relocs`) are not read, because they contain nothing new.
     fn in_program(&mut self, section: &object::read::Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };

@@ -37,7 +37,7 @@ pub(crate) struct Section<'data> {
     pub(crate) data: Result<&'data [u8]>,
 }
 
-/// The sections of a file, in the order of its table. The first error is the last item.
+/// The sections of a file, in the order of its table. Iteration ends after the first error.
 #[derive(Clone)]
 pub(crate) struct Sections<'data> {
     data: &'data [u8],
@@ -76,7 +76,7 @@ impl<'data> Sections<'data> {
         Ok(Self { data, kind, names: 0 })
     }
 
-    /// The file's format.
+    /// Returns the file's format.
     pub(crate) fn format(&self) -> ObjectFormat {
         match self.kind {
             SectionTable::Elf32(_) | SectionTable::Elf64(_) | SectionTable::Ended => {
@@ -175,7 +175,7 @@ struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
     /// The string table, with the names of more than eight bytes. `None` if the file has no symbol
-    /// table: a string table always follows a symbol table.
+    /// table, because the string table follows the symbol table.
     strings: Option<StringTable<'data>>,
 }
 
@@ -215,7 +215,7 @@ fn strings<'data, Header: CoffHeader>(
 impl<'data> Coff<'data> {
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         let Some(section) = self.sections.next() else { return Ok(None) };
-        // In images without symbols, long names are missing: the reference in the header becomes
+        // Images without symbols do not contain long names, so the reference in the header becomes
         // the name.
         let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
         let (offset, size) = match section.coff_file_range() {

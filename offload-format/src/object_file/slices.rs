@@ -41,7 +41,7 @@ impl<'data> Slices<'data> {
 
     /// Reads the table of slices at the start of the file.
     ///
-    /// Returns an error if there is no table, or if it is outside the file.
+    /// Returns an error if there is no table, or if the table is outside the file.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let malformed = |_| Error::new(ErrorKind::Malformed, "table of a universal file", 0);
         let table = match data.get(3) {

@@ -47,8 +47,9 @@ impl<'data> Compressed<'data> {
 
     /// Returns the decompressed binary, which also has version 3.
     ///
-    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in,
-    /// if the content is damaged, or if its size differs from the header's.
+    /// Returns an error if the inflated size is over `limit` bytes, or if the method was not built
+    /// in. Also returns an error if the content is damaged, or if its decompressed size differs
+    /// from the size in the header.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
         let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
@@ -81,12 +82,13 @@ impl<'data> Compressed<'data> {
 
     /// Appends an image, or any other range after the header, to `out`. The range has `size` bytes
     /// and starts at `offset` in the binary that [`Compressed::decompress`] would return. Bytes
-    /// after the range are not decompressed, and bytes before the range are not kept. For several
-    /// images, use `decompress`.
+    /// after the range are not decompressed, and bytes before the range are not kept. To read
+    /// several images, use `decompress`.
     ///
-    /// Returns an error if the range is not inside the inflated binary after its header, if it has
-    /// more than `limit` bytes, if the decoder needs more, if the method was not built in, or if
-    /// the content is damaged or ends too early. After an error, `out` is unchanged.
+    /// Returns an error if the range is not inside the inflated binary after its header, or if the
+    /// range or the decoder would need more than `limit` bytes. Also returns an error if the method
+    /// was not built in, or if the content is damaged or ends too early. After an error, `out` is
+    /// unchanged.
     #[inline]
     pub fn decompress_into(
         &self,

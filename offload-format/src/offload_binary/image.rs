@@ -21,7 +21,7 @@ pub struct Image<'data> {
     pub flags: u32,
     strings_offset: u64,
     strings: u64,
-    /// The offset in bytes of the image from the start of the binary.
+    /// The image's offset in bytes from the start of the binary.
     pub offset: u64,
     /// The bytes of the image.
     pub data: &'data [u8],
@@ -90,7 +90,8 @@ impl<'data> Image<'data> {
         Ok((key, value))
     }
 
-    /// Returns the value of a key; the last one if the key occurs several times, as in LLVM.
+    /// Returns the value of a key. If the key occurs several times, returns the last value, as LLVM
+    /// does.
     pub fn bytes(&self, key: &str) -> Option<&'data [u8]> {
         self.strings().filter(|(found, _)| *found == key).last().map(|(_, value)| value)
     }
@@ -105,7 +106,7 @@ impl<'data> Image<'data> {
         self.string("triple")
     }
 
-    /// Returns the string `arch`: a target ID, `sm_80`, `compute_80`.
+    /// Returns the string `arch`: a target ID, or an architecture such as `sm_80` or `compute_80`.
     pub fn arch(&self) -> Option<&'data str> {
         self.string("arch")
     }

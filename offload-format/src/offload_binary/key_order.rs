@@ -2,9 +2,9 @@
 //! hash table. Readers ignore the order, but using it makes our files identical to LLVM's.
 //!
 //! The table has 64 buckets, and its size doubles before three quarters of them are in use. The
-//! search for a key's bucket starts at the low bits of the key's hash, and continues in growing
-//! steps to the first free bucket. The hash is similar to CityHash, with a formula for each range
-//! of lengths. Details are in docs/formats.md, "String pairs". The tests in
+//! search for a key's bucket starts at the bucket that the low bits of the key's hash select. It
+//! continues in growing steps to the first free bucket. The hash is similar to CityHash, with a
+//! formula for each range of lengths. Details are in docs/formats.md, "String pairs". The tests in
 //! tests/formats/versus_llvm/ compare the order with LLVM 22.1.8.
 
 use alloc::vec;

@@ -64,7 +64,7 @@ impl OffloadKind {
     pub const OPENMP: Self = Self(1);
     /// CUDA.
     pub const CUDA: Self = Self(2);
-    /// HIP, with its number before LLVM 21.
+    /// HIP, with its number from before LLVM 21.
     pub const HIP_OLD: Self = Self(3);
     /// HIP.
     pub const HIP: Self = Self(4);

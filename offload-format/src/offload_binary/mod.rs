@@ -13,7 +13,7 @@
 //! | 32 | 8 | from version 3 on: inflated size, 0 if nothing is compressed | | 24 | 8 | offset of the image |
 //! | | | | | 32 | 8 | size of the image in bytes |
 //!
-//! A string pair contains the offset of the key and the offset of the value, a `u64` each. From
+//! A string pair contains the offset of the key and the offset of the value, both as `u64`. From
 //! version 2 on, the length of the value in bytes follows, so a value may contain NULs. Keys, and
 //! the values of version 1, end at their first NUL.
 //!

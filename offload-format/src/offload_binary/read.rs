@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The size limit for all pairs of all images together, as a multiple of the binary's own size.
-/// Pairs may share text, and images may share pairs, so without a limit, a small file could make a
+/// Pairs may share text, and images may share pairs. Without a limit, a small file could make a
 /// reader read the same bytes millions of times.
 const TEXT_LIMIT: u64 = 64;
 
@@ -31,7 +31,7 @@ impl<'data> OffloadBinary<'data> {
     /// Checks the binary at the start of `data`, and borrows from `data`, which may continue after
     /// the binary.
     ///
-    /// Returns an error if the magic or the version is unknown, if anything exceeds the size in the
+    /// Returns an error if the magic or the version is unknown, if any part exceeds the size in the
     /// header, or if a string key is not UTF-8. Compressed content is not read.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -69,8 +69,8 @@ impl<'data> OffloadBinary<'data> {
     /// Returns the offload binaries of a section or file, one after another, each with its offset
     /// in bytes. Their versions may differ.
     ///
-    /// After each binary, whose size is rounded up to 8, the iterator skips zeros, eight at a time.
-    /// Iteration ends after the first error, or where only zeros are left.
+    /// After each binary, whose size is rounded up to a multiple of 8, the iterator skips zeros,
+    /// eight at a time. Iteration ends after the first error, or when only zeros are left.
     pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(data, ALIGN as usize, |rest| Self::parse(rest).map(|it| (it, it.size())))
     }

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 
 /// Collects images and lays out the offload binaries for them.
 ///
-/// The builder needs only the sizes of the images; the [`Layout`] needs their bytes, from memory or
-/// from files.
+/// The builder needs only the sizes of the images. Their bytes come from memory or from files when
+/// the [`Layout`] is written.
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -24,9 +24,9 @@ impl OffloadBinaryBuilder {
         Self::default()
     }
 
-    /// Adds an image with `size` bytes. `image_kind` is the kind of its file, and `offload_kind`
-    /// the programming model that it was compiled for. Returns the image, so that strings can be
-    /// added to it. Images keep the order of the calls.
+    /// Adds an image with `size` bytes. `image_kind` is the kind of the image, and `offload_kind`
+    /// the programming model that the image was compiled for. Returns the image's builder, to which
+    /// strings can be added. Images keep the order of the calls.
     pub fn image(
         &mut self,
         image_kind: StatedKind,
@@ -68,7 +68,7 @@ impl OffloadBinaryBuilder {
     /// Returns an error if the method was not built in.
     ///
     /// # Panics
-    /// Panics if an image is missing, or if its size differs from the one in
+    /// Panics if an image is missing, or if its size differs from the size passed to
     /// [`OffloadBinaryBuilder::image`].
     #[inline]
     pub fn compressed(

@@ -15,7 +15,7 @@
 //! | 24 | 8 | options of the compiler, bits; 0 in version 1 |
 //! | 32 | | the name of the crate, the target (`sm_90`), the payloads' records, the entries' records |
 //!
-//! A record of a payload, 24 bytes:
+//! The record of a payload has 24 bytes:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -25,7 +25,7 @@
 //! | 12 | 4 | offset of its name |
 //! | 16 | 2 | size of its name |
 //!
-//! A record of an entry, 24 bytes:
+//! The record of an entry has 24 bytes:
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -10,8 +10,8 @@ const WHAT: &str = "bundle of cuda-oxide";
 const VERSIONS: core::ops::RangeInclusive<u16> = 1..=2;
 const HEADER: u64 = 32;
 const RECORD: u64 = 24;
-/// The limit for the total size of all names, as a multiple of the bundle's size, because records
-/// may share names, and reading each name takes time.
+/// The limit for the total size of all names, as a multiple of the bundle's size. Records may share
+/// names, and reading each name takes time.
 const SHARED_LIMIT: usize = 16;
 
 /// A bundle of cuda-oxide.
@@ -21,7 +21,7 @@ pub struct Oxart<'data> {
     pub bytes: &'data [u8],
     /// The name, usually the name of the crate.
     pub name: &'data str,
-    /// The target of the device code: `sm_90`, also for PTX.
+    /// The target of the device code, which has the form `sm_90` even for PTX.
     pub target: &'data str,
     /// The version of the format.
     pub version: u16,
@@ -76,10 +76,11 @@ impl Records {
 }
 
 impl<'data> Oxart<'data> {
-    /// Reads the bundle at the start of `data`, which may continue after it.
+    /// Reads the bundle at the start of `data`. `data` may continue after the bundle.
     ///
-    /// Returns an error if the bytes are not a bundle, if its version or the size of its header is
-    /// unknown, if a record refers to bytes outside the bundle, or if a name is not UTF-8.
+    /// Returns an error if the bytes are not a bundle, or if the bundle's version or header size is
+    /// unknown. Also returns an error if a record refers to bytes outside the bundle, or if a name
+    /// is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         if !data.starts_with(&MAGIC) {
             return Err(Error::new(ErrorKind::BadMagic, WHAT, 0));
@@ -139,7 +140,7 @@ impl<'data> Oxart<'data> {
     }
 
     /// Returns the bundles of a section or file, one after another, each with its offset in bytes.
-    /// Between bundles, the iterator skips zeros. Iteration ends after the first error, or where
+    /// Between bundles, the iterator skips zeros. Iteration ends after the first error, or when
     /// only zeros are left.
     pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(data, 1, |rest| Self::parse(rest).map(|it| (it, it.bytes.len() as u64)))
@@ -148,7 +149,7 @@ impl<'data> Oxart<'data> {
     /// Returns the payloads, in the order of their records.
     pub fn payloads(&self) -> impl Iterator<Item = OxartPayload<'data>> + Clone + use<'data> {
         let bundle = *self;
-        // `parse` has read each record.
+        // This cannot fail: `Oxart::parse` has read every record.
         self.payloads.offsets().filter_map(move |at| bundle.payload(at).ok())
     }
 
@@ -186,7 +187,8 @@ fn named<'data>(reader: Reader<'data>, at: u64, what: &'static str) -> Result<&'
     text(reader, offset.into(), size.into(), at + 12, what)
 }
 
-/// Returns a text. `field` is the offset that an error contains.
+/// Returns the text at `offset`. If the text is outside the bundle, the error contains the offset
+/// `field`.
 fn text<'data>(
     reader: Reader<'data>,
     offset: u64,

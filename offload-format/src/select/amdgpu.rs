@@ -25,11 +25,12 @@ pub(super) struct AmdGpu {
 }
 
 impl Fit {
-    /// Returns the first version of ROCm whose HIP runtime loads code with this fit: 6030 for 6.3.
-    /// Returns 0 if the code object version is unknown or lower than 5.
+    /// Returns the first version of ROCm whose HIP runtime loads code with this fit, such as 6030
+    /// for 6.3. Returns 0 if the code object version is unknown or lower than 5.
     ///
-    /// Sources: the runtime's list of code object versions, which ends with 5 in ROCm 6.2
-    /// (`hip_code_object.cpp`). ROCm's own libraries have used generic targets since 6.4.
+    /// The sources are the runtime's list of code object versions, which ends with 5 in ROCm 6.2
+    /// (`hip_code_object.cpp`), and ROCm's own libraries, which have used generic targets since
+    /// 6.4.
     #[inline]
     pub(super) fn least_rocm(&self) -> u32 {
         match self {
@@ -75,7 +76,7 @@ impl AmdGpu {
         }
     }
 
-    /// Reads an AMD device; returns `None` if the text does not name one.
+    /// Reads an AMD device; returns `None` if the text does not name an AMD device.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
@@ -141,7 +142,7 @@ impl InMessages for AmdGpu {
     }
 
     /// The target names the same features as `image`, in the states that this device reports. If
-    /// the device does not report one of these features, there is no such target.
+    /// the device does not report one of these features, the list is empty.
     fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
         let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
         let mut target = String::from(self.processor());
@@ -164,7 +165,7 @@ impl fmt::Display for AmdGpu {
 }
 
 impl DeviceInfo {
-    /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`:
+    /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`, such as
     /// `gfx90a:sramecc+:xnack-`.
     ///
     /// Returns an error if the name is not the target ID of a single processor.

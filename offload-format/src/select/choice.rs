@@ -4,8 +4,8 @@ use super::{Candidate, Fit};
 use core::fmt;
 use core::ops::Deref;
 
-/// The image that [`select()`](super::select()) chose. Dereferences to the image, and displays the
-/// reason for the choice.
+/// The image that [`select()`](super::select()) chose. A choice dereferences to the image, and its
+/// `Display` prints the reason for the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<I> {
     image: I,
@@ -41,7 +41,8 @@ impl<I> Deref for Choice<I> {
     }
 }
 
-/// Writes the label and the reason: `sm_80: machine code for 8.0: same major, minor not higher`.
+/// Prints the image's label and the reason, as in
+/// `sm_80: machine code for 8.0: same major, minor not higher`.
 impl<I: Candidate> fmt::Display for Choice<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.image.label(), self.fit)

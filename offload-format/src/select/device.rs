@@ -14,10 +14,10 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
-/// A vendor's device in messages; `Display` prints its name. The rules are not part of this trait:
-/// as methods of the types, they can be inlined.
+/// A vendor's device in messages; `Display` prints its name. The rules are methods of the types
+/// instead of this trait, so that they can be inlined.
 pub(super) trait InMessages: fmt::Display {
-    /// Returns a property that the device's name does not contain: `CUDA driver 12.8`.
+    /// Returns a property that the device's name does not contain, such as `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {
         None
     }
@@ -26,7 +26,7 @@ pub(super) trait InMessages: fmt::Display {
     fn targets(&self) -> Vec<String>;
 
     /// If `image` is for a different mode of this device, returns the targets for this device that
-    /// can be built together with it; otherwise returns `None`.
+    /// can be built together with `image`; otherwise returns `None`.
     fn targets_beside(&self, _image: ImageCode<'_>) -> Option<Vec<String>> {
         None
     }
@@ -34,13 +34,13 @@ pub(super) trait InMessages: fmt::Display {
 
 /// The parts of the text that names a device.
 pub(super) struct DeviceName<'a> {
-    /// The whole text: `RTX 4090@driver12.4`.
+    /// The whole text, such as `RTX 4090@driver12.4`.
     pub(super) text: &'a str,
-    /// The text up to the driver: `RTX 4090`.
+    /// The text before the driver, such as `RTX 4090`.
     pub(super) name: &'a str,
-    /// The target in the text, or the target of the product in the text: `sm_89`.
+    /// The target in the text, or the target of the product in the text, such as `sm_89`.
     pub(super) target: &'a str,
-    /// The version of the driver: `12.4`.
+    /// The version of the driver, such as `12.4`.
     pub(super) driver: Option<&'a str>,
 }
 
@@ -67,7 +67,7 @@ impl DeviceInfo {
         Self { of_vendor, product: None }
     }
 
-    /// Creates a device from text; the device need not exist on this machine:
+    /// Creates a device from text. The device need not exist on this machine.
     ///
     /// | text | device |
     /// |---|---|
@@ -78,8 +78,8 @@ impl DeviceInfo {
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///
-    /// A product's name does not include the modes of an AMD GPU, so an image that names a feature
-    /// (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
+    /// A product's name does not include the modes of an AMD GPU, so an image whose target names a
+    /// feature (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
     ///
     /// Returns an error for any other text.
     #[inline]

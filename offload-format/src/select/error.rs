@@ -63,7 +63,7 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::SeveralModules(modules))
     }
 
-    /// Returns the modules of the pack if it has several and none was named.
+    /// Returns the modules of the pack if the pack has several and the program named none.
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
@@ -82,11 +82,11 @@ impl<I> SelectError<I> {
 
 impl<I: Candidate> SelectError<I> {
     /// Returns targets for the list in build.rs, such as `sm_75` and `compute_75`; any one of them
-    /// makes an image for the device. If an image is for a different mode of the device's
+    /// yields an image for the device. If an image is for a different mode of the device's
     /// processor, only a target with the same features may be built together with that image.
-    /// Returns no targets if none would help: the device does not report a feature, or the build
-    /// was for a different CPU. Also returns no targets if no images were compared, because the
-    /// reason may not be a missing target.
+    /// Returns no targets if none would help, for example because the device does not report a
+    /// feature, or because the build was for a different CPU. Also returns no targets if no images
+    /// were compared, because the reason may not be a missing target.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }
@@ -156,7 +156,7 @@ fn write_refused(
     }
 }
 
-/// The start of the advice after all images were refused:
+/// The start of the advice after all images were refused, such as
 /// `to run on this device, add "sm_75" or "compute_75"`.
 #[derive(Debug)]
 pub struct Advice(Vec<String>);
@@ -194,7 +194,8 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     }
 }
 
-/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
+/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
+/// returns.
 impl<I: Candidate> fmt::Debug for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

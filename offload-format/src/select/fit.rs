@@ -44,13 +44,13 @@ pub enum Fit {
 }
 
 /// The sort key of images; the image with the greatest key is chosen. The key consists of the kind
-/// of image, the number of named features or the compute capability, the suffix, the PTX ISA
-/// version, and the code object version. The lowest code object version is preferred, because more
-/// runtimes load it. Unknown values come last.
+/// of image, the number of named features or the compute capability, the suffix, and the versions
+/// of PTX and code object. The lowest code object version is preferred, because more runtimes load
+/// it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
-    /// Whether this fit is preferred to `other` for the same device.
+    /// Whether this fit is preferred over `other` for the same device.
     /// [`is_before`](super::is_before) decides between equal fits.
     #[inline]
     pub fn is_better_than(&self, other: &Fit) -> bool {
@@ -136,14 +136,14 @@ pub enum Refusal<S = String> {
     OtherFamily,
     /// The image needs a feature state that the device does not have, or does not report.
     Feature {
-        /// `xnack`, `sramecc`.
+        /// `xnack` or `sramecc`.
         name: S,
         /// The state that the image needs.
         image: FeatureState,
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, but for generic targets, runtimes refuse its code object
+    /// The image is for a generic target, but runtimes refuse generic targets with its code object
     /// version.
     GenericBeforeVersion6 {
         /// The image's code object version.
@@ -155,8 +155,8 @@ pub enum Refusal<S = String> {
     AcrossTegra(NvidiaArch),
     /// The image was made for a higher compute capability than the device's.
     ComputeCapabilityTooHigh(NvidiaArch),
-    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), but
-    /// the device has a different one.
+    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), to
+    /// which the device does not belong.
     OtherSpecific(NvidiaArch),
     /// The version of the image's PTX is too new for the device's driver.
     PtxTooNew {
@@ -183,14 +183,14 @@ pub enum Refusal<S = String> {
     /// The image was made for a different CPU, operating system or C library. The text is the
     /// image's target triple.
     OtherHost(S),
-    /// The image was made for an AMD processor that is not in the table, with this number in ELF
-    /// headers.
+    /// The image was made for the AMD processor with this number in ELF headers, which is not in
+    /// the table.
     UnknownProcessor(u8),
-    /// The kind of image is unknown to these rules, or its target triple is malformed.
+    /// The image's kind is unknown to these rules, or the image's target triple is malformed.
     NotUnderstood,
 }
 
-/// A [`Refusal`] that borrows its text, because most refusals are never shown.
+/// A [`Refusal`] that borrows its text, because most refusals are never printed.
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {

@@ -14,13 +14,14 @@ use core::fmt;
 /// A GPU with an OpenCL driver that compiles SPIR-V.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntelGpu {
-    /// The newest version of SPIR-V that the driver accepts; `None` if it accepts all versions.
+    /// The newest version of SPIR-V that the driver accepts; `None` if the driver accepts all
+    /// versions.
     spirv: Option<SpirvVersion>,
     has: SpirvFeatures,
 }
 
 impl IntelGpu {
-    /// Reads an Intel device; returns `None` if the text does not name one.
+    /// Reads an Intel device; returns `None` if the text does not name an Intel device.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let mut parts = named.target.split(':');

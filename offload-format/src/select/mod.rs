@@ -11,13 +11,13 @@
 //! or the older code object version wins, then the label that is first in alphabetical order. The
 //! position in the file matters only if the rules find no difference.
 //!
-//! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
+//! The rules do not assume a feature that a device does not report, so `gfx90a:xnack-` does not fit
 //! `gfx90a`. An image is not refused because of an unknown property, such as its PTX version.
 //!
-//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if it is known. For
-//! example, zstd in a fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13 needs a
-//! driver for CUDA 13.0. HIP's runtime reads no compressed bundles of version 1 and no stripped
-//! code objects. `target/loader.rs` has the whole table, with its sources.
+//! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if the driver is
+//! known. For example, zstd in a fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13
+//! needs a driver for CUDA 13.0. HIP's runtime reads no compressed bundles of version 1 and no
+//! stripped code objects. `target/loader.rs` contains the whole table, with its sources.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, select};
@@ -48,8 +48,8 @@
 //! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr,
 //! 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and
 //! "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
-//! 9.1, release history. The vendors' own programs may choose differently: docs/formats.md,
-//! "Selection".
+//! 9.1, release history. The vendors' own programs may choose differently (see docs/formats.md,
+//! "Selection").
 
 mod amdgpu;
 mod choice;
@@ -87,7 +87,7 @@ enum VendorDevice {
 }
 
 impl VendorDevice {
-    /// Returns the device that the text names; `None` if it is no vendor's device.
+    /// Returns the device that the text names; `None` if the text names no vendor's device.
     #[inline]
     fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
@@ -107,7 +107,7 @@ impl VendorDevice {
     }
 
     // The compiler inlines this function and its callees into `select`. It can then remove the
-    // reasons for refusals, which `select` does not read. This halves the time of `select`.
+    // reasons for refusals, which `select` does not read. This halves the running time of `select`.
     #[inline(always)]
     fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match self {
@@ -140,7 +140,7 @@ impl DeviceInfo {
 pub trait Candidate {
     /// Returns the code of the image, which the rules compare.
     fn code(&self) -> ImageCode<'_>;
-    /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
+    /// Returns the image's name in messages, such as `gfx90a:xnack-` or `sm_80`.
     fn label(&self) -> &str;
 }
 
@@ -160,8 +160,8 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
     device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
 }
 
-/// Whether `image` is preferred to `other`, regardless of their order in a list. Both images must
-/// fit the same device. Returns `false` if the rules find no difference.
+/// Whether `image` is preferred over `other`, regardless of the images' order in a list. Both
+/// images must fit the same device. Returns `false` if the rules find no difference.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater

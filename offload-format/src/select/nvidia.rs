@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// NVIDIA's version number for a GPU's features: 9.0 for an H100.
+/// NVIDIA's version number for a GPU's features, such as 9.0 for an H100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// The number before the period.
@@ -30,7 +30,7 @@ pub(super) struct NvidiaGpu {
 }
 
 impl NvidiaGpu {
-    /// Reads an NVIDIA device; returns `None` if the text does not name one.
+    /// Reads an NVIDIA device; returns `None` if the text does not name an NVIDIA device.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
@@ -216,8 +216,8 @@ fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfi
     if runs { Ok(()) } else { Err(Refusal::OtherSpecific(arch)) }
 }
 
-/// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has at most two
-/// digits, as in CUDA's own version numbers.
+/// Converts a CUDA version such as `12.8` to a number such as 12080. Returns `None` if the text is
+/// not a CUDA version. Each part has at most two digits, as in CUDA's own version numbers.
 #[inline]
 fn driver_version(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.').unwrap_or((text, "0"));

@@ -140,7 +140,7 @@ fn amd() {
         // The rules do not assume a feature that the device does not report.
         ("gfx90a:xnack-", "gfx90a", "none"),
         ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", "none"),
-        // The image with more named features is chosen, in any order of the images.
+        // The image with more named features is chosen, regardless of the images' order.
         ("gfx90a gfx90a:xnack-", "gfx90a:xnack-", "gfx90a:xnack-"),
         ("gfx90a:xnack- gfx90a", "gfx90a:xnack-", "gfx90a:xnack-"),
         // The processor precedes its family, and the family precedes SPIR-V.
@@ -234,8 +234,8 @@ fn nvidia() {
     }
 }
 
-/// Checks that `select` chooses the same image for any order of the images, without accidental
-/// ties.
+/// Checks that the image that `select` chooses does not depend on the images' order, and that no
+/// two images tie by accident.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
     let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \

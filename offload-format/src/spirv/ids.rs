@@ -33,7 +33,7 @@ pub(super) enum Declared {
     Kernel(usize),
 }
 
-/// The decorations of an ID that this code uses.
+/// The decorations of an ID, as far as this code uses them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decorations {
     pub(super) is_packed: bool,
@@ -64,7 +64,7 @@ pub(super) struct Ids(Vec<Node>);
 #[derive(Clone, Default)]
 struct Node {
     id: u32,
-    /// The indices of the children; 0, the root, if there is none.
+    /// The indices of the children; 0 (the root) for a missing child.
     sides: [usize; 2],
     known: Known,
 }

@@ -38,8 +38,8 @@ const WORD: u64 = 4;
 const MOST_IDS: u32 = 0x3f_ffff;
 
 /// The name that offload-build gives to the array that represents `extern __shared__`.
-/// [`SpirvModule::for_driver`] replaces the length in the array's type, which no other variable
-/// has.
+/// [`SpirvModule::for_driver`] replaces the length in the array's type. No other variable has this
+/// type.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 /// The header of a module, and the capabilities after it.
@@ -58,8 +58,8 @@ impl SpirvHeader {
         data.starts_with(&MAGIC.to_le_bytes()) || data.starts_with(&MAGIC.to_be_bytes())
     }
 
-    /// Reads the header and the capabilities, which are a module's first instructions. Needs no
-    /// later bytes.
+    /// Reads the header and the capabilities, which are a module's first instructions. The bytes
+    /// after the capabilities are not needed.
     ///
     /// Returns an error if the bytes are not a module, or if they end before the version.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -89,7 +89,7 @@ impl SpirvHeader {
     }
 
     /// Returns the reason why no OpenCL driver accepts the module, as words to print after the
-    /// module's name; `None` if a driver may accept it.
+    /// module's name; `None` if a driver may accept the module.
     pub fn why_not_opencl(&self) -> Option<&'static str> {
         if self.is_big_endian {
             Some("is big-endian SPIR-V, but drivers accept only little-endian SPIR-V")
@@ -102,7 +102,8 @@ impl SpirvHeader {
 }
 
 /// Returns the sizes of consecutive little-endian modules, each including the zeros after it, or
-/// `None` if the bytes are anything else. The sizes of instructions determine where a module ends.
+/// `None` if the bytes are anything else or only one module. The sizes of instructions determine
+/// where a module ends.
 #[cfg(feature = "object")]
 pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
     let mut words = data.chunks_exact(WORD as usize).map(|word| Reader::new(word).u32(0, "word"));
@@ -147,7 +148,7 @@ pub struct SpirvKernel<'data> {
     pub name: &'data str,
     /// The arguments that a launch passes, in the order of the source.
     pub arguments: Vec<SpirvArgument>,
-    /// The block size that a launch must have, by dimension.
+    /// The block size that a launch must use, for each dimension.
     pub required_block: Option<[u32; 3]>,
     /// The number of lanes in a sub-group, if the kernel requires one.
     pub subgroup_size: Option<u32>,
@@ -156,17 +157,17 @@ pub struct SpirvKernel<'data> {
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpirvArgument {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Its alignment in bytes.
+    /// The alignment in bytes.
     pub align: u64,
     /// Whether the argument is an address in device memory.
     pub is_address: bool,
 }
 
 impl<'data> SpirvModule<'data> {
-    /// Reads the declarations of a module. Instructions after the last function's parameters are
-    /// only counted.
+    /// Reads the declarations of a module. Other instructions, such as those in function bodies,
+    /// are skipped.
     ///
     /// Returns an error if the bytes are not a little-endian module, or if an instruction is
     /// malformed.
@@ -199,7 +200,7 @@ impl<'data> SpirvModule<'data> {
     }
 
     /// Returns the reason why offload-gpu cannot run a module's kernels, as words to print after
-    /// the module's name; `None` if it can run them.
+    /// the module's name; `None` if offload-gpu can run them.
     ///
     /// Launches count threads in the same way as the kernel header, which makes each kernel require
     /// sub-groups of 32 lanes. OpenCL C kernels count threads differently.
@@ -227,7 +228,7 @@ impl<'data> SpirvModule<'data> {
     }
 
     /// Returns the total size in bytes of all variables in shared memory, without the array for
-    /// `extern __shared__`. This is the maximum for a kernel.
+    /// `extern __shared__`. No kernel uses more.
     pub fn shared_memory(&self) -> u64 {
         self.shared.fixed
     }
@@ -251,11 +252,11 @@ impl<'data> SpirvModule<'data> {
     }
 
     /// Returns the module in the form that drivers compile for launches by offload-gpu; `None` if
-    /// it already has this form.
+    /// the module already has this form.
     ///
     /// In this form, the dynamic shared memory has `dynamic_shared_memory` bytes, rounded up to
-    /// whole elements of the array. A required block (`reqd_work_group_size`) has one dimension, as
-    /// launches have.
+    /// whole elements of the array. A required block (`reqd_work_group_size`) has one dimension,
+    /// like a launch.
     ///
     /// Returns an error if the type of the array's length cannot represent the number of elements,
     /// or if the module's bound is the maximum, which leaves no ID for the length.

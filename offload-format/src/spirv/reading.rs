@@ -56,7 +56,7 @@ const LARGEST_ALIGN: u64 = 128;
 pub(super) struct SharedMemory {
     pub(super) fixed: u64,
     /// The bytes of `fixed`, plus the maximum number of bytes that a driver needs to align the
-    /// variables, in any order.
+    /// variables, regardless of their order.
     pub(super) padded: u64,
     pub(super) dynamic: Option<Dynamic>,
 }
@@ -64,13 +64,13 @@ pub(super) struct SharedMemory {
 /// The array that represents `extern __shared__`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dynamic {
-    /// The offset in the module of the array type's operands: ID, element, length.
+    /// The offset of the array type's operands (ID, element, length) in the module.
     pub(super) array_at: u64,
     /// The size of an element in bytes.
     pub(super) element: u64,
     /// The ID of the type of the length.
     pub(super) length_type: u32,
-    /// The number of bits of that type.
+    /// The number of bits of the length's type.
     pub(super) length_bits: u32,
 }
 
@@ -106,7 +106,7 @@ impl<'data> Instruction<'data> {
     }
 }
 
-/// The state of reading a module.
+/// The state while a module is read.
 pub(super) struct Reading<'data> {
     bound: u32,
     ids: Ids,
@@ -122,7 +122,7 @@ pub(super) struct Reading<'data> {
 }
 
 impl<'data> Reading<'data> {
-    /// Starts to read a module whose IDs are less than `bound`.
+    /// Returns the initial state for a module whose IDs are less than `bound`.
     pub(super) fn new(bound: u32) -> Self {
         Self {
             bound,
@@ -355,7 +355,8 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment. Any alignment that a file may declare is possible.
+/// Returns the next multiple of an alignment. The alignment comes from the file, so it may be any
+/// number.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@
 
 use super::Row;
 
-/// The vendor's row.
+/// The properties of the vendor.
 pub(super) const VENDOR: Row = Row {
     name: "amd",
     driver: "hip",
@@ -22,11 +22,11 @@ pub(super) const VENDOR: Row = Row {
 /// One processor or generic target: a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
-    /// The primary name: `gfx90a`, `gfx12-generic`.
+    /// The primary name, such as `gfx90a` or `gfx12-generic`.
     pub name: &'static str,
     /// Other names for the processor (`fiji` for `gfx803`).
     pub aliases: &'static [&'static str],
-    /// Features that the processor's target ID may name, in alphabetical order.
+    /// The features that the processor's target ID may name, in alphabetical order.
     pub features: &'static [&'static str],
     /// The low 8 bits of `e_flags` in the processor's code objects.
     pub mach: u8,

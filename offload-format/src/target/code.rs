@@ -25,7 +25,7 @@ pub enum PackImageKind<S = &'static str> {
     },
     /// SPIR-V.
     SpirV {
-        /// Its version.
+        /// The version of the SPIR-V.
         version: SpirvVersion,
         /// The features that the module needs.
         needs: SpirvFeatures,
@@ -38,7 +38,7 @@ pub enum PackImageKind<S = &'static str> {
 }
 
 impl<S> PackImageKind<S> {
-    /// Returns this kind, with its text converted to another type with `hold`.
+    /// Returns this kind, with its text converted to another type by `hold`.
     pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
         match self {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
@@ -158,7 +158,7 @@ impl ImageCode<'static> {
 }
 
 impl<'a> ImageCode<'a> {
-    /// SPIR-V if only its name is known.
+    /// SPIR-V whose version and features are unknown.
     const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
 
     /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, because clang
@@ -187,7 +187,7 @@ impl<'a> ImageCode<'a> {
             Some(Ok(arch)) if arch.vendor().is_gpu() => return Self::of_arch(arch, is_ptx),
             _ => {}
         }
-        // DPC++ calls SPIR-V for any device `spir64`; code for one device has a name such as
+        // In DPC++, `spir64` means SPIR-V for any device; code for one device has a name such as
         // `spir64_gen`. In programs, these names contain no vendor and no system.
         if let Some([b's', b'p', b'i', b'r', b'6', b'4', rest @ ..]) = triple.map(str::as_bytes) {
             let is_spirv = matches!(rest, [] | [b'-', ..]);

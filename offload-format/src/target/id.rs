@@ -11,9 +11,9 @@ use core::fmt;
 pub enum FeatureState {
     /// The target ID does not name the feature: the code runs in either mode.
     Any,
-    /// `+`.
+    /// The feature is on (`+`).
     On,
-    /// `-`.
+    /// The feature is off (`-`).
     Off,
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for FeatureState {
 }
 
 /// The maximum number of features in a target ID, although no processor has more than two. This
-/// limits the time for hostile names: each feature is compared with all earlier features and with
-/// the features of other target IDs.
+/// limits the time for hostile names, because each feature is compared with all earlier features
+/// and with the features of other target IDs.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
@@ -40,10 +40,11 @@ pub struct TargetId<'a> {
 }
 
 impl<'a> TargetId<'a> {
-    /// Parses `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; features may have any order.
+    /// Parses `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; features may be in any order.
     ///
-    /// Returns an error if the processor is empty or contains an invalid character, if there are
-    /// more than 16 features, or if a feature is empty, has no sign or is named twice.
+    /// Returns an error if the processor is empty or contains an invalid character, or if there are
+    /// more than 16 features. Also returns an error if a feature is empty, has no sign or is named
+    /// twice.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
@@ -107,7 +108,7 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// Returns the target ID with these features, written `:sramecc+:xnack-`.
+    /// Returns the target ID of a processor with these features, written `:sramecc+:xnack-`.
     #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
@@ -171,7 +172,7 @@ impl<'a> TargetId<'a> {
             .map_or(FeatureState::Any, |(_, state)| state)
     }
 
-    /// Returns the first named feature that the processor does not have. Returns `None` if the
+    /// Returns the first named feature that the processor does not support. Returns `None` if the
     /// processor is not in the table.
     #[inline]
     pub fn unsupported_feature(&self) -> Option<&'a str> {
@@ -205,9 +206,9 @@ impl<'a> TargetId<'a> {
         TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
-    /// Whether the two target IDs must not be in the same bundle: they have the same processor, but
-    /// one of them names a feature that the other does not name, so code for both might run on the
-    /// same device. The relation is symmetric, as in LLVM's documentation.
+    /// Whether the two target IDs must not be in the same bundle, because code for both might run
+    /// on the same device. This is so if the processors are equal, and one ID names a feature that
+    /// the other does not name. The relation is symmetric, as in LLVM's documentation.
     #[inline]
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {

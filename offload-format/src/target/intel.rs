@@ -1,13 +1,12 @@
-//! SPIR-V for the GPUs of vendors such as Intel whose drivers compile it, and Intel's own
-//! architectures.
+//! SPIR-V for GPUs whose drivers compile SPIR-V, such as Intel's, and Intel's own architectures.
 //!
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
-//! compiles HIP sources for `spirv64` and refuses Intel's architectures for them.
+//! compiles HIP sources for `spirv64`, but refuses Intel's architectures for HIP sources.
 
 use super::Row;
 use core::fmt;
 
-/// The facts about the vendor.
+/// The properties of the vendor.
 pub(super) const VENDOR: Row = Row {
     name: "intel",
     driver: "opencl",
@@ -44,7 +43,7 @@ impl IntelArch {
         Self::ALL.into_iter().find(|arch| arch.name() == text)
     }
 
-    /// Returns the name: `spirv64`.
+    /// Returns the name, such as `spirv64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Spirv64 => "spirv64",
@@ -87,7 +86,7 @@ pub struct SpirvVersion {
 }
 
 impl SpirvVersion {
-    /// Reads `1.4`; returns `None` for any other text.
+    /// Reads a version such as `1.4`; returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.split_once('.')?;
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -116,11 +115,12 @@ pub struct SpirvFeatures(
     pub u16,
 );
 
-/// A feature; the table is in the order of the bits.
+/// A feature. The table lists the features in the order of their bits.
 struct Feature {
-    /// The feature's name in the names of devices that lack it: `float64` in `spirv64:float64-`.
+    /// The feature's name in the names of devices that lack the feature, such as `float64` in
+    /// `spirv64:float64-`.
     name: &'static str,
-    /// The feature as kernels use it, for messages: `double`.
+    /// The feature as kernels use it, for messages, such as `double`.
     words: &'static str,
     /// The number of the capability, and its name.
     capability: (u32, &'static str),
@@ -184,13 +184,13 @@ impl SpirvFeatures {
         Self(features)
     }
 
-    /// Returns the feature for a capability; the empty set if there is none.
+    /// Returns the feature for a capability; the empty set if no feature has this capability.
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))
     }
 
-    /// Returns the set with the feature of this name; `None` if there is none.
+    /// Returns the set with the feature of this name; `None` if there is no such feature.
     #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         FEATURES.iter().position(|feature| feature.name == name).map(|bit| Self(1 << bit))
@@ -213,7 +213,7 @@ impl SpirvFeatures {
         self.0 == 0
     }
 
-    /// Prints each feature of the set.
+    /// Prints each feature of the set with `print`, separated by `between`.
     fn each(
         self,
         f: &mut fmt::Formatter<'_>,
@@ -231,14 +231,14 @@ impl SpirvFeatures {
         Ok(())
     }
 
-    /// Prints the names as in the name of a device that lacks the features: `:float64-`.
+    /// Prints the names as in the name of a device that lacks the features, such as `:float64-`.
     pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
     }
 }
 
-/// Prints what kernels use, and the capabilities: `double (capability Float64)`. Features from a
-/// different version of this crate are printed as bits.
+/// Prints what kernels use, and the capabilities, as in `double (capability Float64)`. Features
+/// from a different version of this crate are printed as bits.
 impl fmt::Display for SpirvFeatures {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,7 +25,7 @@ pub enum Form {
     /// In a compressed bundle of this version.
     CompressedBundle(u16),
     /// In a kernel pack.
-    // Not `KernelPack`: rustc would then show offload-gpu's `KernelPack` by its full path.
+    // Not `KernelPack`, because rustc would then show offload-gpu's `KernelPack` by its full path.
     Kpack,
 }
 
@@ -40,15 +40,16 @@ pub struct Needs {
     /// The version of the CUDA toolkit that wrote the image, times ten, if the image is a cubin
     /// that contains the version.
     pub toolkit: Option<u32>,
-    /// The part that a code object lacks for ROCm's loaders, if any is known.
+    /// The part that ROCm's loaders need and the code object lacks, if such a part is known.
     pub lacks: Option<&'static str>,
 }
 
 impl Needs {
-    /// Returns the minimum CUDA driver, in the format of `cuDriverGetVersion`; 0 if any is enough.
+    /// Returns the minimum CUDA driver, in the format of `cuDriverGetVersion`; 0 if any driver is
+    /// enough.
     ///
     /// Since CUDA 11, a driver runs machine code from all toolkits with its major version; an older
-    /// driver runs machine code only from the same version. Source: NVIDIA's "CUDA Compatibility"
+    /// driver runs machine code only from its own version. Source: NVIDIA's "CUDA Compatibility"
     /// (release 590), "Minor Version Compatibility".
     #[inline]
     pub(crate) fn cuda(self) -> u32 {
@@ -60,7 +61,7 @@ impl Needs {
         of_form.max(of_toolkit)
     }
 
-    /// Returns the minimum ROCm, in the same format: 6020 for 6.2, and 0 if any is enough.
+    /// Returns the minimum ROCm, in the same format: 6020 for 6.2, and 0 if any version is enough.
     #[inline]
     pub(crate) fn rocm(self) -> u32 {
         match self.form {

@@ -1,8 +1,8 @@
 //! Names of targets. This module does not depend on any container format.
 //!
-//! A *target ID* names an AMD GPU and its modes: `gfx90a:sramecc+:xnack-`. NVIDIA numbers its
-//! architectures: `sm_90a` for machine code, `compute_90` for PTX. A *target triple* names the type
-//! of machine. [`OffloadArch`] is the target of one image in the form of an `--offload-arch`
+//! A *target ID* names an AMD GPU and its modes, such as `gfx90a:sramecc+:xnack-`. NVIDIA numbers
+//! its architectures: `sm_90a` for machine code, `compute_90` for PTX. A *target triple* names the
+//! type of machine. [`OffloadArch`] is the target of one image in the form of an `--offload-arch`
 //! argument: a target ID, an NVIDIA architecture, `spirv64`, or `cpu`.
 //!
 //! | name | grammar | source |
@@ -14,9 +14,9 @@
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
 //! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
-//! triple with one of the other names: `bundle::EntryId`.
+//! triple with one of the other names (see `bundle::EntryId`).
 //!
-//! This file lists the vendors; each vendor's file contains its details.
+//! This file lists the vendors; each vendor's own file contains the details.
 
 pub mod amdgpu;
 mod code;
@@ -126,12 +126,12 @@ impl Vendor {
         self.row().triple
     }
 
-    /// Returns the description of one device: `an AMD GPU`.
+    /// Returns the description of one device, such as `an AMD GPU`.
     pub(crate) const fn device(self) -> &'static str {
         self.row().device
     }
 
-    /// Returns the description of all devices: `AMD's GPUs`.
+    /// Returns the description of all devices, such as `AMD's GPUs`.
     pub const fn devices(self) -> &'static str {
         self.row().devices
     }
@@ -147,7 +147,7 @@ impl Vendor {
     }
 
     /// Whether host code can launch kernels with `<<<...>>>`: compilers turn a launch into calls of
-    /// functions that the vendor's runtime must have.
+    /// functions that the vendor's runtime must provide.
     pub const fn has_launch_syntax(self) -> bool {
         matches!(self, Vendor::Amd | Vendor::Nvidia)
     }
@@ -282,7 +282,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the NVIDIA architecture if the target is one.
+    /// Returns the NVIDIA architecture, if the target is an NVIDIA architecture.
     pub fn nvidia(&self) -> Option<NvidiaArch> {
         match self {
             OffloadArch::Nvidia(arch) => Some(*arch),
@@ -331,7 +331,7 @@ enum Parts {
 impl Target {
     /// Reads a target in any spelling, like [`OffloadArch::parse`].
     ///
-    /// Returns an error if the target is malformed. Only the compiler knows which targets exist.
+    /// Returns an error if the target is malformed. The compiler decides which targets exist.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let arch = OffloadArch::parse(text)?;
@@ -371,7 +371,7 @@ impl Target {
         self.arch().is_ptx()
     }
 
-    /// Returns the canonical name: `gfx906:sramecc-:xnack+`.
+    /// Returns the canonical name, such as `gfx906:sramecc-:xnack+`.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -7,7 +7,7 @@
 use super::{OLDEST_CLANG, ParseError, Row};
 use core::fmt;
 
-/// The facts about the vendor.
+/// The properties of the vendor.
 pub(super) const VENDOR: Row = Row {
     name: "nvidia",
     driver: "cuda",
@@ -21,7 +21,7 @@ pub(super) const VENDOR: Row = Row {
 
 /// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
 /// address differs between architectures. If a parameter needs a larger alignment, ptxas therefore
-/// gives it different offsets for sm_80 and sm_90 (CUDA 13.0).
+/// gives the parameter different offsets for sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
@@ -169,7 +169,7 @@ const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
 /// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
-/// The compute capabilities of Tegra GPUs, from the column Jetson on NVIDIA's pages "CUDA GPU
+/// The compute capabilities of Tegra GPUs, from the column "Jetson" on NVIDIA's pages "CUDA GPU
 /// Compute Capability" and "Legacy CUDA GPU Compute Capability".
 const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
 
@@ -208,8 +208,8 @@ impl NvidiaArch {
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
-            // The value of a number with too many digits does not matter: such a number is refused
-            // below.
+            // The value of a number with too many digits does not matter, because such a number is
+            // refused below.
             number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
             digits += 1;
         }
@@ -309,9 +309,9 @@ impl NvidiaArch {
     }
 
     /// Whether a device of compute capability `major.minor` runs code for the family (suffix `f`)
-    /// of `self`: the major numbers are equal, and the device's minor number is not lower. 10.1,
-    /// the old name of 11.0, belongs to the family of 11.0. ptxas 13.5 accepts PTX for `sm_XYf` for
-    /// exactly these devices.
+    /// of `self`. This is so if the major numbers are equal, and the device's minor number is not
+    /// lower. Compute capability 10.1, the old name of 11.0, belongs to the family of 11.0. ptxas
+    /// 13.5 accepts PTX for `sm_XYf` for exactly these devices.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)

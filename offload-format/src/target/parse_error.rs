@@ -3,8 +3,8 @@
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A name that does not follow its grammar. Contains the name, the column, and what was expected at
-/// this column.
+/// A name that does not follow its grammar. Contains the name, the position of the wrong part, and
+/// what was expected there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -33,7 +33,8 @@ impl fmt::Display for ParseError {
     }
 }
 
-/// Prints the same text as `Display`: if `main` returns this error, Rust prints it with `Debug`.
+/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
+/// returns.
 impl fmt::Debug for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -47,8 +48,8 @@ mod tests {
     use super::*;
     use alloc::format;
 
-    /// Checks that `Debug` prints the message, because Rust prints an error that `main` returns
-    /// with `Debug`.
+    /// Checks that `Debug` prints the message, because Rust uses `Debug` to print an error that
+    /// `main` returns.
     #[test]
     fn debug_is_the_message() {
         let error = ParseError::new("sm_9O", 4, "expected a digit");

@@ -17,7 +17,8 @@ use alloc::string::String;
 /// A product and its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Product {
-    /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.
+    /// The product's name without the vendor's name, such as `GeForce RTX 4090` or
+    /// `Instinct MI300X`.
     pub name: &'static str,
     /// The target: the processor (`gfx942`), the name of machine code for the product's compute
     /// capability (`sm_89`), or `spirv64`, with the features that the product lacks
@@ -480,7 +481,7 @@ const WORDS: [&str; 34] = [
     "design",
 ];
 
-/// Words that are ignored at the start of a name even if no space follows: `geforcertx4090`.
+/// Words that are ignored at the start of a name even if no space follows, as in `geforcertx4090`.
 const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
@@ -512,7 +513,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word is a memory size: `80gb`, `144g`.
+/// Whether a word is a memory size, such as `80gb` or `144g`.
 #[inline]
 fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -33,8 +33,9 @@ pub fn similar(name: &str) -> Option<String> {
     (nearest.len() > features.len()).then_some(nearest)
 }
 
-/// Returns the number of changed characters, how late the first change is, and the distance of the
-/// characters in the alphabet (`b` is close to `a`).
+/// Returns the distance of two names as a sort key. The key consists of the number of changed
+/// characters, the reversed position of the first change, and the distance of the letters in the
+/// alphabet (`b` is close to `a`).
 #[inline]
 fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
     let (mut start, mut a_end, mut b_end) = (0, a.len(), b.len());

@@ -1,5 +1,5 @@
 //! The text form of the offload bundle: payloads between comment lines. clang-offload-bundler
-//! writes it for source text, assembly and dependency files.
+//! writes this form for source text, assembly and dependency files.
 //!
 //! There is no header. Each entry has this form (LLVM's ClangOffloadBundler page; bytes checked
 //! against LLVM 22.1.8):

@@ -27,8 +27,8 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the leader of the first START line in `data`; `None` if there is no such line: then
-    /// `data` is not a text bundle.
+    /// Returns the leader of the first START line in `data`; `None` if there is no such line, in
+    /// which case `data` is not a text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let is_start = |leader: &CommentLeader, at: usize| {
@@ -43,7 +43,7 @@ impl<'data> TextBundle<'data> {
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + use<'data> {
         let (bundle, mut at) = (*self, 0);
         core::iter::from_fn(move || {
-            // `TextBundle::parse` has already read every entry without an error.
+            // This cannot fail: `TextBundle::parse` has read every entry.
             let (entry, next) = bundle.read(at).ok().flatten()?;
             at = next;
             Some(entry)

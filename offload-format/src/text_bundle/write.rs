@@ -9,8 +9,9 @@ use alloc::vec::Vec;
 
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs only the sizes of the payloads; the [`Layout`] needs their bytes, from memory
-/// or from files. If a payload contains an END line, every reader cuts the payload off there.
+/// The builder needs only the sizes of the payloads. Their bytes come from memory or from files
+/// when the [`Layout`] is written. If a payload contains an END line, every reader cuts the payload
+/// off there.
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
@@ -19,7 +20,7 @@ pub struct TextBundleBuilder {
 }
 
 impl TextBundleBuilder {
-    /// Creates a bundle without entries, whose marker lines start with this leader.
+    /// Creates a builder for a bundle whose marker lines start with this leader.
     pub fn new(leader: CommentLeader) -> Self {
         Self { leader, composition: Composition::default(), entries: Vec::new() }
     }

@@ -1,8 +1,9 @@
-//! Kernels of AMD code objects: MessagePack in a note, and the symbols of their code.
+//! Kernels of AMD code objects, read from MessagePack in a note and from the symbols of the
+//! kernels' code.
 //!
 //! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
 //! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. In version 2, the metadata is
-//! YAML in a note with the owner `AMD` and the type 10; this module returns an error.
+//! YAML in a note with the owner `AMD` and the type 10, for which this module returns an error.
 //!
 //! | key | value |
 //! |---|---|
@@ -32,7 +33,7 @@ const STT_FUNC: u8 = 2;
 pub(in crate::image) struct CodeObjectKernels<'data> {
     cursor: Cursor<'data>,
     left: u64,
-    /// The start of the metadata in the file.
+    /// The offset of the metadata in the file.
     base: u64,
     symbols: Option<HashTable<'data>>,
 }
@@ -114,7 +115,7 @@ fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     Ok(None)
 }
 
-/// Reads the metadata of a kernel, and also returns its `.symbol`, the name of its kernel
+/// Reads the metadata of a kernel. Returns the kernel and its `.symbol`, the name of its kernel
 /// descriptor.
 fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'data str>)> {
     let mut kernel = Kernel::new("");

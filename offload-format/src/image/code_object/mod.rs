@@ -10,10 +10,10 @@
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
-//! processor does not have it. If target IDs of the processor cannot name a feature, the feature's
-//! bits have no meaning. For XNACK on gfx1250, LLVM's main branch writes 3 since September 2026,
-//! LLVM 22 writes 1, and ROCm's loaders and comgr omit XNACK from the name (rocm-systems, pull
-//! request 11904).
+//! processor does not have the feature. If target IDs of the processor cannot name a feature, the
+//! feature's bits have no meaning. For XNACK on gfx1250, LLVM's main branch has written 3 since
+//! September 2026, and LLVM 22 writes 1. ROCm's loaders and comgr omit XNACK from the name
+//! (rocm-systems, pull request 11904).
 
 mod kernels;
 mod loader;

@@ -62,7 +62,7 @@ impl<'data> CubinArguments<'data> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes<'data> {
     pub(super) reader: Reader<'data>,
-    /// The start of the section in the file.
+    /// The offset of the section in the file.
     pub(super) base: u64,
     pub(super) at: u64,
 }
@@ -72,7 +72,7 @@ pub(super) struct Attribute {
     pub(super) kind: u8,
     /// The last two bytes of the attribute: a value, or the size of the value that follows.
     pub(super) short: u64,
-    /// The offset in the section of the value, which follows the attribute's first four bytes.
+    /// The value's offset in the section. The value follows the attribute's first four bytes.
     pub(super) start: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
+//! Kernels of cubins, read from sections of code, symbols, and the attributes in `.nv.info`.
 //!
 //! NVIDIA does not document these formats. This description comes from files of ptxas 12.9 and 13.5
 //! and nvlink 13.5, and from cuobjdump 13.5's output for these files.
@@ -10,9 +10,9 @@
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
 //! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | none; its size is the size of the shared memory |
 //!
-//! The symbol of a kernel has the bit 0x10 in `st_other`. An attribute is a byte for the form, a
-//! byte for the kind, and two bytes for the value. With form 4, these two bytes are the size of a
-//! value that follows:
+//! The symbol of a kernel has the bit 0x10 set in `st_other`. An attribute consists of a byte for
+//! the form, a byte for the kind, and two bytes for the value. In form 4, the last two bytes
+//! contain the size of a value that follows:
 //!
 //! | kind | in | value |
 //! |---|---|---|
@@ -185,13 +185,13 @@ fn attributes<'data>(
 }
 
 /// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes these
-/// attributes in the order of the kernels or in reverse, nvlink in any order.
+/// attributes in the order of the kernels or in reverse order; nvlink writes them in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
     /// All attributes from the first one of this kind on; empty if there is none, as in many files.
     all: Attributes<'data>,
-    /// The attributes after the result of the last search.
+    /// The attributes after the one that the last search found.
     near: Attributes<'data>,
 }
 

@@ -1,5 +1,5 @@
-//! The ELF header of a cubin. There are two generations (as in headers of ptxas 12.9 and 13.5;
-//! names as in llvm-readelf 22):
+//! The ELF header of a cubin. There are two generations of headers (taken from cubins of ptxas 12.9
+//! and 13.5; field names as in llvm-readelf 22):
 //!
 //! | written by | OS/ABI | ABI version | compute capability in `e_flags` | suffix `a` |
 //! |---|---|---|---|---|
@@ -41,11 +41,11 @@ const SHT_COMPAT: u32 = 0x7000_0086;
 /// sections.
 const MOST_SECTIONS: u64 = 4096;
 
-/// The attribute of the suffix `a`, as cuobjdump 13.5 lists it.
+/// The attribute that represents the suffix `a`, as cuobjdump 13.5 lists it.
 const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
 
-/// The form of an attribute with a value of any size; attributes of other forms have two bytes of
-/// value.
+/// The form of an attribute whose value can have any size. The value of any other form has two
+/// bytes.
 const EICOMPAT_FMT_SVAL: u8 = 4;
 
 impl CubinHeader {
@@ -78,7 +78,7 @@ impl CubinHeader {
         Ok(Self { number, is_specific })
     }
 
-    /// Returns the architecture: `sm_90a`, or `sm_100` also for `sm_100f`.
+    /// Returns the architecture, such as `sm_90a`. For `sm_100f`, the architecture is `sm_100`.
     pub fn arch(&self) -> NvidiaArch {
         let (major, minor) = (self.number / 10, self.number % 10);
         let suffix = self.is_specific.then_some(NvidiaSuffix::ArchSpecific);
@@ -100,7 +100,7 @@ impl CubinHeader {
 }
 
 /// Whether the section `.nv.compat` of a cubin restricts the code to one compute capability. The
-/// section is not in the first bytes of a cubin.
+/// first bytes of a cubin do not contain this section.
 fn is_accelerator_target(data: &[u8]) -> bool {
     let compat = || {
         let elf = Elf::parse(data).ok()?;

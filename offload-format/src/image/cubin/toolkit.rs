@@ -18,7 +18,7 @@ const OWNER: &[u8] = b"NVIDIA Corp\0";
 const NT_CUDA: u32 = 1000;
 const NT_TOOLKIT: u32 = 2000;
 
-/// The first version of the note [`NT_CUDA`] that contains the toolkit.
+/// The first version of the note [`NT_CUDA`] that contains the toolkit's version.
 const WITH_TOOLKIT: u16 = 2;
 
 /// The oldest toolkit that writes notes with its version.
@@ -26,7 +26,7 @@ const FIRST_WITH_NOTES: u32 = 120;
 
 impl CubinHeader {
     /// Returns the version of the CUDA toolkit that wrote a cubin, times ten: 129 for CUDA 12.9.
-    /// Returns `None` if the cubin does not contain it. `data` is the whole cubin.
+    /// Returns `None` if the cubin does not contain the version. `data` is the whole cubin.
     ///
     /// Returns an error if this is not a cubin, or if its notes are damaged.
     pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {

@@ -3,10 +3,10 @@
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
 //! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: the address of a parameter
 //! is the next multiple of its alignment. The alignment is the size of the parameter's type, or the
-//! number after `.align` if that is greater. The address counts and not the offset, because the
-//! address of the first parameter is not a multiple of every alignment. A parameter is a value or a
-//! one-dimensional array, never a vector. A texture, sampler or surface reference needs no space
-//! and has the alignment 4.
+//! number after `.align` if that is greater. Alignment applies to the address, not to the offset,
+//! because the address of the first parameter is not a multiple of every alignment. A parameter is
+//! a value or a one-dimensional array, never a vector. A texture, sampler or surface reference
+//! needs no space and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|

@@ -23,7 +23,7 @@ use tokens::Tokens;
 pub struct PtxHeader {
     /// The PTX ISA version.
     pub version: PtxVersion,
-    /// The start and the end of the version's number.
+    /// The offsets of the start and the end of the version's number.
     version_at: (usize, usize),
     /// The architecture that the text is for: `compute_90` for `.target sm_90`.
     pub arch: NvidiaArch,
@@ -65,7 +65,7 @@ impl PtxHeader {
         start..end
     }
 
-    /// Returns the code of the image. The text has precedence over the image's names.
+    /// Returns the code of the image. The text takes precedence over the image's names.
     pub(super) fn code(&self) -> ImageCode<'static> {
         ImageCode::Ptx { arch: self.arch, version: Some(self.version) }
     }

@@ -1,4 +1,4 @@
-//! The words and signs of PTX text.
+//! The tokens of PTX text.
 
 /// Tokens between white space and comments, with their offsets. A token is a word (a directive, a
 /// name, a number), a string with its quotes, or any other single character.
@@ -34,7 +34,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// Returns the size of the word that `text` starts with. A period starts another token, even
-/// without a space, except in a number: `.version 8.0.target sm_90.address_size 64`.
+/// without a space, except in a number, as in `.version 8.0.target sm_90.address_size 64`.
 fn word_size(text: &[u8]) -> usize {
     let is_of_number = |at: usize| {
         text[0].is_ascii_digit()

@@ -25,7 +25,7 @@ pub(super) fn is_name(name: &str) -> bool {
         .is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns the number in an architecture's name; empty if it has no number, like `amdgcn` and
+/// Returns the number in an architecture's name; empty if the name has no number, like `amdgcn` and
 /// `amdgpu`.
 #[cfg(feature = "packs")]
 #[inline]
@@ -62,8 +62,8 @@ fn is_family_of(family: &str, member: &Processor) -> bool {
         || WITHOUT_TARGET.iter().any(|(it, start)| *it == family && member.name.starts_with(start))
 }
 
-/// Whether the numbers of two architectures are compatible: the numbers are equal, one is missing,
-/// or one is the family of the other.
+/// Whether the numbers of two architectures are compatible: the numbers are equal, one number is
+/// missing, or one number is the family of the other.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
@@ -84,7 +84,7 @@ pub(super) fn covers(number: &str, processor: &str) -> bool {
 }
 
 /// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
-/// for `amdgpu9`. Returns `None` without a number, and for families without a target.
+/// for `amdgpu9`. Returns `None` for names without a number, and for families without a target.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn processor(name: &str) -> Option<&'static str> {

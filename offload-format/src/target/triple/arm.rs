@@ -1,8 +1,8 @@
 //! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
 //! a version.
 //!
-//! Sources: the results of LLVM 22.1.8 for each name. The names to try come from the code of LLVM's
-//! ARMTargetParser.
+//! The sources are the results of LLVM 22.1.8 for each name. The names themselves come from the
+//! code of LLVM's ARMTargetParser.
 
 /// The prefixes of names, each with the architecture in both byte orders. If a prefix starts with
 /// another prefix, the longer one comes first, so that it is found first.
@@ -65,8 +65,8 @@ const VERSIONS: &[(&str, &str)] = &[
     ("v7k", "v7k"),
 ];
 
-/// The only version with only Thumb instructions: the architecture is `thumb` even if the name
-/// starts with `arm`.
+/// The only version that has nothing but Thumb instructions. Its architecture is `thumb` even if
+/// the name starts with `arm`.
 const V6M: &str = "v6-m";
 
 /// Other names of versions. Forms without the dash (`v8.2a`) are not listed, because
@@ -101,7 +101,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
     Some(orders[usize::from(big)])
 }
 
-/// Returns the sub-architecture for the version in a name; empty if there is no version or if it is
+/// Returns the sub-architecture for the version in a name; empty if the version is missing or
 /// unknown.
 #[cfg(feature = "packs")]
 #[inline]
@@ -145,7 +145,7 @@ fn find(version: &str) -> Option<&'static (&'static str, &'static str)> {
     VERSIONS.iter().find(|(name, _)| name.ends_with(version) || is_without_dash(version, name))
 }
 
-/// Whether `version` is `name` without its dash: `v8.2a` for `v8.2-a`.
+/// Whether `version` is `name` without its dash, such as `v8.2a` for `v8.2-a`.
 fn is_without_dash(version: &str, name: &str) -> bool {
     name.split_once('-')
         .is_some_and(|(before, behind)| version.strip_prefix(before) == Some(behind))

@@ -6,9 +6,9 @@ impl TargetTriple<'_> {
     /// Whether code for one triple can be used for the other, by the rules of LLVM 22. Each field
     /// must have the same meaning, apart from versions. ARM and Thumb count as the same
     /// architecture. A numbered architecture of AMD is compatible with its family and with `amdgcn`
-    /// (LLVM's main branch). The environment is ignored on Apple's systems; the vendor is ignored
-    /// for Windows with the GNU environment. All unknown names in a field count as equal, except
-    /// for unknown architectures: these are compared as text.
+    /// (LLVM's main branch). If the vendor is Apple, the environment and the object format are
+    /// ignored. On Windows with the GNU environment, the vendor is ignored. All unknown names in a
+    /// field count as equal, except for unknown architectures, which are compared as text.
     #[inline]
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);

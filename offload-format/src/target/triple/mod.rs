@@ -27,13 +27,13 @@ use core::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetTriple<'a> {
-    /// The architecture: `amdgcn`, `x86_64`.
+    /// The architecture, such as `amdgcn` or `x86_64`.
     pub arch: &'a str,
-    /// The vendor: `amd`, `unknown`; may be empty.
+    /// The vendor, such as `amd` or `unknown`; may be empty.
     pub vendor: &'a str,
-    /// The operating system: `amdhsa`, `linux`; may be empty.
+    /// The operating system, such as `amdhsa` or `linux`; may be empty.
     pub os: &'a str,
-    /// The environment: `gnu`; empty if the triple has none.
+    /// The environment, such as `gnu`; empty if the triple has none.
     pub env: &'a str,
 }
 
@@ -61,7 +61,7 @@ impl<'a> TargetTriple<'a> {
 
     /// Parses a triple of two to four fields; the text after the third dash is the environment.
     ///
-    /// Returns an error if there is no architecture, or if nothing follows it.
+    /// Returns an error if the architecture is missing, or if nothing follows the architecture.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         let mut fields = text.splitn(4, '-');
         let mut next = || fields.next().unwrap_or("");
@@ -105,8 +105,8 @@ impl<'a> TargetTriple<'a> {
         amdgpu::covers(amdgpu::number(self.arch), processor)
     }
 
-    /// Whether the operating system is AMD's HSA runtime (`amdhsa`). Its triples have no
-    /// environment.
+    /// Whether the operating system is AMD's HSA runtime (`amdhsa`). Triples with this system have
+    /// no environment.
     pub fn is_amdhsa(&self) -> bool {
         self.os.starts_with("amdhsa")
     }

@@ -1,8 +1,8 @@
 //! Tables of the names that LLVM recognizes in each field of a triple.
 //!
-//! Sources: the results of LLVM 22.1.8's own library for each name. The names to try come from the
-//! code of LLVM's Triple. Each function returns the meaning of a name; synonyms have the same
-//! meaning.
+//! The sources are the results of LLVM 22.1.8's own library for each name. The names themselves
+//! come from the code of LLVM's Triple. Each function returns the meaning of a name; synonyms have
+//! the same meaning.
 
 use super::{amdgpu, arm};
 
@@ -234,7 +234,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
         .or_else(|| arm::architecture(name))
 }
 
-/// Returns the version part of an architecture's name; empty if there is none.
+/// Returns the version part of an architecture's name; empty if there is no version.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn sub_architecture(name: &str) -> &str {
@@ -266,7 +266,7 @@ pub(super) fn environment(name: &str) -> Option<&'static str> {
     starts(ENVIRONMENTS, name)
 }
 
-/// Returns the object format that an environment is or ends with.
+/// Returns the object format that an environment consists of or ends with.
 pub(super) fn format(environment: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| environment.ends_with(**format)).copied()
 }

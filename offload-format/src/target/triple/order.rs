@@ -2,7 +2,7 @@
 
 use super::names;
 
-/// Vendor, operating system and environment, in the order of a triple, and then displaced
+/// The vendor, operating system and environment, in the order of a triple, and then displaced
 /// components. The architecture is always first and does not move.
 pub(super) type Components<'a> = [&'a str; 6];
 
@@ -65,7 +65,7 @@ fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a position. The previous component moves to the next position that is not
+/// Inserts a component at a position. The previous component moves to the next position that is not
 /// settled (that does not have the right component yet), and so on, up to an empty position.
 fn insert<'a>(
     components: &mut Components<'a>,

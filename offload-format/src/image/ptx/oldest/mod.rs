@@ -1,9 +1,10 @@
 //! The oldest PTX version that supports everything that a text uses.
 //!
-//! A compiler writes its own version into `.version`, and drivers refuse versions that are newer
-//! than theirs, but the instructions of most kernels are much older. `table.rs` lists known words
-//! with the versions that introduced them. If a text has any other word, its oldest version is
-//! unknown. The version is not guessed, because a new modifier may look like an old one.
+//! A compiler writes its own PTX version into `.version`, and drivers refuse versions that are
+//! newer than theirs. The instructions of most kernels, however, are much older. `table.rs` lists
+//! known words with the versions that introduced them. If a text contains any other word, the
+//! text's oldest version is unknown. The version is not guessed, because a new modifier may look
+//! like an old one.
 //!
 //! The text is read once, word by word. The statements of PTX are simple: a directive, or an
 //! instruction with its modifiers and operands, up to a semicolon.
@@ -90,7 +91,7 @@ struct Registers<'data> {
 }
 
 impl<'data> Registers<'data> {
-    /// Adds a name. Returns `None` if there are too many.
+    /// Adds a name. Returns `None` if there are too many names.
     fn add(&mut self, name: &'data [u8], has_numbers: bool) -> Option<()> {
         if !self.names[..self.count].contains(&(name, has_numbers)) {
             *self.names.get_mut(self.count)? = (name, has_numbers);
@@ -115,7 +116,7 @@ impl<'data> Reader<'data> {
         let result = match word {
             [b'{' | b'}' | b';'] => Some(()),
             [b'.', directive @ ..] => self.directive(directive),
-            // The guard before an instruction: `@!%p1 bra done;`.
+            // The guard before an instruction, as in `@!%p1 bra done;`.
             [b'@'] => {
                 self.skip(b"!");
                 self.tokens.next().and_then(|(_, predicate)| self.operand(predicate))
@@ -268,7 +269,7 @@ impl<'data> Reader<'data> {
     /// Reads an instruction up to its semicolon.
     fn instruction(&mut self, (at, name): Token<'data>) -> Result<(), UnknownPtx<'data>> {
         let mut end = at + name.len();
-        // The modifiers follow without a space: `ld.shared::cta.u32`.
+        // The modifiers follow without a space, as in `ld.shared::cta.u32`.
         let mut next = self.tokens;
         while let Some((at, word)) = next.next()
             && at == end
@@ -357,8 +358,9 @@ fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxV
     oldest
 }
 
-/// Whether a row has these modifiers: `.rn.f32`. A word matches the first group that contains it.
-/// This is enough: no row has the same word in an optional group and in another group.
+/// Whether a row matches these modifiers, such as `.rn.f32`. A word matches the first group that
+/// contains it. This is enough, because no row has the same word in an optional group and in
+/// another group.
 fn has_modifiers(row: &Instruction, modifiers: &[u8]) -> bool {
     let mut words = modifiers.split(|&byte| byte == b'.');
     // The text before the first period is empty.

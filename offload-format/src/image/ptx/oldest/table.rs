@@ -1,9 +1,9 @@
 //! The history of PTX: the ISA version that introduced each instruction and special register.
 //!
 //! Sources: the "PTX ISA Notes" of each section of PTX ISA 9.1, and the release notes. The test
-//! `formats -- ptx_oldest` writes each row of [`INSTRUCTIONS`] with all of its modifiers, and
-//! assembles it with ptxas of the row's version: 11.8 for 7.8, 12.0 for 8.0, and so on. On every
-//! target, the old assembler accepts every form that ptxas 13.5 accepts.
+//! `formats -- ptx_oldest` writes each row of [`INSTRUCTIONS`] with all of its modifiers. The test
+//! assembles each row with ptxas of the row's version: 11.8 for 7.8, 12.0 for 8.0, and so on. On
+//! every target, the old assembler accepts every form that ptxas 13.5 accepts.
 
 use crate::target::PtxVersion;
 
@@ -20,14 +20,14 @@ const V86: PtxVersion = PtxVersion::new(8, 6);
 /// The first version in which a kernel may have more than [`ARGUMENTS`] bytes of arguments.
 pub(super) const MORE_ARGUMENTS: PtxVersion = V81;
 
-/// The size in bytes of the arguments that every version allows.
+/// The total size of arguments, in bytes, that every version allows.
 pub(super) const ARGUMENTS: u64 = 4096;
 
 /// The instructions: the name, the version, the modifiers, the operands. A row may cover several
 /// forms of an instruction. Rows are sorted by name.
 ///
-/// Modifiers are groups separated by spaces. A group matches one of the words separated by `|`; a
-/// `?` before it marks an optional group. Names in capitals are groups from [`GROUPS`].
+/// Modifiers are groups separated by spaces. A group lists alternative words separated by `|`. A
+/// leading `?` marks an optional group. Names in capitals are groups from [`GROUPS`].
 ///
 /// The operands have one word each. The reader only counts the words, but the test generates
 /// operands from them:
@@ -413,7 +413,7 @@ pub(super) const SECTIONS: &[&str] = &[
 /// The strings of `.pragma`.
 pub(super) const PRAGMAS: &[&str] = &["nounroll"];
 
-/// The special registers, without the sign `%`.
+/// The special registers, without the leading `%`.
 #[rustfmt::skip]
 pub(super) const SPECIAL: &[(&str, PtxVersion)] = &[
     ("tid", V78), ("ntid", V78), ("laneid", V78), ("warpid", V78), ("nwarpid", V78), ("ctaid", V78), ("nctaid", V78),
