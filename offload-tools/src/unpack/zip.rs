@@ -157,8 +157,8 @@ pub(super) fn walk<E>(
             "its end record says {recorded} files, but the central directory has {count}"
         ))?;
     }
-    // No program writes members that share bytes. They could unpack to far more than any archive of
-    // this size.
+    // No program writes members that share bytes. Such members could unpack to far more than any
+    // archive of this size.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {
