@@ -14,7 +14,7 @@ use offload_build::Build;
 use std::env;
 use std::path::Path;
 
-/// The functions of the tests' package that the generator of random kernels uses.
+/// Replacements for the functions of the tests' package that the generator of random kernels calls.
 mod scratch {
     use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn main() {
     let out = env::var_os("OUT_DIR").expect("Cargo sets it");
     let out = Path::new(&out);
     let gpus = [&NVIDIA[..], &AMD, &INTEL].concat();
-    // Every ROCm loads code objects of version 4. Generic targets need version 6.
+    // Every ROCm version loads code objects of version 4. Generic targets need version 6.
     pack(&gpus).file("kernels/affine.cu").code_object_version(4).compile("affine");
     pack(&VARIANTS).file("kernels/affine.cu").compress().compile("variants");
     pack(&gpus).file("kernels/header.cu").code_object_version(4).compress().compile("header");
@@ -102,7 +102,7 @@ fn main() {
         .code_object_version(4)
         .compress()
         .compile("random");
-    // The compiler warns about some of the wrong kernels.
+    // `-w`, because the compiler warns about some of the wrong kernels.
     pack(&gpus)
         .file(out.join("pairs.cu"))
         .flag("-w")
@@ -114,7 +114,7 @@ fn main() {
     pack(&["compute_75"]).file("kernels/affine.cu").compile("ptx");
 }
 
-/// Returns a build for the CPU and for the wanted ones of these targets.
+/// Returns a build for the CPU and for those of these targets that `GPU_CHECKS_TARGETS` permits.
 fn pack(targets: &[&str]) -> Build {
     let wanted = env::var("GPU_CHECKS_TARGETS").ok();
     let is_wanted = |target: &&str| {
@@ -122,8 +122,8 @@ fn pack(targets: &[&str]) -> Build {
         wanted.clone().next().is_none() || wanted.any(|it| it == *target)
     };
     let mut build = Build::new();
-    // Without optimization, kernels for AMD's GPUs need services of the host that the tests' fake
-    // drivers lack.
+    // Without optimization, kernels for AMD's GPUs need host services that the tests' fake drivers
+    // lack.
     build.opt_level(2).archs(targets.iter().copied().filter(is_wanted)).arch("cpu");
     build
 }

@@ -1,5 +1,5 @@
-//! Writes generated sources: kernels with random parameters, from the generator of the project's
-//! tests, and those pairs of right and wrong kernels that GPUs can run.
+//! Writes generated sources: kernels with random parameters from the tests' generator, and those
+//! pairs of right and wrong kernels that GPUs can run.
 
 use crate::random_kernels::{RandomKernel, RandomKernels};
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ pub fn random(out: &Path) {
     let count = env::var("GPU_CHECKS_RANDOM").map_or(300, |text| {
         text.parse().unwrap_or_else(|_| panic!("GPU_CHECKS_RANDOM is {text}, not a number"))
     });
-    // The tests' fake drivers call kernels as C++ functions, with copies of the arguments. So take
+    // The tests' fake drivers call kernels as C++ functions, with copies of the arguments. So keep
     // only kernels whose parameters can be copied.
     let mut random = RandomKernels::new(1..=count + count / 2);
     let is_for_spirv = env::var("GPU_CHECKS_TARGETS").is_ok_and(|list| list == "spirv64");
@@ -70,7 +70,7 @@ pub fn pairs(out: &Path) {
     write(out, "pairs.rs", &text);
 }
 
-/// Returns the source with one more kernel, with which each image can be tested separately.
+/// Returns the source with a probe kernel appended, so that each image can be tested separately.
 fn with_probe(source: &str, name: &str) -> String {
     format!("{source}\n#include \"probe.h\"\nPROBE({name})\n")
 }

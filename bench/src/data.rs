@@ -26,8 +26,8 @@ pub fn folder() -> PathBuf {
 /// The processors of the code objects in each bundle.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
-/// A pseudo-random generator with the same numbers in every run (upper half of a linear
-/// congruential generator's state).
+/// A pseudo-random generator that yields the same numbers in every run: the upper half of a linear
+/// congruential generator's state.
 pub struct Generator(pub u64);
 
 impl Generator {
@@ -79,7 +79,7 @@ pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
 }
 
 /// Writes the section to a file, and returns the path. The section consists of consecutive bundles,
-/// each at a multiple of 4096.
+/// each at an offset that is a multiple of 4096.
 pub fn section() -> Result<PathBuf> {
     let path = folder().join("section");
     let each = SECTION_SIZE / BUNDLES / PROCESSORS.len() - 3 * HIP_ALIGN as usize / 2;

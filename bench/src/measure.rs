@@ -1,4 +1,4 @@
-//! Timing.
+//! Measures the time and memory of functions and processes, and prints them.
 
 use memmap2::Mmap;
 use std::ffi::OsStr;
@@ -99,7 +99,7 @@ pub struct Run {
     peak: u64,
 }
 
-/// Runs a process that must succeed; drops its output.
+/// Runs a process that must succeed, and discards its output.
 ///
 /// # Panics
 /// Panics if the process fails.
@@ -168,7 +168,7 @@ pub fn show(command: &mut Command) {
     assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
 }
 
-/// Runs a command that must succeed; drops its output.
+/// Runs a command that must succeed, and discards its output.
 ///
 /// # Panics
 /// Panics if the command fails.

@@ -1,11 +1,11 @@
-//! Makes packages in scratch folders, and builds them with Cargo as a user would.
+//! Creates packages in scratch folders, and builds them with Cargo as a user would.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Cargo compiles crates from a registry without incremental compilation and without lints. These
-/// variables make it compile crates from a folder in the same way.
+/// Variables that make Cargo compile crates from a folder as it compiles crates from a registry:
+/// without incremental compilation and without lints.
 pub const AS_FROM_REGISTRY: [(&str, &str); 2] =
     [("CARGO_INCREMENTAL", "0"), ("RUSTFLAGS", "--cap-lints=allow")];
 

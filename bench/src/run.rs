@@ -1,5 +1,5 @@
 //! Measures offload's run time (`offload_gpu::run`): its compilation, its launches compared with
-//! direct calls of the driver, and kernels on the CPU compared with OpenCL's runtimes.
+//! direct driver calls, and kernels on the CPU compared with OpenCL's runtimes.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -43,7 +43,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Measures release builds, in empty target folders, of packages that depend on one crate: offload,
 /// offload without `run`, or cudarc.
 fn cold(folder: &Path) {
-    // cudarc's versions are in the examples' lock file.
+    // The versions for cudarc come from the examples' lock file.
     let crates = [
         ("offload", format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\" }}"), "Cargo.lock"),
         (
@@ -98,8 +98,8 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// Creates a package with these dependencies. Their versions are those of one of this repository's
-/// lock files, because these are available without a network.
+/// Creates a package with these dependencies. Their versions come from one of this repository's
+/// lock files, because those versions are available without a network.
 fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -134,8 +134,8 @@ fn program(folder: &Path, clang: &Path) -> Package {
     package
 }
 
-/// Runs one of the program's tasks with these environment variables; returns the lines that it
-/// prints.
+/// Runs one of the program's tasks with these environment variables, and returns the lines that the
+/// program prints.
 fn lines(program: &Package, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
     lines_of(&program.folder.join("target/release/bench-program"), task, variables)
 }
@@ -168,7 +168,7 @@ fn library(folder: &Path, clang: &Path, name: &str, source: &str) {
     succeed(compile.arg("-o").arg(folder.join(name)));
 }
 
-/// Measures run time calls with a driver whose functions do almost nothing.
+/// Measures calls through the run time, with a driver whose functions do almost nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
     library(folder, clang, "libcuda.so.1", include_str!("run/driver.c"));
     let libraries = folder.to_str().expect("the target folder's name is UTF-8");
@@ -264,7 +264,7 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
             fs::write(vendors.join("one.icd"), icd).expect("the target folder can be written");
             let vendors = vendors.to_str().expect("the target folder's name is UTF-8");
             // Intel's folder also contains the loader, which `pocl.c` calls. PoCL caches compiled
-            // kernels.
+            // kernels, so it gets a scratch folder.
             let variables = [
                 ("OCL_ICD_VENDORS", vendors),
                 ("LD_LIBRARY_PATH", &format!("{libraries}:{}", intel.join(":"))),

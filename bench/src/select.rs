@@ -1,5 +1,5 @@
-//! Measures selecting one of sixteen images for a device, and reading one image of a compressed
-//! pack.
+//! Measures how long it takes to select one of sixteen images for a device, and to read one image
+//! of a compressed pack.
 
 use crate::data::Generator;
 use crate::measure::{row, row_of_many};

@@ -11,7 +11,7 @@ use std::process::Command;
 /// The published library whose code objects fill the images.
 const LIBRARY: &str = "onnxruntime-rocm/onnxruntime/capi/libonnxruntime_providers_rocm.so";
 
-/// The size of each image in bytes; together they make a bundle of 149 MB.
+/// The size of each image in bytes. Together, the images make a bundle of 149 MB.
 const IMAGE_SIZE: u64 = 16_600_000;
 
 /// The processors of the images. The library has code for eight of them.
@@ -215,7 +215,8 @@ fn same(a: &str, b: &str) -> bool {
 
 /// Writes the images to the current folder. Each image consists of one processor's code objects,
 /// one after another, up to the size of an image. The library has no code for one of the
-/// processors. Its image contains the first processor's code from where the first image ends.
+/// processors. The image for that processor contains the first processor's code, from where the
+/// first image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Measures building README's whole package in an empty target folder. Compares it with the same
-//! program built with other crates: bindgen_cuda or cudaforge to compile with nvcc, and cudarc to
-//! launch.
+//! Measures building README's whole package in an empty target folder. Compares the package with
+//! the same program built with other crates: bindgen_cuda or cudaforge to compile with nvcc, and
+//! cudarc to launch.
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
@@ -109,7 +109,7 @@ fn ours(folder: &Path, targets: &str) -> Package {
 }
 
 /// Crates that compile kernels with nvcc: the row's name, the crate, and the expression with which
-/// a build script creates its builder.
+/// a build script creates the crate's builder.
 const RIVALS: [(&str, &str, &str); 2] = [
     (
         "the same with bindgen_cuda and cudarc",
@@ -123,8 +123,8 @@ const RIVALS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Writes the program as users of such a crate and of cudarc would. Returns the reason if these
-/// crates are not available.
+/// Writes the program as users of such a crate and of cudarc would. If nvcc or these crates are not
+/// available, returns the reason.
 fn rival(
     folder: &Path,
     dependency: &str,

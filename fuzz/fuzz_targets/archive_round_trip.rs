@@ -1,4 +1,4 @@
-//! Writes an archive, reads it, and compares it with the input.
+//! Writes an archive, reads it back, and compares the result with the input.
 #![no_main]
 
 use offload_format::archive::{Archive, ArchiveBuilder};

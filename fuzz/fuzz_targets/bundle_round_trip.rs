@@ -1,4 +1,4 @@
-//! Writes a bundle, reads it, and compares it with the input.
+//! Writes a bundle, reads it back, and compares the result with the input.
 #![no_main]
 
 use offload_format::bundle::{Bundle, BundleBuilder};

@@ -1,4 +1,4 @@
-//! Writes a fatbin, reads it, and compares it with the input.
+//! Writes a fatbin, reads it back, and compares the result with the input.
 #![no_main]
 
 use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};

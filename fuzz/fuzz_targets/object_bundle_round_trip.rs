@@ -1,4 +1,4 @@
-//! Puts a bundle into a host object, and reads it again. Also checks that adding and removing
+//! Adds a bundle to a host object, and reads the bundle back. Also checks that adding and removing
 //! another bundle leaves a host object unchanged.
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Writes offload binaries in each version, reads them, and compares them with the input.
+//! Writes offload binaries in each version, reads them back, and compares the results with the
+//! input.
 #![no_main]
 
 use offload_format::compression::Method;

@@ -1,4 +1,4 @@
-//! Writes a text bundle, reads it, and compares it with the input.
+//! Writes a text bundle, reads it back, and compares the result with the input.
 #![no_main]
 
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};

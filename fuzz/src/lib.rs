@@ -19,7 +19,7 @@ fn entry_id(number: u8) -> String {
 }
 
 /// Passes each entry to `take`, which adds it to a builder. Returns the entries that the builder
-/// accepted; it refuses an entry that cannot be in the same bundle as an earlier one.
+/// accepted. The builder refuses an entry that cannot be in the same bundle as an earlier one.
 pub fn taken<'a>(
     entries: impl IntoIterator<Item = &'a (u8, Vec<u8>)>,
     mut take: impl FnMut(&str, u64) -> bool,

@@ -3,7 +3,8 @@
 
 #include "probe.h"
 
-// 13 numbers for each thread: its indices, the sizes of its block and grid, and the warp size.
+// Writes 13 numbers for each thread: its indices, the sizes of its block and grid, and the warp
+// size.
 extern "C" __global__ void places(unsigned *out) {
   unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   unsigned *mine = out + 13 * (block * block_size() + thread_of_block());

@@ -2,7 +2,7 @@
 #include "probe.h"
 
 #if defined(STAND_IN)
-// The CPU's functions come from the C library; fake GPUs use the functions for GPUs.
+// For the CPU, the functions come from the C library. Fake GPUs use the functions for GPUs.
 #include <offload/math_angle.h>
 #include <offload/math_exp.h>
 #define OURS(name, suffix) offload_math::name

@@ -1,7 +1,8 @@
 // Kernels for checks of the run time: shared memory, bounds, faults, launches that do nothing.
 #include "probe.h"
 
-// Reverses each block's elements in dynamic shared memory. A launch may request more than is used.
+// Reverses each block's elements in dynamic shared memory. A launch may request more
+// shared memory than the kernel uses.
 extern "C" __global__ void __launch_bounds__(256) turn(const float *x, float *y) {
   OFFLOAD_DYNAMIC_SHARED(float, tile);
   int i = blockIdx.x * blockDim.x + threadIdx.x;

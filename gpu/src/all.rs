@@ -25,7 +25,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the command line after `all`.
+    /// Parses the arguments after `all`.
     pub fn parse(arguments: &[&str]) -> Result<Self, String> {
         let mut options = Self {
             json: None,
@@ -67,7 +67,7 @@ impl Options {
 struct Done {
     device: String,
     outcome: Outcome,
-    /// Its record for the JSON file.
+    /// The check's record for the JSON file.
     record: Value,
 }
 
@@ -164,7 +164,7 @@ impl All<'_> {
         if !check.vendors.iter().any(|vendor| device.starts_with(vendor.driver())) {
             return;
         }
-        // If the machine stops, this line shows during which check.
+        // If the machine stops, this line shows which check was running.
         print!("{:<16} {device:<8} ", check.name);
         let _ = io::stdout().flush();
         let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
@@ -205,7 +205,7 @@ impl All<'_> {
         self.add(done, ended.time);
     }
 
-    /// Adds a result: the rest of a table line, and an object for the JSON file.
+    /// Adds a result: prints the rest of the table line, and adds an object to the JSON file.
     fn add(&mut self, mut done: Done, time: Duration) {
         let seconds = time.as_secs_f64();
         let text = |field| done.record[field].as_str().unwrap_or_default();
@@ -220,7 +220,7 @@ impl All<'_> {
         self.write();
     }
 
-    /// Rewrites the JSON file. If the process ends while it writes, the old file stays.
+    /// Rewrites the JSON file. If the process ends during the write, the old file stays.
     fn write(&self) {
         let Some(path) = &self.options.json else { return };
         let count = |outcome| self.done.iter().filter(|done| done.outcome == outcome).count();

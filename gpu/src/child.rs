@@ -101,7 +101,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
         }
     };
     let time = start.elapsed();
-    // A process that the child left behind may keep a pipe open.
+    // A process that the child left behind may keep a pipe open, so wait only briefly for the text.
     let text = |from: mpsc::Receiver<String>| {
         from.recv_timeout(Duration::from_secs(2)).unwrap_or_default()
     };

@@ -1,4 +1,5 @@
-//! Lists the devices of this machine: a child process prints them for its parent.
+//! Lists the devices of this machine. A child process prints them, and its parent parses the
+//! output.
 
 use crate::driver::Driver;
 use offload_gpu::run::{Vendor, devices};

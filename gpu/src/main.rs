@@ -45,7 +45,8 @@ fn main() -> ExitCode {
             run(name, device)
         }
         ["part", name, "--device", device, ref rest @ ..] => {
-            // Under a tool, the thread that started this process may end first.
+            // Under a tool, the thread that started this process may end first, and must not end
+            // this process.
             if !rest.contains(&checks::pairs::IN_TOOL) {
                 system::end_with_parent();
             }

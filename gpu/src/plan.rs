@@ -133,7 +133,7 @@ pub const CHECKS: &[Check] = &[
         "launches beside the driver's and cudarc's, first loads, selection: figures only",
         speed::run,
     ),
-    // A GPU may not work after this check, so it comes last.
+    // A GPU may not work after this check, so only the check of wrong kernels comes later.
     of(
         WITH_DRIVER,
         "faults",

@@ -91,13 +91,13 @@ impl Run {
         self.findings.push(what);
     }
 
-    /// Runs one part of a check, and adds its finding, if any; the check continues.
+    /// Runs one part of a check, and adds the part's finding, if any. The check continues.
     pub fn attempt(&mut self, name: &str, part: impl FnOnce() -> Result) {
         step(name);
         self.part(name, part());
     }
 
-    /// Adds the finding of one part of a check, if any; the check continues.
+    /// Adds the finding of one part of a check, if any. The check continues.
     pub fn part(&mut self, name: &str, result: Result) {
         match result {
             Ok(()) => {}
@@ -106,7 +106,7 @@ impl Run {
         }
     }
 
-    /// Prints the result as a line of JSON, and returns it.
+    /// Prints the result as a line of JSON, and returns the outcome.
     pub fn end(self, check: &str, result: Result<String>) -> Outcome {
         let Self { device, figures, mut findings } = self;
         let (outcome, text) = match result {
@@ -152,12 +152,13 @@ pub fn record(
     json!({"check": check, "device": device, "result": outcome.word(), "figures": figures, "text": text})
 }
 
-/// Rounds a measured number to be readable.
+/// Rounds a measured number to three decimals.
 pub fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Compares values with the expected ones; the text names the first difference.
+/// Compares values with the expected ones. If they differ, returns a finding that shows the first
+/// difference.
 pub fn compare<T: PartialEq + fmt::Debug>(what: &str, found: &[T], expected: &[T]) -> Result {
     if found.len() != expected.len() {
         return finding(format!("{what}: {} values, not {}", found.len(), expected.len()));

@@ -42,8 +42,8 @@ struct Found {
 /// `SIGKILL`.
 pub const KILL: c_int = 9;
 
-/// Makes the kernel end this process when the thread that started it ends. Checks run in separate
-/// process groups, which Ctrl-C does not reach, and a kernel may be endless.
+/// Makes the operating system end this process when the thread that started it ends. Checks run in
+/// separate process groups, which Ctrl-C does not reach, and a GPU kernel may be endless.
 pub fn end_with_parent() {
     const PR_SET_PDEATHSIG: c_int = 1;
     // SAFETY: this option has one argument, a signal.

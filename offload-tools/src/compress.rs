@@ -23,7 +23,7 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    /// Compresses the bundle that a layout describes; `payloads[index]` has the bytes of the
+    /// Compresses the bundle that a layout describes; `payloads[index]` is the source of the
     /// payload with this index.
     ///
     /// Returns a message if the payloads cannot be read. Also returns a message if version 2 of the
@@ -42,7 +42,7 @@ impl Compressed {
             (bundle.len() as u64, |error: offload_format::Error| error.to_string());
         // If the bundle is too large, return an error before the slow work.
         header(options, size, 0, 0).map_err(failed)?;
-        // Compression and hashing each read the whole bundle; run them in parallel.
+        // Compression and hashing each read the whole bundle, so run them in parallel.
         let (payload, hash) = thread::scope(|scope| {
             let hash = scope.spawn(|| hash(&bundle));
             (compression::compress(options.method, options.level, &bundle), hash.join())

@@ -43,9 +43,9 @@ pub fn escaped_path(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
-/// Escapes everything in a name from a file that a terminal would interpret: control characters and
-/// bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that are invisible or change the
-/// direction of text (`\u{202e}`).
+/// Escapes the parts of a name from a file that a terminal would interpret. These are control
+/// characters, bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that are invisible
+/// or change the direction of text (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {

@@ -1,4 +1,5 @@
-// Ten kernels (n, input, output). `cpu.rs` has them in Rust, too, and makes OpenCL C of this text.
+// Ten kernels with the parameters (n, input, output). `cpu.rs` implements them in Rust, too.
+// `pocl.rs` converts this text to OpenCL C.
 
 extern "C" __global__ void saxpy(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -96,7 +97,7 @@ extern "C" __global__ void stencil(int n, const float *x, float *y) {
   y[i] = sum;
 }
 
-// A histogram for each 16,384 elements.
+// Writes a histogram for every 16,384 elements.
 extern "C" __global__ void histogram(int n, const float *x, float *y) {
   __shared__ int counts[256];
   int me = threadIdx.x;

@@ -54,7 +54,7 @@ pub fn run(peer: &str) {
     let pocl = (peer == "pocl").then(PoCl::new);
     for row in &ROWS {
         let (read, written) = row.numbers;
-        // Numbers from -2 to 2. Their sums are rounded.
+        // Numbers from -2 to 2 whose sums need rounding.
         let number = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f32 / 250_001.0 - 2.0;
         let x: Vec<f32> = (0..read).map(number).collect();
         let ones = vec![1.0; written];
@@ -120,7 +120,7 @@ fn measure(row: &Row, expected: &[f32], mut run: impl FnMut(bool) -> Vec<f32>) {
 /// Computes what a kernel writes, on all cores.
 fn plain(row: &Row, x: &[f32], y: &mut [f32]) {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    // Each row and each block has at most 1,024 numbers, a power of two, so no part ends inside
+    // The length of a row or a block is a power of two and at most 1,024, so no part ends inside
     // one.
     let part = y.len().div_ceil(threads).next_multiple_of(1024);
     thread::scope(|scope| {

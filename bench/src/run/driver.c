@@ -1,12 +1,12 @@
-/* NVIDIA's driver for one GPU that is not there. Its functions do next to nothing: what a call through the run time takes is the
- * run time's. */
+/* A fake NVIDIA driver with one GPU. Its functions do almost nothing, so the time of a call
+ * through the run time is the run time's own. */
 #include <stddef.h>
 #include <stdlib.h>
 
 typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
 
-/* As the real driver has it: contexts of each thread. */
+/* As in the real driver, each thread has its own stack of contexts. */
 static __thread void *stack[8];
 static __thread int depth;
 static char context, module, function;
@@ -21,7 +21,7 @@ CUresult cuDeviceGetName(char *out, int size, int device) { return *out = 0; }
 CUresult cuDeviceTotalMem_v2(size_t *out, int device) { return *out = 1 << 30, 0; }
 
 CUresult cuDeviceGetAttribute(int *out, int attribute, int device) {
-  /* Of compute capability 9.0. */
+  /* The compute capability is 9.0. */
   *out = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute >= 8 ? 48 << 10 : 1024;
   return 0;
 }

@@ -1,4 +1,5 @@
-/* Runs kernels in OpenCL C on the first device of the first platform. Nothing is released before the process ends. */
+/* Runs OpenCL C kernels on the first device of the first platform. Releases nothing
+ * before the process ends. */
 #include <stddef.h>
 
 int clGetPlatformIDs(unsigned, void **, unsigned *);

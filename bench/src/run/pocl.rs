@@ -1,5 +1,5 @@
-//! Runs kernels on PoCL as OpenCL C, through the functions of `pocl.c`: Debian's PoCL does not
-//! accept SPIR-V.
+//! Runs kernels on PoCL as OpenCL C, through the functions of `pocl.c`, because Debian's PoCL does
+//! not accept SPIR-V.
 
 use super::cpu::Row;
 use libloading::Library;
@@ -24,7 +24,7 @@ type Prepare =
 type Launch = unsafe extern "C" fn(*const usize, *const usize) -> i32;
 type Results = unsafe extern "C" fn(*mut f32, usize) -> i32;
 
-/// The library of `pocl.c`, with the compiled kernels.
+/// The library built from `pocl.c`, in which PoCL has compiled the kernels.
 pub struct PoCl(Library);
 
 impl PoCl {
@@ -35,7 +35,7 @@ impl PoCl {
             .replace(", float *", ", __global float *");
         let (source, _) = source.split_once("__global__ void warp_sum").expect("it is the last");
         let source = CString::new(NAMES.to_owned() + source).expect("the source is text");
-        // SAFETY: the library belongs to the bench, and these are its types.
+        // SAFETY: the library belongs to the bench, and its function has this type.
         let (library, code) = unsafe {
             let library = Library::new("libpocl_bench.so").expect("the bench has made it");
             let start = *library.get::<Start>("start").expect("it is there");

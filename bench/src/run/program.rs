@@ -30,7 +30,7 @@ fn main() {
     }
 }
 
-/// `cuLaunchKernel`.
+/// The type of `cuLaunchKernel`.
 type LaunchKernel = unsafe extern "C" fn(
     *mut c_void,
     c_uint,
@@ -45,11 +45,11 @@ type LaunchKernel = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> i32;
 
-/// Measures run time calls with a driver whose functions do nothing.
+/// Measures calls through the run time, with a driver whose functions do nothing.
 fn calls() {
     // SAFETY: the library belongs to the bench.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");
-    // SAFETY: these are the types of cuda.h.
+    // SAFETY: the function has this type in cuda.h.
     let launch_kernel =
         *unsafe { driver.get::<LaunchKernel>("cuLaunchKernel") }.expect("it is there");
     // SAFETY: as above.

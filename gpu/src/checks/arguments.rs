@@ -1,5 +1,5 @@
-//! Kernels with random parameter lists: each copies its arguments' bytes to a buffer. build.rs
-//! generates the types and calls.
+//! Launches kernels with random parameter lists, each of which copies its arguments' bytes to a
+//! buffer. build.rs generates the types and the calls.
 
 use crate::report::{Result, Run, Stop};
 use offload_gpu::DeviceBuffer;
@@ -24,7 +24,7 @@ mod calls {
     }
 }
 
-/// Returns bytes that distinguish parameters, and positions within them.
+/// Returns a value whose bytes identify the parameter and the position within it.
 fn value<T>(number: usize) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     for at in 0..size_of::<T>() {
@@ -41,7 +41,8 @@ fn byte(number: usize, at: usize) -> u8 {
 }
 
 /// The arguments that a kernel must receive: the size of each, whether it is a `bool`, and a mask
-/// in hexadecimal digits. The mask has a 1 for each bit with a value; the other bits are padding.
+/// in hexadecimal digits. The mask has a 1 for each bit that belongs to a value. The other bits are
+/// padding.
 struct Expected {
     arguments: &'static [(usize, bool)],
     mask: &'static str,
@@ -84,11 +85,12 @@ impl Each {
         expected: &Expected,
     ) -> Result {
         self.output.upload(&[0xaa; SIZE])?;
-        // SAFETY: the kernel only copies bytes: those of its other arguments, at most 3000, to the
-        // buffer in its first.
+        // SAFETY: the kernel only copies the bytes of its other arguments, at most 3000, to the
+        // buffer in its first argument.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
-            // SPIR-V has no 128-bit integers, so its image lacks the kernel.
+            // SPIR-V has no 128-bit integers, so the SPIR-V image lacks kernels with such
+            // parameters.
             let may_be_refused = self.device.vendor() == Vendor::Intel
                 && error.to_string().contains("has no such kernel");
             if may_be_refused && is_refused {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use Vendor::{Amd, Cpu, Nvidia};
 
-/// A program, the vendors whose devices it can use, whether it always uses the first GPU of its
-/// vendor, and parts of its output.
+/// A program: its name, the vendors whose devices it can use, whether it always uses the first GPU
+/// of its vendor, and parts of its output.
 type Example = (&'static str, &'static [Vendor], bool, fn(&Device) -> Vec<String>);
 
 const EXAMPLES: &[Example] = &[

@@ -37,7 +37,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             }
             // NVIDIA's driver returns an error, and the process continues.
             Vendor::Nvidia => ended.how == How::Status(0) && is_told,
-            // AMD's runtime may end the process. On the CPU, the fault does.
+            // AMD's runtime may end the process. On the CPU, the fault itself ends it.
             Vendor::Amd => is_told || matches!(ended.how, How::Signal(_)),
             _ => matches!(ended.how, How::Signal(_)),
         };

@@ -12,12 +12,12 @@ struct Small {
     name: &'static str,
     exponent: u32,
     fraction: u32,
-    /// Whether the exponent with all bits set means infinity and NaN; otherwise only the greatest
+    /// Whether an exponent with all bits set means infinity or NaN. Otherwise only the greatest
     /// code is NaN.
     has_infinity: bool,
     /// Whether the conversion turns numbers that are too large into the largest number.
     saturates: bool,
-    /// The first code that is not a number.
+    /// The first code that is not a finite number.
     end: u32,
 }
 
@@ -90,7 +90,7 @@ impl Small {
         let x = x.abs();
         let end = self.end;
         let (mut low, mut high) = (0, end);
-        // The greatest code whose value is at most x.
+        // Find the greatest code whose value is at most x.
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.value(middle) <= x { low = middle } else { high = middle }
@@ -179,7 +179,8 @@ pub fn run(run: &mut Run) -> Result<String> {
     run.part("from float", result);
     let result = BFLOAT.compare_codes(&x, &bfloat.to_vec()?);
     run.part("from float", result);
-    // The 8-bit types have no infinity, so leave out values that are not finite.
+    // E4M3 has no infinity, and the conversions to both 8-bit types saturate, so leave out values
+    // that are not finite.
     let finite = |(x, code): (&f32, &u8)| x.is_finite().then_some((*x, *code));
     for (of, codes) in [(&E4M3, e4m3.to_vec()?), (&E5M2, e5m2.to_vec()?)] {
         let (x, codes): (Vec<f32>, Vec<u8>) = x.iter().zip(&codes).filter_map(finite).unzip();
@@ -201,7 +202,7 @@ fn floats(count: usize) -> Vec<f32> {
             0 => bits & 0xffff_e000,
             1 => bits & 0xffff_e000 | 0x1000,
             2 => bits & 0xffff_0000 | 0x8000,
-            // In the range of the types.
+            // Numbers in the range of the types.
             3 => bits & 0x807f_f000 | (120 + (bits >> 23) % 16) << 23,
             4 => bits & 0x807f_ffff | (110 + (bits >> 23) % 32) << 23,
             5 => bits & 0x807f_0000 | small << 23,

@@ -1,4 +1,4 @@
-//! The kernel header's corpus: indices, shared memory, barriers, warp functions, atomics.
+//! Runs the kernel header's corpus: indices, shared memory, barriers, warp functions, atomics.
 
 use crate::report::{Result, Run, compare, finding};
 use expected::{Cells, numbers};
@@ -99,7 +99,8 @@ fn reversal(device: &Device, shape: [u32; 3]) -> Result {
     let values: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let mut x = device.buffer(&values)?;
     let launch = Launch::new(2, shape).shared_memory(8 * size);
-    // SAFETY: the data and the shared memory have one element for each thread of two blocks.
+    // SAFETY: the data have one element for each thread of two blocks, and each block's shared
+    // memory has one for each of its threads.
     unsafe { kernels::reverse(&mut x).launch_as(device, &launch)? };
     compare("reversed", &x.to_vec()?, &expected::reversed(&values, size))
 }
@@ -128,7 +129,7 @@ fn votes(device: &Device, shape: [u32; 3]) -> Result {
 fn lanes(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
     let x = numbers(product(shape));
     let (from, mut to) = (device.buffer(&x)?, device.buffer(&vec![-1_i64; 8 * x.len()])?);
-    // SAFETY: the data have one element for each thread, and eight results.
+    // SAFETY: `from` has one element for each thread, and `to` has eight.
     unsafe { kernels::lanes(&from, &mut to).launch(device, 1, shape)? };
     let (mut found, expected) = (to.to_vec()?, expected::lanes(&x, size_of_warp));
     // __activemask promises only two things: it includes the lane itself, and it includes no lane

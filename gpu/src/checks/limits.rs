@@ -34,7 +34,7 @@ const TOO_MUCH: [Request; 5] = [
     request("512 MiB of shared memory", [1, 1, 1], [1, 1, 1], 512 << 20),
 ];
 
-/// Requests at the limits of all devices.
+/// Requests exactly at limits that all devices allow.
 const JUST_RIGHT: [Request; 3] = [
     request("a block of 1024 threads", [1, 1, 1], [1024, 1, 1], 0),
     request("64 threads in z", [1, 1, 1], [4, 4, 64], 0),
@@ -91,13 +91,13 @@ pub fn run(run: &mut Run) -> Result<String> {
         let text = format!("{}: {}", ended.how.words(), child::tail(&ended.stderr));
         run.figure("the process with the driver's own launches", text);
     }
-    // Check the image's own bound without passing such a launch to the driver, whose behaviour is
-    // undefined then.
+    // Check the image's own bound. The launch must not reach the driver, whose behaviour would be
+    // undefined.
     let (x, mut y) = (device.zeros::<f32>(512)?, device.zeros::<f32>(512)?);
     let shape = Launch::new(1, 512).shared_memory(2048);
     // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
     let result = unsafe { kernels::turn(&x, &mut y).launch_as(&device, &shape) };
-    // SPIR-V has no instruction for the bound.
+    // SPIR-V has no instruction that states the bound.
     if !matches!(device.vendor(), Vendor::Cpu | Vendor::Intel)
         && !matches!(&result, Err(error) if matches!(error.cause(), Cause::Refused(_)))
     {
@@ -175,7 +175,7 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
 fn limit(device: &Device) -> Result<usize> {
     type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
     // hipDeviceAttributeMaxSharedMemoryPerBlock has a different number in each version. All of
-    // AMD's GPUs have 64 KiB.
+    // AMD's GPUs have at least 64 KiB.
     let most = match device.vendor() {
         Vendor::Nvidia => None,
         Vendor::Amd => Some(64 << 10),
@@ -186,7 +186,7 @@ fn limit(device: &Device) -> Result<usize> {
     };
     const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
     let (handle, mut value) = (cuda::handle(&driver)?, 0);
-    // SAFETY: the type is that of cuda.h; the function writes one number.
+    // SAFETY: the function has this type in cuda.h, and writes one number.
     unsafe {
         let attribute = driver.function::<Attribute>("cuDeviceGetAttribute")?;
         let code = attribute(&mut value, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, handle);

@@ -1,8 +1,8 @@
 //! Checks the mathematical functions for float and double. Measures errors in units in the last
 //! place.
 //!
-//! Compares floats and doubles with the host's functions for double. For doubles, adds the errors
-//! of the host's functions, which the manual of the GNU C library documents, to the bound.
+//! Compares floats and doubles with the host's functions for double. For doubles, the bound
+//! includes the errors of the host's functions, which the manual of the GNU C library documents.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};
@@ -22,8 +22,8 @@ enum Exact {
 }
 use Exact::{One, Two};
 
-/// A function: its name, the bound documented in offload/math.h, the bound of the host's function
-/// for double, the range of interesting numbers, and the host's function.
+/// A function: its name, the error bound documented in offload/math.h, the error bound of the
+/// host's function for double, the range of interesting numbers, and the host's function.
 type Function = (&'static str, f64, f64, (f64, f64), Exact);
 
 /// All functions, in the order of the numbers in kernels/math.cu.
@@ -80,7 +80,7 @@ fn sine_of_turns(x: f64) -> f64 {
         return 0.0_f64.copysign(x);
     }
     let near = if turn.abs() > 0.5 { (1.0 - turn.abs()).copysign(turn) } else { turn };
-    // The rest of pi, beyond a double's precision.
+    // Add the rest of pi, which is beyond a double's precision.
     let angle = near * PI;
     let rest = near.mul_add(PI, -angle) + near * 1.224_646_799_147_353_2e-16;
     host::sin(angle) + rest * host::cos(angle)
@@ -119,7 +119,7 @@ impl Errors {
 pub fn run(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let mut values = 0;
-    // The CPU's functions come from the C library.
+    // The CPU's functions come from the C library, so the bound for floats includes their errors.
     let of_cpu = if device.vendor() == Vendor::Cpu { 1.0 } else { 0.0 };
     for (number, function) in FUNCTIONS.iter().enumerate() {
         let (name, bound, of_host, ..) = *function;
@@ -197,7 +197,7 @@ fn floats(device: &Device, number: usize, function: &Function) -> Result<Errors>
     for ((x, y), found) in x.iter().zip(&y).zip(out.to_vec()?) {
         let (a, b) = (f64::from(*x), f64::from(*y));
         let exact = exact(function, a, b, found.into());
-        // The exact result, a double, may not be a float.
+        // The exact result is a double, which a float may not represent.
         errors.add(error_of_float(found, exact), || text(function, a, b, found.into(), exact));
     }
     Ok(errors)
@@ -222,8 +222,8 @@ fn doubles(device: &Device, number: usize, function: &Function) -> Result<Errors
     Ok(errors)
 }
 
-/// Returns the host's result. The minimum or maximum of two zeros may be either; `found` is the
-/// device's choice.
+/// Returns the host's result. The minimum or maximum of two zeros may be either zero, so then
+/// returns `found`, the device's choice.
 fn exact(function: &Function, x: f64, y: f64, found: f64) -> f64 {
     match function.4 {
         Two(_) if matches!(function.0, "fmin" | "fmax") && [x, y, found] == [0.0; 3] => found,
@@ -266,7 +266,8 @@ fn specials(max: f64, min: f64, least: f64, epsilon: f64) -> [f64; 22] {
     ]
 }
 
-/// Returns 0 if both are NaN, or equal with the same sign; otherwise infinity.
+/// Returns 0 if both are NaN, or if they are equal and have the same sign. Otherwise returns
+/// infinity.
 fn same(found: f64, expected: f64) -> f64 {
     let is_same = found.is_nan() && expected.is_nan()
         || found == expected && found.is_sign_negative() == expected.is_sign_negative();
@@ -281,7 +282,7 @@ fn error_of_float(found: f32, exact: f64) -> f64 {
     if found == 0.0 && nearest == 0.0 {
         return same(found.into(), nearest.into()).max(0.5);
     }
-    // As if the sequence of numbers continued.
+    // Measure the distance as if the sequence of numbers continued after the largest float.
     let found = if found.is_infinite() {
         if nearest.is_infinite() {
             return 0.5;

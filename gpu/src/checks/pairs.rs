@@ -1,5 +1,5 @@
-//! Runs the kernels of `cargo offload test`'s corpus, which are pairs. The right kernels must
-//! compute the expected values. Each wrong kernel runs in a separate process.
+//! Runs the pairs of right and wrong kernels in the corpus of `cargo offload test`. Each right
+//! kernel must compute the expected values. Each wrong kernel runs in a separate process.
 
 use super::{part_of, this};
 use crate::child::{self, How};
@@ -24,13 +24,13 @@ include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
 const SIZE: usize = 128;
 
 /// The values that a right kernel leaves in `x` and in `n`, as functions of the index and of the
-/// thread in the block. `x` starts with ones, and `n` starts with zeros.
+/// thread's index in the block. `x` starts with ones, and `n` starts with zeros.
 struct Expected {
     x: fn(usize, usize) -> f32,
     n: fn(usize, usize) -> u32,
 }
 
-/// Returns the values that a kernel must leave, for warps of this many lanes.
+/// Returns the values that a kernel must leave in its buffers, for warps of this many lanes.
 fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
     let x = |x| Some(Expected { x, n: |_, _| 0 });
     let n = |n| Some(Expected { x: |_, _| 1.0, n });
@@ -135,7 +135,7 @@ fn shared_memory(name: &str) -> usize {
     }
 }
 
-/// Launches a kernel; returns what it left in the buffers.
+/// Launches a kernel, and returns the contents of its buffers.
 fn one(device: &Device, name: &str) -> Result<(Vec<f32>, Vec<u32>)> {
     let x = device.buffer(&[1_f32; SIZE])?;
     let n = device.zeros::<u32>(SIZE)?;
@@ -168,8 +168,8 @@ pub fn part(name: &str, device: &Device) -> Result {
     one(device, name).map(drop)
 }
 
-/// Returns compute-sanitizer. If it does not exist or does not work with a right kernel, returns
-/// the reason.
+/// Returns the path of compute-sanitizer. If the tool is missing or does not work with a right
+/// kernel, returns the reason.
 fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     if device.vendor() != Vendor::Nvidia {
         return Err("none".to_owned());
@@ -201,7 +201,7 @@ fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
     command
 }
 
-/// The time limit for starting processes with wrong kernels.
+/// The time after which no more processes with wrong kernels are started.
 const WRONG_ONES: Duration = Duration::from_secs(45);
 
 /// Runs the wrong kernels, a few at a time; returns the outcome of each.
@@ -250,7 +250,7 @@ fn wrong_one(device: &Device, name: &str, sanitizer: Option<&str>, end: Instant)
                 return short(&format!("found by {tool}: {summary}"));
             }
             (Some(_), _) => {}
-            // The tool's other checks would wait just as long for a kernel that hangs.
+            // The sanitizer's other tools would wait just as long for a kernel that hangs.
             (None, How::TooLong(_)) => return format!("{tool} {}", ended.how.words()),
             (None, how) => {
                 fates.push(format!("{tool} {}: {}", how.words(), first_line(&ended.stdout)));

@@ -19,7 +19,7 @@ pub fn fork(run: &mut Run) -> Result<String> {
     // SAFETY: the child exits without running code of this process's other threads.
     let child = unsafe { system::fork() };
     if child == 0 {
-        // A driver may wait for threads that the child does not have.
+        // A driver may wait for threads that the child does not have, so set an alarm.
         system::alarm(5);
         let status = match readme::saxpy(&device, 1000) {
             Err(_) => 10,
@@ -49,7 +49,7 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let driver = run.device.vendor().driver();
-    // If the user has set the variable, there may be no other devices, or they are not free to use.
+    // If the user has set the variable, other devices may not exist or may not be free to use.
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
     for (value, expected) in [("-1", 0), (first, 1)] {

@@ -1,4 +1,4 @@
-//! Runs the kernel of README's first screen with README's numbers, and with more.
+//! Runs the kernel of README's first screen with README's numbers, and with more elements.
 
 use crate::report::{Result, Run, compare};
 use offload_gpu::run::Device;
@@ -22,7 +22,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("the {} {} computed 1000 and {count} elements", image.target(), image.kind()))
 }
 
-/// Computes elements whose values are exact, and compares each.
+/// Launches the kernel with values for which its arithmetic is exact, and compares each result.
 pub fn saxpy(device: &Device, count: usize) -> Result {
     let numbers = |step: usize| -> Vec<f32> {
         (0..count).map(|i| ((i * step) % 4099) as f32 / 4.0).collect()

@@ -1,4 +1,4 @@
-//! Loads each image of each pack separately: does the driver agree with `select`?
+//! Loads each image of each pack separately, and checks that the driver agrees with `select`.
 
 use crate::driver::Driver;
 use crate::report::{Result, Run, compare, finding, short, step};
@@ -28,7 +28,7 @@ struct Image {
     bytes: Vec<u8>,
     /// How the image fits the device, or why not.
     judged: std::result::Result<String, String>,
-    /// AMD's code object version.
+    /// The ABI version in the ELF header of AMD's code object: the code object version minus 2.
     version: Option<u8>,
 }
 
@@ -54,7 +54,7 @@ pub fn run(run: &mut Run) -> Result<String> {
                 refused += 1;
                 format!("refused by both: {why}")
             }
-            // It is documented that the image needs a newer runtime, so this is no disagreement.
+            // It is documented that the image needs a newer runtime, so this is not a disagreement.
             (Ok(_), Err(_)) if image.version >= Some(6 - 2) && is_old => {
                 "needs ROCm 6.3".to_owned()
             }

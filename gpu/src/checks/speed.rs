@@ -1,4 +1,4 @@
-//! Measures times. They are figures, never findings.
+//! Measures times, which are reported as figures and never as findings.
 
 use super::limits::kernels as runtime;
 use super::readme::kernels as affine;
@@ -50,7 +50,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("on() again takes {on:.0} ns, selection {select:.0} ns"))
 }
 
-/// Returns the minimum time of several rounds of a call.
+/// Returns the time of one call in nanoseconds: the minimum of several rounds.
 fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..5 {
@@ -63,7 +63,7 @@ fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
     Ok(least)
 }
 
-/// This many launches fit into a driver's queue, so none waits for the GPU.
+/// The number of launches that fit into a driver's queue, so that none waits for the GPU.
 const LAUNCHES: u32 = 500;
 
 fn launches(run: &mut Run, device: &Device) -> Result {
@@ -87,7 +87,7 @@ fn launches(run: &mut Run, device: &Device) -> Result {
     let call = runtime::nothing(0, 1.0, &x, &mut y);
     let mut pointers: [*mut c_void; 4] = call.pointers();
     let raw = nanoseconds_of_launches(device, || {
-        // SAFETY: the function's module stays loaded, and `call` has its arguments.
+        // SAFETY: the function's module stays loaded, and `call` contains the function's arguments.
         unsafe { driver.launch(function, ([1, 1, 1], [1, 1, 1], 0), &mut pointers)? };
         Ok(())
     })?;
@@ -105,7 +105,7 @@ fn nanoseconds_of_launches(device: &Device, mut launch: impl FnMut() -> Result) 
     Ok(least)
 }
 
-/// Launches the same kernel with cudarc, from the pack's PTX.
+/// Measures launches of the same kernel with cudarc, from the pack's PTX.
 fn cudarc_launches(run: &mut Run) -> Result {
     use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
     let device = run.device.clone();

@@ -5,7 +5,7 @@ use crate::report::{Result, Run, finding};
 use offload_gpu::run::{Cause, Device, Vendor};
 use std::thread;
 
-/// The number of threads, and of loads in each thread.
+/// The number of threads, each of which loads the modules [`LOADS`] times.
 const THREADS: usize = 8;
 const LOADS: usize = 100;
 
@@ -36,7 +36,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{THREADS} threads, {LOADS} loads and 11 launches each"))
 }
 
-/// Requests more memory than there is.
+/// Requests more memory than is available.
 pub fn memory(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let all = device.memory().unwrap_or(1 << 50);

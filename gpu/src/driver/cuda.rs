@@ -27,7 +27,7 @@ pub(super) fn enter(driver: &Driver) -> Result {
     type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> CUresult;
     let mut context = ptr::null_mut();
     let handle = handle(driver)?;
-    // SAFETY: the types are those of cuda.h; each function writes one handle.
+    // SAFETY: the types are those of cuda.h, and `retain` writes one handle.
     unsafe {
         let retain = driver.function::<Retain>("cuDevicePrimaryCtxRetain")?;
         driver.check("cuDevicePrimaryCtxRetain", retain(&mut context, handle))?;
@@ -41,7 +41,7 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
     type Init = unsafe extern "C" fn(c_uint) -> CUresult;
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> CUresult;
     let mut handle = 0;
-    // SAFETY: the types are those of cuda.h; the second function writes one handle.
+    // SAFETY: the types are those of cuda.h, and `get` writes one handle.
     unsafe {
         driver.check("cuInit", driver.function::<Init>("cuInit")?(0))?;
         let get = driver.function::<Get>("cuDeviceGet")?;
@@ -55,7 +55,7 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
 pub(super) fn leave(driver: &Driver) {
     // SAFETY: the type is that of cuda.h.
     if let Ok(set) = unsafe { driver.function::<Set>("cuCtxSetCurrent") } {
-        // SAFETY: with null, no context is current.
+        // SAFETY: null is valid, and leaves no context current.
         unsafe { set(ptr::null_mut()) };
     }
     type Release = unsafe extern "C" fn(c_int) -> CUresult;

@@ -17,7 +17,7 @@ pub struct Driver {
     vendor: Vendor,
     /// Whether the device is current on this thread.
     is_entered: bool,
-    /// The functions below.
+    /// The names of the functions below.
     names: [&'static str; 5],
     load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int,
     unload: unsafe extern "C" fn(*mut c_void) -> c_int,
@@ -26,7 +26,7 @@ pub struct Driver {
     synchronize: unsafe extern "C" fn() -> c_int,
 }
 
-/// `cuLaunchKernel` and `hipModuleLaunchKernel`.
+/// The type of `cuLaunchKernel` and `hipModuleLaunchKernel`.
 pub type Launch = unsafe extern "C" fn(
     *mut c_void,
     c_uint,
@@ -41,7 +41,7 @@ pub type Launch = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
-/// A driver's error: the function, and a description of its code.
+/// A driver's error: the function, and a description of the error code.
 #[derive(Debug, Clone)]
 pub struct Refusal(pub String);
 
@@ -59,7 +59,8 @@ pub type Result<T = ()> = std::result::Result<T, Refusal>;
 pub type Shape = ([u32; 3], [u32; 3], u32);
 
 impl Driver {
-    /// Returns the driver of a GPU, with this GPU current; `None` for the CPU.
+    /// Returns a GPU's driver after making that GPU current. Returns `None` unless the vendor is
+    /// NVIDIA or AMD.
     pub fn of(device: &Device) -> Option<Result<Self>> {
         Some(Self::loaded(device)?.and_then(|mut driver| {
             match driver.vendor {
@@ -71,7 +72,8 @@ impl Driver {
         }))
     }
 
-    /// Returns a GPU's driver for queries that need no context; `None` for the CPU.
+    /// Returns a GPU's driver for queries that need no context. Returns `None` unless the vendor is
+    /// NVIDIA or AMD.
     pub fn loaded(device: &Device) -> Option<Result<Self>> {
         match device.vendor() {
             Vendor::Nvidia => Some(cuda::load(device)),
@@ -155,7 +157,7 @@ impl Driver {
             _ => {
                 // SAFETY: the function has this type.
                 if let Ok(get) = unsafe { self.function::<Hip>("hipGetErrorName") } {
-                    // SAFETY: the function takes any number.
+                    // SAFETY: the function accepts any number.
                     name = unsafe { get(code) };
                 }
             }
@@ -173,7 +175,7 @@ impl Driver {
         let mut copy = vec![0_u8; image.len() + PAGE + 8];
         let start = copy.as_ptr().align_offset(PAGE);
         copy[start..start + image.len()].copy_from_slice(image);
-        // Drivers may read the image as long as the module is loaded.
+        // Drivers may read the image as long as the module is loaded, so never free the copy.
         let copy = copy.leak();
         let mut module = ptr::null_mut();
         // SAFETY: the pointer is the address of a whole image with a NUL after it.

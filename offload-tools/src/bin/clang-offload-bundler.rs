@@ -1,4 +1,4 @@
-//! LLVM's `clang-offload-bundler`, as a drop-in.
+//! The program `clang-offload-bundler`, a drop-in for LLVM's tool.
 
 use std::process::ExitCode;
 

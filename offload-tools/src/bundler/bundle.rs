@@ -64,8 +64,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// The advice if no target is for the host. Then the first input is used as the host's object, and
-/// a linked code object fails.
+/// The advice if no target is for the host. The first input is then used as the host object, so a
+/// linked code object is an error there.
 const NO_HOST: &str = "no target is for the host, so the first input must be an object file, to \
                        which the other inputs are added. To bundle code objects, begin with \
                        -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null \

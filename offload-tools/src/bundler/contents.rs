@@ -1,4 +1,4 @@
-//! The entries of a bundle of any form, compressed or not.
+//! Reads the entries of a bundle of any form, compressed or not.
 
 use super::{Failure, FileType, verbose};
 use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource, part};
@@ -166,7 +166,7 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // A file with fewer bytes cannot be a compressed bundle, so print nothing about it.
+        // A file with fewer than 8 bytes cannot be a compressed bundle, so print nothing about it.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }

@@ -1,4 +1,4 @@
-//! `-list`.
+//! `-list`: prints the IDs of a bundle's entries.
 
 use super::contents::Contents;
 use super::settings::Settings;
@@ -31,9 +31,9 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the entry IDs of bundles inside a different file: in the sections of a program or
-/// library, or in an archive's members. `-list` does not report malformed entries there, but
-/// `cargo offload verify` does.
+/// Returns the entry IDs of bundles inside a file that is not a bundle: in the sections of a
+/// program or library, or in an archive's members. `-list` does not report malformed entries there,
+/// but `cargo offload verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -8,8 +8,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Prints the command that adds a section for each entry to the host object: the input with index
-/// `host`.
+/// Prints the command that adds a section for each entry to the host object, which is the input
+/// with index `host`.
 pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, output: &OsStr) {
     let mut words = vec![program(options)];
     for (id, input) in ids.iter().zip(&options.inputs) {

@@ -15,8 +15,8 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Goes through the entries in file order, and gives each to the first compatible target that has
-/// no entry yet. If no entry fits a target, the outputs of the other targets are written
+/// Goes through the entries in file order, and assigns each entry to the first compatible target
+/// without an entry. If no entry fits a target, the outputs of the other targets are written
 /// nevertheless.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
@@ -37,8 +37,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     }
     let nothing_found = unserved.len() == requested.len();
     for target in unserved {
-        // If no entry fits any target, the host gets the whole file: a file that is not a bundle
-        // belongs to the host.
+        // If no entry fits any target, the host gets the whole file, because a file that is not a
+        // bundle belongs to the host.
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| {
             if is_own {
@@ -53,7 +53,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
 
 /// Matches the entries of a group with the targets in `unserved`, and removes those targets.
 /// Returns the matching entries, each with its target's index in `requested`. An entry with an
-/// invalid ID ends the search; then a failure is also returned.
+/// invalid ID ends the search. In that case, also returns a failure.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -140,7 +140,7 @@ fn extract(
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // In the order of offsets, all bytes can be decompressed in one pass.
+    // Sort by offset, so that all bytes can be decompressed in one pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;

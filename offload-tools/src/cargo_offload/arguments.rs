@@ -48,7 +48,8 @@ pub enum Command {
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// In how many orders of blocks and threads to run each test program; 0 for no such runs.
+    /// The number of orders of blocks and threads in which to run each test program; 0 for no such
+    /// runs.
     pub orders: u32,
     /// The numbers of lanes in a warp. Each number has separate runs. If the list is empty, the
     /// environment decides.

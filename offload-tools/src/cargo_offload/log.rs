@@ -1,4 +1,4 @@
-//! Files that the programs of a pass (one run of `cargo test`) write, in one folder.
+//! The files that the programs of a pass (one run of `cargo test`) write into one folder.
 //!
 //! | file | written by | contains |
 //! |---|---|---|
@@ -48,7 +48,7 @@ pub struct Entries {
 pub struct Launch {
     /// The number of the process that launched the kernel.
     pub process: u32,
-    /// The number of this kernel and this thread in the process.
+    /// The number that the process assigned to this pair of kernel and thread.
     pub number: usize,
     /// Whether the image checks the kernel.
     pub is_checked: bool,
@@ -118,8 +118,8 @@ impl Log {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Writes a line: the program runs in this process or, if `order` is set, it failed in that
-    /// order.
+    /// Writes a line that states that the program runs in this process or, if `order` is set,
+    /// failed in that order.
     ///
     /// Returns a message if the folder cannot be written.
     pub fn add(&self, order: Option<Order>, program: &Program) -> Result<(), String> {

@@ -31,7 +31,7 @@ impl ParameterNames {
         files.sort();
         let mut names = Self::default();
         for (_, file) in files {
-            // An index with a different version is a leftover of an earlier build.
+            // An index with a different version is a leftover of an earlier build, so skip it.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
                 for kernel in pack.modules.into_iter().flat_map(|it| it.signatures.kernels) {

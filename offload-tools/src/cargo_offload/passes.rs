@@ -103,7 +103,7 @@ impl Pass {
 /// The folders for builds and logs, and the name of Cargo's variable for the runner.
 #[derive(Debug)]
 pub struct PassFolders {
-    /// `target`.
+    /// Cargo's target folder: `target`.
     target_folder: PathBuf,
     /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
     folder: PathBuf,
@@ -167,9 +167,9 @@ impl PassFolders {
 }
 
 /// Locks a file beside a pass's folder until the returned file is closed. Without the lock, a
-/// second command in the same target folder would remove the logs. Returns `None` if the file
-/// system cannot lock files. Also returns `None` if a test of the same pass runs this command: the
-/// command would wait for itself.
+/// second command in the same target folder would remove the logs. If the file system cannot lock
+/// files, the returned file is not locked. Returns `None` if the file cannot be created, or if a
+/// test of the same pass runs this command: the command would wait for itself.
 pub fn lock(folder: &Path) -> Option<File> {
     if env::var_os(variables::LOG).is_some() {
         return None;
@@ -192,7 +192,7 @@ pub fn lock(folder: &Path) -> Option<File> {
 }
 
 /// Runs `cargo test`. Returns the exit status and the output of the test programs. Also prints this
-/// output if a test fails or the user asked for test output.
+/// output if a test fails or the user requested test output.
 ///
 /// Returns a message if Cargo cannot be started.
 pub fn run(
@@ -258,7 +258,8 @@ pub fn run(
     let mut from = BufReader::new(child.stdout.take().expect("the output is piped"));
     loop {
         let start = output.len();
-        // Treat a read error as the end of the output, because the exit status decides.
+        // Treat a read error as the end of the output, because the exit status shows whether the
+        // tests passed.
         if from.read_until(b'\n', &mut output).unwrap_or(0) == 0 {
             break;
         }

@@ -65,8 +65,8 @@ impl Results {
     }
 }
 
-/// Returns the number of tests that have a result in this line: `test sums ... ok`, or one letter
-/// for each test with `--quiet`.
+/// Returns the number of tests that have a result in this line. The line is `test sums ... ok` or,
+/// with `--quiet`, contains one letter for each test.
 fn ended(line: &str) -> usize {
     if let Some((_, result)) = line.strip_prefix("test ").and_then(|test| test.rsplit_once(" ... "))
     {

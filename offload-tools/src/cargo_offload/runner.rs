@@ -50,8 +50,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns what a program's first image with this check states about itself. Returns `None` if no
-/// image makes the check.
+/// Returns the description that a program's first image with this check contains. Returns `None` if
+/// no image makes the check.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
@@ -75,7 +75,7 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
         "" => String::new(),
         path => format!(":external_symbolizer_path='{path}'"),
     };
-    // Let the program continue after a finding: its tests determine the exit status.
+    // Let the program continue after a finding, because its tests determine the exit status.
     for (check, own) in
         [(Check::Memory, ":halt_on_error=0"), (Check::Races, ":exitcode=0"), (Check::Undefined, "")]
     {
@@ -92,9 +92,9 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
     }
 }
 
-/// Preloads libraries into the program, before the user's. The loader splits `LD_PRELOAD` at
-/// spaces. So if a library's path contains a space, `LD_PRELOAD` contains only the file's name, and
-/// the loader finds the folder in `LD_LIBRARY_PATH`, which it splits only at colons.
+/// Preloads libraries into the program, before the user's libraries. The loader splits `LD_PRELOAD`
+/// at spaces. So if a library's path contains a space, `LD_PRELOAD` contains only the file's name,
+/// and the loader finds the folder in `LD_LIBRARY_PATH`, which it splits only at colons.
 fn preload(libraries: &[PathBuf], command: &mut Command) {
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     for library in libraries {

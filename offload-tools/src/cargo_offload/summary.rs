@@ -74,14 +74,15 @@ impl Summary {
         }
         self.failures.extend(lost(&found, &entries));
         if pass.kind == PassKind::Check(Check::Undefined) {
-            // The image also checks memory accesses, but its reports about them name no kernel.
+            // The image also checks memory accesses, but its reports about them name no kernel, so
+            // drop those reports.
             found.retain(|finding| finding.kernel.is_some());
         }
         let late = entries.endless.iter();
         found.extend(late.map(|(process, number, place)| endless(*process, *number, place)));
         for finding in &mut found {
-            // ThreadSanitizer shortens names, so take the name from the launch. The first launch is
-            // that of the later access.
+            // ThreadSanitizer shortens names, so take the name from the launch. The first launch in
+            // the list is that of the later access.
             let first = finding.launches.first();
             let launch = entries
                 .launched
@@ -316,8 +317,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     messages
 }
 
-/// Returns a command that reproduces the finding. If the tests that may have caused it are known,
-/// the command runs only one of them.
+/// Returns a command that reproduces the finding. If the tests that may have caused the finding are
+/// known, the command runs only one of them.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -12,7 +12,7 @@ use std::process::Command;
 const START: &str = "(kernels-";
 
 /// The innermost function and line at an offset in an image, followed by the functions and lines
-/// into which they were inlined.
+/// into which that function was inlined.
 type Lines = BTreeMap<(String, u64), Vec<(String, String)>>;
 
 /// Adds source lines to the frames in these texts, from the images in the folder. A frame whose

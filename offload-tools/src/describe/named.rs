@@ -6,8 +6,9 @@ use offload_format::select::{Candidate, Refusal};
 use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
-/// An image as a candidate of `offload_format::select`. Its header describes it or, if the header
-/// names no target, its names (target ID and triple). Creating a candidate decompresses nothing.
+/// An image as a candidate of `offload_format::select`. The image's header describes the code. If
+/// the header names no target, the image's names (target ID and triple) describe it. Creating a
+/// candidate decompresses nothing.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     /// The image; `None` if its file is closed.
@@ -29,8 +30,8 @@ impl<'i> Named<'i> {
         Self::with_bytes(image, image.in_file())
     }
 
-    /// Creates a candidate from an image and its bytes; without bytes, only the image's names
-    /// describe it.
+    /// Creates a candidate from an image and its bytes. Without bytes, only the image's names
+    /// describe the candidate.
     pub fn with_bytes(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         Self::with_header(image, bytes, bytes.and_then(|bytes| ImageHeader::parse(bytes).ok()))
     }

@@ -52,7 +52,8 @@ pub struct ImageRecord {
     /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// How the threads of each kernel wait on the CPU. Left out if the image does not contain this.
+    /// How the threads of each kernel wait on the CPU. Left out if the image does not contain this
+    /// information.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_kernels: Vec<CpuKernelRecord>,
     /// The name of the archive member that contains the image.

@@ -8,8 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of a file. A regular file is mapped, and any other is read to its end. On Windows,
-/// regular files may be read, too.
+/// The bytes of a file. A regular file is mapped, and any other file is read to its end. On
+/// Windows, regular files may be read, too.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
@@ -77,8 +77,8 @@ impl Input {
 
     /// Opens the file of a thin archive's member.
     ///
-    /// Returns an error unless it is a regular file: reading a device may never end, and opening
-    /// one may have side effects.
+    /// Returns an error unless the file is regular, because reading a device may never end, and
+    /// opening a device may have side effects.
     pub fn open_thin_member(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -127,11 +127,11 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Reads a
-    /// mapped file without using the mapping, so that only `out` needs memory.
+    /// Appends the bytes of `range` to `out`. The range contains offsets in bytes from the start of
+    /// the file. Reads a mapped file without using the mapping, so that only `out` needs memory.
     ///
     /// # Panics
-    /// Panics if the range is outside the file's size at the time of opening.
+    /// Panics if the range ends after the end that the file had when it was opened.
     pub fn read_to(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         let size = self.part(range).len() as u64;
         match &self.0 {
@@ -155,7 +155,7 @@ impl Input {
     /// the file. Several threads may copy at the same time.
     ///
     /// # Panics
-    /// Panics if the range is outside the file's size at the time of opening.
+    /// Panics if the range ends after the end that the file had when it was opened.
     pub(super) fn copy_to(&self, range: &Range<u64>, mut to: &File) -> io::Result<()> {
         let bytes = self.part(range);
         #[cfg(target_os = "linux")]
@@ -188,7 +188,7 @@ impl Input {
     /// Returns the bytes of `range`, offsets in bytes from the start of the file.
     ///
     /// # Panics
-    /// Panics if the range is outside the file's size at the time of opening.
+    /// Panics if the range ends after the end that the file had when it was opened.
     pub fn part(&self, range: &Range<u64>) -> &[u8] {
         part(self.bytes(), range)
     }

@@ -40,11 +40,11 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's handler for SIGBUS detects stack overflows. If there is a different cause, this
-        // handler ends the program immediately. signal-hook would call it, too, so replace it with
-        // the default action first.
-        // SAFETY: the default action is valid. Only Rust's runtime has set another handler before,
-        // and on Linux a stack overflow is SIGSEGV.
+        // Rust's handler for SIGBUS detects stack overflows. If the cause is different, Rust's
+        // handler ends the program immediately. signal-hook would call Rust's handler, too, so
+        // first replace it with the default action.
+        // SAFETY: the default action is valid. Only Rust's runtime has set a handler before, and on
+        // Linux a stack overflow raises SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // If the handler cannot be registered, signals end the program without cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };

@@ -7,9 +7,9 @@
 //! SIGKILL they remain next to the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output that was written in the last seconds before it may be empty. Running the same
-//! command again restores the output. Waiting would nearly double the time of `cargo offload pack`
-//! (ext4 on a virtual disk):
+//! system, an output may be empty if it was written in the seconds before. Running the same command
+//! again restores the output. Waiting would nearly double the time of `cargo offload pack` (ext4 on
+//! a virtual disk):
 //!
 //! | output | without waiting | waiting adds |
 //! |---|---|---|

@@ -246,7 +246,7 @@ impl Write for Output {
 /// Exchanges the new file with the existing one; returns `false` if there is no existing file or
 /// the system cannot exchange files.
 ///
-/// An exchange is faster than renaming over the old file: when a file is replaced by renaming, ext4
+/// An exchange is faster than renaming over the old file. When a rename replaces a file, ext4
 /// writes the new file to the disk, which takes longer than everything else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
@@ -265,7 +265,7 @@ struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // After a commit by a rename, no file has this name: ignore the error.
+        // After a commit by a rename, no file has this name, so ignore the error.
         let _ = fs::remove_file(&self.0);
         interrupt::remove(&self.0);
     }

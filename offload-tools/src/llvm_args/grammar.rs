@@ -82,7 +82,7 @@ pub const fn flag(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Flag, "", help)
 }
 
-/// Returns an optional option.
+/// Returns an option that is not required.
 pub const fn option(
     name: &'static str,
     value: Value,
@@ -98,7 +98,7 @@ pub(super) fn dashes(name: &str) -> &'static str {
 }
 
 /// Returns `text` with the name in it replaced by that of the most similar option. If several
-/// options are equally similar, takes the first. Compares an option without a value with the whole
+/// options are equally similar, uses the first. Compares an option without a value with the whole
 /// text, and any other option with the part before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! The parser from arguments to values.
+//! Parses arguments into the values of options.
 
 use super::grammar::{GENERIC, dashes, nearest};
 use super::{Grammar, Spec, Value, help, number, response_file, split, split_once};
@@ -42,7 +42,7 @@ impl Parsed {
         self.all(name).last().map(OsString::as_os_str)
     }
 
-    /// Returns the last value of an option with numbers.
+    /// Returns the last value of an option whose values are numbers.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.last(name).and_then(OsStr::to_str).and_then(number::parse)
     }

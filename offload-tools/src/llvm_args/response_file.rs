@@ -1,11 +1,11 @@
-//! `@file`: arguments in a file.
+//! Replaces `@file` with the arguments in that file.
 
 use super::split_once;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// The maximum number of files read for one command line. Without it, files that include each other
-/// would be read forever.
+/// The maximum number of files read for one command line. Without this limit, files that include
+/// each other would be read forever.
 const MOST_FILES: usize = 64;
 
 /// Replaces each `@file` with the arguments in the file, which may include more `@file` arguments.
@@ -113,7 +113,7 @@ fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Converts bytes to an argument, cut at the first NUL as the operating system does.
+/// Converts bytes to an argument. Cuts the bytes at the first NUL, as the operating system does.
 fn os_string(bytes: &[u8]) -> OsString {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     #[cfg(unix)]

@@ -114,8 +114,8 @@ impl Context {
         Input::named(path.as_os_str()).map_err(|error| Error::read(path, &error))
     }
 
-    /// Opens one of several files. If it cannot be opened, prints the error and returns `None`, so
-    /// that the command continues with the others.
+    /// Opens one of several files. If the file cannot be opened, prints the error and returns
+    /// `None`, so that the command continues with the other files.
     pub fn open_or_report(&self, path: &Path, out: &mut out::Out) -> Result<Option<Input>> {
         match self.open(path) {
             Ok(input) => Ok(Some(input)),
@@ -128,7 +128,7 @@ impl Context {
         }
     }
 
-    /// Finds everything in a file.
+    /// Returns the inventory of a file's device code.
     pub fn inventory<'a>(&self, input: &'a Input) -> Inventory<'a> {
         Inventory::of(input.bytes(), self.max_size)
     }

@@ -12,7 +12,7 @@ pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 /// `error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
-    /// `None` if the reader of standard output has closed it.
+    /// `None` if standard output was closed by its reader.
     text: Option<String>,
     advice: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Error {
         Self::text(format!("{verb} {path}: {}", crate::files::os_message(error)))
     }
 
-    /// Whether the reader of standard output has closed it, so no message is needed.
+    /// Whether standard output was closed by its reader, so that no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
         self.text.is_none()
     }

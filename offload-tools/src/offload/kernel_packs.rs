@@ -1,12 +1,12 @@
 //! Finds the kernel packs of programs and libraries. Such a program or library contains the paths
 //! of its packs instead of code objects.
 //!
-//! Paths are read like in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
-//! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
-//! with a device's target ID; this module uses every file that the path could mean. The module
-//! follows no other references to files, and reads only regular files with the magic number of
-//! kernel packs. It ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the output
-//! depends only on the files.
+//! Paths have the same meaning as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a
+//! path is absolute, or relative to the folder of the program or library. The loader replaces
+//! `@GFXARCH@` with a device's target ID; this module uses every file that the path could mean. The
+//! module follows no other references to files, and reads only regular files with the magic number
+//! of kernel packs. It ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the
+//! output depends only on the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -241,8 +241,8 @@ pub(super) fn names_packs(name: &[u8], inventory: &Inventory<'_>) -> bool {
     !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
 }
 
-/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], these are all
-/// existing files with a target ID in its place. Otherwise, this is only the path itself.
+/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], returns all existing
+/// files whose paths contain a target ID in its place. Otherwise, returns only the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();

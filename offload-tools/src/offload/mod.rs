@@ -1,7 +1,7 @@
 //! The commands of `cargo offload`. Each command has a file with its arguments and `run`.
 //!
-//! A command prints to [`out::stdout`], which removes colour if the output is not a terminal. It
-//! returns its exit status: 0, or 1 for findings, unreadable parts of a file and errors
+//! A command prints to [`out::stdout`], which removes colour if the output is not a terminal. A
+//! command returns its exit status: 0, or 1 for findings, unreadable parts of a file and errors
 //! ([`Error`]). For wrong arguments, clap exits with status 2.
 
 pub mod bundle;

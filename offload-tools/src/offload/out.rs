@@ -28,7 +28,7 @@ pub fn warn(text: &str) {
     say(&styled(WARNING, "warning:"), text);
 }
 
-/// Prints the error that ends the command to standard error.
+/// Prints an error to standard error.
 pub fn error(text: &str) {
     say(&styled(BAD, "error:"), text);
 }

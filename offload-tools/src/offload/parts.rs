@@ -28,11 +28,11 @@ pub(super) enum PartTarget<'a> {
     Arch(OffloadArch<'a>),
     /// A target triple, with an optional offload kind before it and an optional target ID after it.
     Full {
-        /// The offload kind: `hip`; empty if it was not given.
+        /// The offload kind, such as `hip`; empty if it was not given.
         kind: String,
         /// The triple as given, without dashes at its end.
         triple: String,
-        /// The target ID: `gfx90a:xnack-`, `sm_80`; empty if it was not given.
+        /// The target ID, such as `gfx90a:xnack-` or `sm_80`; empty if it was not given.
         target: String,
     },
 }
@@ -94,7 +94,7 @@ impl<'a> Part<'a> {
     }
 
     /// Warns about a processor that is not in the table, because it may be new or misspelled. The
-    /// image's header does not name a different processor: that was checked before.
+    /// caller has already checked that the image's header does not name a different processor.
     fn warn_if_unknown(&self) {
         let Some(id) = self.target_id() else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -104,7 +104,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the target ID of a target that is an AMD GPU without a triple.
+    /// Returns the target ID if the target is an AMD GPU without a triple.
     fn target_id(&self) -> Option<TargetId<'a>> {
         match &self.target {
             PartTarget::Arch(arch) => arch.target_id(),

@@ -21,8 +21,8 @@ pub struct Progress {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Starts a progress bar for work on parts with these sizes in bytes; `what` describes the
-    /// work: `reading images`.
+    /// Starts a progress bar for work on parts with these sizes in bytes. `what` describes the
+    /// work, such as `reading images`.
     pub fn new(what: &'static str, sizes: impl Iterator<Item = u64>) -> Self {
         let total = sizes.fold(0, u64::saturating_add);
         Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
@@ -65,7 +65,7 @@ impl Drop for Progress {
 pub struct Busy(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Busy {
-    /// Starts the progress display; `what` describes the work: `compressing`.
+    /// Starts the progress display. `what` describes the work, such as `compressing`.
     pub fn new(what: &'static str) -> Self {
         Self(std::io::stderr().is_terminal().then(|| {
             let (running, ended) = mpsc::channel::<()>();

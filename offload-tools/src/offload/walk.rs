@@ -193,7 +193,7 @@ impl<'m> Visited<'m> {
         packs
     }
 
-    /// Returns the images of these packs as if they were in one file.
+    /// Returns the images of the needed packs as if all images were in one file.
     pub(super) fn joined_packs<'f>(&'f self, context: &Context) -> Inventory<'f> {
         let mut joined = Inventory::default();
         for pack in self.needed_packs(context) {

@@ -75,7 +75,7 @@ const DEPTH: u32 = 16;
 const MOST_IMAGES: usize = 1 << 16;
 
 /// Returns the images in order. Replaces each image that consists of offload binaries with the
-/// images in these.
+/// images in those binaries.
 ///
 /// Returns an error if a nested binary is malformed, if there are too many images, or if the
 /// nesting is too deep.

@@ -48,8 +48,8 @@ impl Found {
         self.origin == name || file_name == Some(name)
     }
 
-    /// Returns the images in the offload binaries of which the image consists. Returns `None` if
-    /// the image consists of something else.
+    /// If the image consists of offload binaries, returns the images in them. Otherwise returns
+    /// `None`.
     pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
         if !self.bytes().starts_with(&MAGIC) {
             return None;
@@ -87,7 +87,8 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     Ok(all)
 }
 
-/// Adds the file's name to one of this tool's messages. LLVM's messages do not get the file's name.
+/// Adds the file's name to one of this tool's messages. LLVM's messages do not contain the file's
+/// name.
 fn in_file(path: &Path, what: &str) -> String {
     // The name may come from a thin archive, so it is escaped.
     format!("'{}': {what}", escaped_path(path))

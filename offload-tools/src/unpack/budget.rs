@@ -18,7 +18,7 @@ pub(super) struct Budget {
 /// system removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
-/// The complete message about the reason why a member is not unpacked.
+/// The complete message that states why a member is not unpacked.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 

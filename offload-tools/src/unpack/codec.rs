@@ -23,7 +23,8 @@ pub(super) struct Names {
 /// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
-/// The first bytes of each gzip member: the magic number, and the only compression method.
+/// The first bytes of each gzip member: the magic number, and the number of the only compression
+/// method.
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 impl Codec {

@@ -80,8 +80,8 @@ pub struct Member<'m> {
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by its first bytes. Returns `None` if the bytes are not an archive
-    /// that can be opened.
+    /// Recognizes an archive by its first bytes. A zip archive may also be at the end of a file.
+    /// Returns `None` if the bytes are not an archive that can be opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"!<arch>\ndebian-binary") {
             Form::Deb
@@ -189,7 +189,7 @@ fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
 }
 
 /// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`). One
-/// of these has the package's files, and the other has its metadata.
+/// of these contains the package's files, and the other contains the package's metadata.
 fn is_part_of_conda(member: &Member<'_>) -> bool {
     let is_named = |start: &[u8]| member.name.starts_with(start);
     (is_named(b"pkg-") || is_named(b"info-"))

@@ -112,7 +112,7 @@ fn zstd_of(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn no_damage_changes_files_in_silence() {
     let tar = tar_archive();
-    // `magic` is the number of first bytes that identify the kind of an archive.
+    // `magic` is the number of leading bytes that identify the kind of an archive.
     for (kind, magic, whole) in [
         ("zip", 0, zip_archive()),
         ("gz", 3, gzip(b"content")),

@@ -161,8 +161,8 @@ pub(super) fn walk<E>(
              {count}"
         ))?;
     }
-    // No program writes members that share bytes. They could unpack to far more than any archive of
-    // this size.
+    // No program writes members that share bytes. Such members could unpack to far more than any
+    // archive of this size.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {

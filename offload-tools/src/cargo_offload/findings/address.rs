@@ -35,7 +35,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         thread: String::new(),
     };
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
-    // Remove addresses: `0 bytes to the right of 400-byte region`.
+    // Remove the addresses, which leaves `0 bytes to the right of 400-byte region`.
     let note = located.and_then(|located| located.split(" [0x").next());
     Some((
         Finding {

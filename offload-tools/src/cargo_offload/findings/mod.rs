@@ -5,9 +5,9 @@
 //! | `address` | AddressSanitizer's reports |
 //! | `thread` | ThreadSanitizer's reports |
 //! | `undefined` | UndefinedBehaviorSanitizer's reports |
-//! | `records` | checked images' records: barriers that some threads miss, launches of reports |
+//! | `records` | checked images' records: barriers that some threads miss, launches with reports |
 //!
-//! The texts match the runtimes of GCC 12 and LLVM 22.
+//! The readers expect the text that the runtimes of GCC 12 and LLVM 22 print.
 
 mod address;
 mod records;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// An error in a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finding {
-    /// The kind: `data race`, `heap-buffer-overflow`.
+    /// The kind, such as `data race` or `heap-buffer-overflow`.
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
@@ -58,11 +58,11 @@ pub struct Access {
 /// A place in a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The file and the line: `kernels/sum.cu:12`; empty if unknown.
+    /// The file and the line, such as `kernels/sum.cu:12`; empty if unknown.
     pub line: String,
-    /// The event at this place: `write of size 4`; may be empty.
+    /// The event at this place, such as `write of size 4`; may be empty.
     pub what: String,
-    /// Block and thread: `block (0, 0, 0), thread (3, 0, 0)`; may be empty.
+    /// The block and the thread, such as `block (0, 0, 0), thread (3, 0, 0)`; may be empty.
     pub thread: String,
 }
 
@@ -175,8 +175,8 @@ fn frame(line: &str) -> Option<StackFrame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // The library, in parentheses. LLVM's runtimes add a build ID here. They also add one after a
-    // library's name if there is no line.
+    // Remove the library, which is in parentheses. LLVM's runtimes add a build ID after it. If
+    // there is no line, they also add a build ID after a library's name.
     let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
         Some((before, library)) if library.contains("+0x") => without_build(before),

@@ -49,8 +49,8 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, lines.len()))
 }
 
-/// Whether a race is between a plain read and a later `atomicCAS` in the same function. The loops
-/// of `atomicCAS` in CUDA's guide start with such a read, whose value may be wrong. `sides`
+/// Whether a race is between a plain read and a later `atomicCAS` in the same function. The
+/// `atomicCAS` loops in CUDA's guide start with such a read, whose value may be wrong. `sides`
 /// contains three values for each access: its kind, whether it is an `atomicCAS`, and its place.
 fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {

@@ -13,7 +13,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (place, what) = lines.first()?.split_once(": runtime error: ")?;
     let stack = lines[1..].iter().take_while(|line| line.trim_start().starts_with('#')).count();
     let place = Place { line: without_column(place).to_owned(), ..Place::default() };
-    // Remove addresses: they differ from run to run.
+    // Remove addresses, because they differ from run to run.
     let words: Vec<&str> = what.split(' ').filter(|word| !word.starts_with("0x")).collect();
     let (kind, places) = (words.join(" "), vec![place]);
     Some((Finding { kind, places, is_counted: true, ..Finding::default() }, 1 + stack))

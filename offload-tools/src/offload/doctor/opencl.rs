@@ -1,8 +1,8 @@
 //! Finds OpenCL's loader and the drivers that it loads. Each driver has a file `NAME.icd`, whose
 //! only line names the driver's library.
 //!
-//! This module loads neither the loader nor a driver, so a driver's devices stay unknown;
-//! `offload_gpu::run::devices` lists them. The source is Khronos' extension `cl_khr_icd`. The
+//! This module loads neither the loader nor a driver, so a driver's devices stay unknown.
+//! `offload_gpu::run::devices` lists them. The search follows Khronos' extension `cl_khr_icd`. The
 //! variables are from the manuals of Khronos' loader and of ocl-icd.
 
 use super::runtime::{Loader, Runtime};
@@ -40,7 +40,8 @@ pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
     all
 }
 
-/// Returns each driver that the loader loads, or a missing driver if there is none.
+/// Returns each driver that the loader loads. If there is none, returns a record of a missing
+/// driver.
 fn drivers(loader: &Loader) -> Vec<Runtime> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty());
     let place = VARIABLES.into_iter().find_map(named).map_or_else(|| FOLDER.into(), PathBuf::from);

@@ -76,8 +76,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if task.unmet.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the last part of a member's name. Members with the same last part get different files
-/// nevertheless.
+/// Returns the last part of a member's name. Members with the same last part still get different
+/// files.
 fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
@@ -173,7 +173,8 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
     output.commit()
 }
 
-/// Returns the error for a file with no image to write, which lists the images that it contains.
+/// Returns the error for a file with no image to write. The error lists the images that the file
+/// contains.
 fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Error {
     let file = text::escaped_path(file);
     if there.is_empty() {

@@ -1,5 +1,5 @@
-//! Files of an archive that consist only of device code. Some libraries load only the files for the
-//! machine's GPU, by name: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
+//! Files of an archive that consist only of device code. Some libraries choose such files by name,
+//! and load only those for the machine's GPU: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
 
 use super::compile::Compiled;
 use super::gets::Known;

@@ -18,13 +18,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The maximum number of lines shown of a message.
+/// The maximum number of lines of a message to show.
 const LINES: usize = 3;
 
 /// The result of ptxas for the PTX in a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Compiled {
-    /// The line of ptxas's output with its version.
+    /// The line of ptxas's output that contains the version.
     pub(super) ptxas: String,
     /// The GPUs for which ptxas compiled PTX.
     pub(super) devices: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Compiled {
 /// PTX that ptxas refuses.
 #[derive(Debug, Serialize)]
 pub(super) struct Refused {
-    /// The GPUs with this message.
+    /// The GPUs for which ptxas printed this message.
     devices: Vec<String>,
     /// The image's name: `compute_80`.
     image: String,
@@ -99,7 +99,7 @@ impl Compiled {
         Ok(Self { ptxas: ptxas.version.clone(), devices, unknown, refused })
     }
 
-    /// Adds the result for a different file.
+    /// Merges the result for a different file into this one.
     pub(super) fn and(mut self, other: Self) -> Self {
         let add = |all: &mut Vec<String>, more: Vec<String>| {
             let is_new = |gpu: &String| !all.contains(gpu);
@@ -172,11 +172,11 @@ fn run(ptxas: &Assembler, jobs: &[Job<'_>]) -> Vec<Refused> {
 }
 
 impl Job<'_> {
-    /// Compiles; returns the message of ptxas if it fails.
+    /// Compiles the PTX. If that fails, returns the message of ptxas.
     fn refusal(&self, ptxas: &Assembler) -> Option<String> {
         let output = self.source.with_extension(format!("{}.cubin", self.device));
-        // PTX for a single GPU, such as `compute_90a`, is compiled for the GPU's name with the
-        // letter.
+        // PTX for a single GPU, such as `compute_90a`, is compiled for the GPU name with the
+        // letter: `sm_90a`.
         let own = self.image.label().strip_prefix("compute_").filter(|own| own.ends_with('a'));
         let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
         let ran = Command::new(&ptxas.path)

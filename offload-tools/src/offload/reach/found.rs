@@ -101,7 +101,7 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds each set of an archive's files that belong together as one result. `before` is the
+    /// Adds one result for each set of an archive's files that belong together. `before` is the
     /// number of results before this FILE.
     fn finish(&mut self, file: &str, before: usize) {
         let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));

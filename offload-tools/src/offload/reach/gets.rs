@@ -129,9 +129,9 @@ impl Serves {
 }
 
 impl<'i> Known<'i> {
-    /// Adds an inventory's images. Passes unreadable images to `warn`.
+    /// Adds an inventory's images. Passes a text about each unreadable image to `warn`.
     ///
-    /// With `toolkits`, reads cubins completely.
+    /// With `toolkits`, reads cubins completely, to find the toolkits that wrote them.
     ///
     /// Each kernel pack of a library is for one processor, so images with the same module name in
     /// several inventories form one module.
@@ -199,7 +199,7 @@ impl<'i> Known<'i> {
         self.modules[at].needed.extend(needed);
     }
 
-    /// Adds modules without images for these names, unless the modules exist.
+    /// Adds a module without images for each of these names, unless a module with that name exists.
     pub(super) fn require(&mut self, names: &BTreeSet<String>) {
         for name in names {
             self.add_to(
@@ -211,15 +211,16 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Returns the modules without their images. The images are no longer readable.
+    /// Returns the modules with descriptions of their images, to be kept after the file is closed.
+    /// The images themselves can no longer be read.
     pub(super) fn detached(&self) -> Known<'static> {
         let mut all = Known::default();
         all.join(self, |_| true);
         all
     }
 
-    /// Adds a kernel pack's modules that have certain names. Returns whether there are such
-    /// modules.
+    /// Adds those modules of a kernel pack whose names `is_joined` accepts. Returns whether there
+    /// are any.
     pub(super) fn join(&mut self, pack: &Known<'_>, is_joined: impl Fn(&str) -> bool) -> bool {
         for name in &pack.not_loaded {
             if !self.not_loaded.contains(name) {
@@ -238,7 +239,7 @@ impl<'i> Known<'i> {
     }
 
     /// Adds a file's modules under its path. Alternatives share one module if their paths are equal
-    /// without the GPU. `numbers` maps these paths to modules.
+    /// without the GPU's name. `numbers` maps these paths to modules.
     pub(super) fn join_file(
         &mut self,
         path: &str,
@@ -329,15 +330,15 @@ impl<'i> Known<'i> {
         all
     }
 
-    /// Returns what a GPU gets in each mode. For each mode, the image from most modules comes
-    /// first.
+    /// Returns what a GPU gets in each mode. For each mode, the image that the GPU gets from the
+    /// most modules comes first.
     pub(super) fn gets(&self, modes: &[Asked]) -> Vec<Vec<Gets>> {
         let needed = self.needed(modes);
         modes.iter().map(|mode| gets(&needed, mode)).collect()
     }
 
-    /// Returns how a GPU runs the image of each module in each of its modes. If a module has no
-    /// image in some mode, returns these modes instead. If a module has no image in any mode,
+    /// Returns how a GPU runs the image of each module in each of its modes. If modules have no
+    /// image in some modes, returns those modes instead. If a module has no image in any mode,
     /// returns an empty list.
     pub(super) fn serves<'m>(&self, modes: &'m [Asked]) -> Result<Serves, Vec<&'m Asked>> {
         let (mut all, mut lacks) = (Serves::default(), vec![false; modes.len()]);

@@ -91,7 +91,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     out.flush()?;
     if !missing.is_empty() {
-        /// The maximum number of lines in an error. JSON has all lines.
+        /// The maximum number of lines in an error. JSON contains all of them.
         const LINES: usize = 10;
         let more = missing.len().saturating_sub(LINES);
         missing.truncate(LINES);
@@ -148,7 +148,7 @@ struct Row {
     /// The target, with the states of features that images name: `sm_89`, `gfx90a:xnack-`.
     device: String,
     products: Vec<&'static str>,
-    /// The images that the GPU gets. The image from most modules comes first.
+    /// The images that the GPU gets. The image that the GPU gets from the most modules comes first.
     gets: Vec<Gets>,
     /// The number of modules that the GPU needs.
     #[serde(skip)]
@@ -208,8 +208,8 @@ impl Reach {
         self.compiled.iter().flat_map(|compiled| compiled.findings(&self.file))
     }
 
-    /// Returns a sentence for each required GPU that gets no image from some module. Ignores a row
-    /// if `is_counted` returns `false` for it.
+    /// Returns a sentence for each required GPU that gets no image from at least one module.
+    /// Ignores a row if `is_counted` returns `false` for it.
     fn missing(&self, is_counted: impl Fn(&Row) -> bool) -> impl Iterator<Item = String> {
         self.required.iter().filter(move |row| is_counted(row)).filter_map(|row| {
             let nothing = row.gets.iter().find(|gets| gets.image.is_none());
@@ -232,7 +232,8 @@ impl Reach {
     }
 }
 
-/// Returns a sentence for each required GPU that gets no image from some module of some file.
+/// Returns a sentence for each file and each required GPU that gets no image from a module of the
+/// file.
 ///
 /// Checks only those files of a package that have images for the GPU's vendor, as for the package's
 /// metadata.

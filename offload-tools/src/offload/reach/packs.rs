@@ -37,7 +37,7 @@ struct Library {
 struct Reference {
     /// The library's name in kernel packs.
     name: String,
-    /// Paths in the archive.
+    /// The paths of packs or manifests in the archive, which may contain [`GFX_ARCH`].
     patterns: Vec<String>,
     /// The pack entries that the library's wrappers request, if known.
     entries: BTreeSet<String>,
@@ -140,7 +140,7 @@ impl Packs {
     }
 }
 
-/// Returns the packs that a path means. [`GFX_ARCH`] in the path matches any target ID.
+/// Returns the packs that a path can mean. [`GFX_ARCH`] in the path matches any target ID.
 fn matches<'p>(
     pattern: &str,
     packs: impl Iterator<Item = &'p String>,

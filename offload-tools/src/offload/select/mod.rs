@@ -199,8 +199,8 @@ struct FileRecord {
 struct ModuleRecord {
     /// The module's name; null if it has none.
     module: Option<String>,
-    /// The number of the module's first container in the file, counted from 0; null if a kernel
-    /// pack lacks the module.
+    /// The number of the module's first container in the file, counted from 0; null if no kernel
+    /// pack contains the module.
     container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
@@ -249,7 +249,7 @@ fn record<'a>(
 ) -> ImageRecord {
     let (mut record, error) = ImageRecord::new(inventory, image, images);
     if inventory.container(image).kind == ContainerKind::Kpack {
-        // As in `ls`, each pack is a file with the pack as its only container.
+        // As in `ls`, treat each pack as a file whose only container is the pack.
         (record.member, record.container_index) = (None, 0);
     }
     if let Some(error) = error {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(in crate::offload) struct Module<'i, 'a> {
     /// The module's name, if its offload binary or fatbin contains one.
     pub(in crate::offload) name: Option<String>,
-    /// The numbers of the module's containers; empty if a kernel pack lacks the module.
+    /// The numbers of the module's containers; empty if no kernel pack contains the module.
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
@@ -40,11 +40,12 @@ pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
 }
 
-/// A container from which a program needs an image, and the way of serving a GPU to which the
-/// container belongs.
+/// A container from which a program needs an image, with the way of serving a GPU for which the
+/// program needs it.
 ///
 /// In most modules, the program needs the best image, so there is one way and one container. Linked
-/// relocatable device code has two ways: the linked fatbin, or each of its parts.
+/// relocatable device code can serve a GPU in two ways: with the linked fatbin, or with each of its
+/// parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(in crate::offload) struct Needed {
     pub(in crate::offload) is_part: bool,
@@ -197,8 +198,8 @@ pub(in crate::offload) fn missing<'i, 'a>(
 pub(in crate::offload) type Reason = (String, String);
 
 impl<'a> Module<'_, 'a> {
-    /// Returns the feature, if any, whose state the device's name omits although it decides whether
-    /// the device gets an image.
+    /// Returns the feature, if any, whose state the device's name omits although that state decides
+    /// whether the device gets an image.
     pub(super) fn open_feature(&self) -> Option<&str> {
         if self.chosen.is_some() {
             return None;

@@ -172,7 +172,7 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
     /// The kind of the chosen image's container. If no image was chosen, the kind of the first
-    /// container. `None` if no kernel pack has the module.
+    /// container. `None` if no kernel pack contains the module.
     kind: Option<ContainerKind>,
     member: Option<String>,
     section: Option<String>,

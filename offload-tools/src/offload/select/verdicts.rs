@@ -21,7 +21,7 @@ pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>
 /// cannot be applied, returns the reason. Omits a bundle's entry for the host if the entry is
 /// empty.
 ///
-/// With `toolkits`, reads cubins completely.
+/// With `toolkits`, reads cubins completely, to find the toolkits that wrote them.
 pub(in crate::offload) fn named<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
@@ -103,7 +103,7 @@ pub(in crate::offload) fn judge_loaded(
     device.check_loader(image.needs()).map(|()| fit)
 }
 
-/// Returns the targets that would serve a device that all these images do not fit.
+/// Returns the targets that would serve a device that none of these images fits.
 pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
     device: &DeviceInfo,

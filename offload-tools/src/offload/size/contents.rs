@@ -47,7 +47,7 @@ fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     ends.next().map_or(name, |end| &name[..end])
 }
 
-/// Distinct names, each stored once: images for several targets have the same kernels.
+/// Distinct names, each stored once, because images for several targets have the same kernels.
 #[derive(Debug, Default)]
 struct Names(HashSet<Rc<str>>);
 

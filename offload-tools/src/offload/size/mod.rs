@@ -156,7 +156,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // Omit a list whose rows all have no name.
+                // Omit a list in which no row has a name.
                 if list
                     .children
                     .iter()

@@ -13,7 +13,7 @@ use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::target::{Form, Needs};
 use std::collections::BTreeSet;
 
-/// Checks a container and its images. `known` has the offsets of containers whose problems the
+/// Checks a container and its images. `known` contains the offsets of containers whose problems the
 /// inventory reports.
 pub(super) fn check<'a>(
     report: &mut Report,

@@ -6,7 +6,7 @@ use crate::offload::reach::gets::version_text;
 use crate::offload::{Result, out};
 use std::io::Write;
 
-/// Prints the lines for `requirements: run:` of a recipe, grouped by vendor after a comment.
+/// Prints the lines for `requirements: run:` of a recipe. A comment precedes each vendor's lines.
 ///
 /// Conda compares the lowest compute capability of a machine's GPUs (CEP 46), or the AMD GPU with
 /// the most compute units (a draft).
@@ -39,8 +39,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     Ok(())
 }
 
-/// Returns the version ranges of the GPUs that the files serve: `>=8.0,<8.7|>=8.8`. The last range
-/// is open if the newest GPU is among them.
+/// Returns the version ranges of the GPUs that the files serve: `>=8.0,<8.7|>=8.8`. If the files
+/// serve the newest GPU, the last range is open.
 fn ranges(mut gpus: &[Gpu]) -> String {
     let mut all = Vec::new();
     while let Some(start) = gpus.iter().position(|gpu| gpu.serves.is_some()) {

@@ -36,8 +36,7 @@ struct Gpus {
     all: Vec<Gpu>,
     /// The files with images for the vendor.
     files: Vec<String>,
-    /// The reason, as a sentence, for each of these files that serves no GPU even if it is the only
-    /// file.
+    /// For each of these files that serves no GPU even on its own: the reason, as a sentence.
     reasons: Vec<String>,
 }
 
@@ -46,7 +45,7 @@ struct Gpu {
     asked: Asked,
     /// The version that package managers compare: `8.6` for `sm_86`, `9.0.10` for `gfx90a`.
     version: String,
-    /// `None` if some module of some file has no image for the GPU.
+    /// `None` if any module of any file lacks an image for the GPU.
     serves: Option<Serves>,
 }
 

@@ -10,7 +10,7 @@ use crate::offload::{Result, ls, out};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The schema that PEP 825 names for its version 0.1.1 while it is a draft.
+/// The schema that PEP 825, while it is a draft, names for its version 0.1.1.
 const SCHEMA: &str = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json";
 
 /// The oldest version of CUDA that NVIDIA's plugin lists for a machine, in the form of
@@ -26,7 +26,7 @@ struct Document {
     schema: &'static str,
     #[serde(rename = "default-priorities")]
     priorities: Priorities,
-    /// Labels with the features in each namespace.
+    /// The variants' labels, each with its features in each namespace.
     variants: BTreeMap<&'static str, BTreeMap<&'static str, Features>>,
 }
 
@@ -76,9 +76,9 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
 }
 
 /// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only
-/// determine which machines accept a wheel. For a machine with 8.9, the plugin lists `89_real` down
-/// to `80_real`, and `80_virtual`. No machine accepts `86_virtual`, so the value for PTX for 8.6 is
-/// `86_real`.
+/// determine which machines accept a wheel. For a machine with compute capability 8.9, the plugin
+/// lists `89_real` down to `80_real`, and `80_virtual`. No machine accepts `86_virtual`, so the
+/// value for PTX for 8.6 is `86_real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Architecture {
     major: u32,
@@ -122,7 +122,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     all
 }
 
-/// Prints the GPUs without an image for which NVIDIA's plugin still accepts the wheel.
+/// Warns about the GPUs without an image for which NVIDIA's plugin still accepts the wheel.
 fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
     let gpus = package.nvidia.all.iter().filter(|gpu| gpu.is_product() && gpu.serves.is_none());
     let gpus = gpus.filter(|gpu| architectures.iter().any(|value| value.is_taken_by(gpu)));

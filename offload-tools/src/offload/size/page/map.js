@@ -1,8 +1,8 @@
-// The map, the table, and what people do with them.
+// Draws the map and the table, and handles the user's input.
 
 // -------------------------------------------------------------------------------------------------------- layout
 
-// What has fewer pixels than this is drawn together with its neighbours.
+// Fields with fewer pixels than this are drawn together with their neighbours.
 const SMALLEST = 14;
 let fields = [];
 
@@ -15,7 +15,7 @@ const squarify = (kids, x, y, w, h, total, place) => {
       place(null, x, y, w, h, kids.slice(from));
       return;
     }
-    // As many in a row as make it less oblong.
+    // Add fields to the row while each makes the fields less oblong.
     let sum = 0, to = from, worst = Infinity;
     while (to < kids.length) {
       const next = sum + kids[to].bytes;
@@ -57,7 +57,8 @@ const layout = (at, x, y, w, h, depth) => {
 
 let root = build('target'), here = root, chosen = null, hovered = null, words = '', matches = [];
 
-// What tells a field from those beside it: of kernels of one name, what is behind it.
+// The part of a name that distinguishes a field from its neighbours. For kernels that
+// share a name, this is the text after that name.
 const label = at => {
   if (at.kind !== 'kernel') return at.name;
   if (at.parent.kind !== 'family') return brief(at.name);
@@ -67,7 +68,7 @@ const label = at => {
 const fit = (text, room) => {
   if (draw.measureText(text).width <= room) return text;
   let low = 0, high = Math.min(text.length, Math.ceil(room / 2));
-  // Of most names the end counts, too.
+  // Keep the end of most names, too.
   const cut = count => /^[.(]|<…>$/.test(text) ? text.slice(0, count) + '…' : text.slice(0, Math.ceil(count / 2)) + '…' + (count > 1 ? text.slice(text.length - (count >> 1)) : '');
   while (low < high) {
     const middle = (low + high + 1) >> 1;
@@ -97,7 +98,7 @@ const paint = () => {
     draw.fillStyle = tone(kids ? kids[0] : at, field.open);
     draw.fillRect(x, y, w - gap, h - gap);
     if (kids) {
-      // Many small ones: stripes.
+      // Draw many small fields as stripes.
       draw.save();
       draw.beginPath();
       draw.rect(x, y, w - gap, h - gap);

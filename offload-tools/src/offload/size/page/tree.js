@@ -1,4 +1,4 @@
-// What the file has, as a tree, with names and colours.
+// Builds a tree of the file's parts, with names and colours.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -21,7 +21,8 @@ const KINDS = {
   section: 'section', others: '', other: '', containers: '', rest: '',
 };
 
-// The function's own name of what C++ mangled: `RadixTopK<…>` of `_ZN4rocm9RadixTopKIf…`.
+// Returns the function's own name in a mangled C++ name: `RadixTopK<…>` for
+// `_ZN4rocm9RadixTopKIf…`.
 const brief = name => {
   const start = /^_ZL?(N[rVK]*)?(St)?/.exec(name);
   if (!start) return name;
@@ -54,7 +55,7 @@ const add = (at, bytes, unpacked) => {
   for (; at; at = at.parent) { at.bytes += bytes; at.size += unpacked; }
 };
 
-// Kernels that one template was made into, in a group; a few kernels need none.
+// Groups the kernels that are instances of one template. A few kernels need no groups.
 const FEW = 12;
 const families = at => {
   const names = new Map();
@@ -77,7 +78,7 @@ const families = at => {
   });
 };
 
-// Largest first. A level that has one row and says nothing is left out.
+// Sorts rows by size, largest first. Omits a level whose only row adds no information.
 const finish = at => {
   at.index = null;
   if (at.kids.length === 1 && at.kids[0].kind === 'image') {
@@ -105,7 +106,7 @@ const build = by => {
     if (by === 'target') at = modules ? module(target(at)) : target(at);
     if (by === 'module') at = target(module(at));
     if (by !== 'kernel') at = child(at, 'image', image.image, null);
-    // Grouped by kernel, the target comes under each of them.
+    // In a tree by kernel, the target is below each kernel.
     const leaf = (from, kind) => (name, bytes, unpacked) => {
       const row = child(from, kind, name, null);
       add(by === 'kernel' ? target(row) : row, bytes, unpacked);
@@ -144,7 +145,7 @@ const VENDORS = {
 };
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
-// Targets of a vendor differ a little in hue, always in the same way.
+// A vendor's targets have slightly different hues, in a fixed order.
 const hues = new Map();
 const used = {};
 for (const { target, vendor } of data.images) {
@@ -156,7 +157,8 @@ for (const { target, vendor } of data.images) {
 
 const hueOf = at => (at.vendor === 'rest' ? null : hues.get(at.vendor + ' ' + at.name));
 
-// What is under a target has its colour; what is over some, that of the largest.
+// Rows below a target have the target's colour. Rows above several targets have the
+// colour of the largest.
 const colour = at => {
   let largest = at;
   while (!largest.vendor && largest.kids.length) [largest] = largest.kids;
@@ -165,7 +167,7 @@ const colour = at => {
   at.kids.forEach(colour);
 };
 
-// [saturation, lightness] of fields in light and dark.
+// The saturation and lightness of fields in light mode, then in dark mode.
 const TONES = { kernel: [58, 70, 44, 37], group: [45, 89, 26, 20], whole: [50, 75, 38, 33], plain: [24, 82, 16, 29] };
 const tone = (at, hasKids) => {
   const name = hasKids ? 'group' : at.kind === 'kernel' ? 'kernel' : at.kind === 'target' || at.kind === 'module' ? 'whole' : 'plain';
