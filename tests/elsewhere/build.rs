@@ -1,5 +1,5 @@
-//! Makes two packs without a GPU compiler. One has images from earlier builds; the other has
-//! kernels for the CPU, compiled by the target's C++ compiler.
+//! Builds three packs without a GPU compiler. Two contain images from earlier builds. The third
+//! contains kernels for the CPU, compiled by the target's C++ compiler.
 
 use offload_build::{Build, Module};
 

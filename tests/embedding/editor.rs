@@ -1,5 +1,6 @@
-//! How editors expand the macro. The test needs no editor: it sends messages to rust-analyzer's
-//! server for procedural macros, which rustup's toolchains contain, and checks the replies.
+//! Tests how editors expand the macro. The test needs no editor. It sends messages to
+//! rust-analyzer's server for procedural macros, which rustup's toolchains contain, and checks the
+//! replies.
 //!
 //! The server's messages may change with each version, so the test supports only one version of the
 //! server. With other versions, the test is ignored.
@@ -8,8 +9,8 @@ use offload_tests::prelude::*;
 use offload_tests::tools::macro_server;
 use serde_json::{Value, json};
 
-/// Builds the package, and returns the path of the macro's library from Cargo's output: the folder
-/// also contains the macro with the features of other tests.
+/// Builds the package, and returns the path of the macro's library from Cargo's output. The folder
+/// also contains builds of the macro with the features of other tests.
 fn library(build: Run<'_>) -> PathBuf {
     let printed = build.arg("--message-format=json").passes();
     let messages = printed.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());

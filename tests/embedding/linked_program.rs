@@ -41,8 +41,8 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections with these names in the output of `llvm-readelf -SW`. They are sorted by
-/// name, because linkers order sections differently.
+/// Returns the sections with these names in the output of `llvm-readelf -SW`. The sections are
+/// sorted by name, because linkers order sections differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = section_rows(listing).into_iter().filter(|row| names.contains(&row[0]));
     let section =
@@ -52,7 +52,7 @@ pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     sections
 }
 
-/// Returns the output of `llvm-objdump --offloading` for a program. The tool gets a link to the
+/// Returns the output of `llvm-objdump --offloading` for a program. The tool reads a link to the
 /// program, because it writes files next to its input.
 pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     let link = scenario.folder.join("listed/program");

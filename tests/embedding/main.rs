@@ -1,7 +1,7 @@
 //! Tests of packs in programs: the bytes that `include_offload!` embeds, the packs that linkers
 //! keep, and the macro's errors.
 //!
-//! - `built_packs`: packs that a build script makes, in a package's crates and in packages that
+//! - `built_packs`: packs that a build script creates, in a package's crates and in packages that
 //!   depend on it
 //! - `editor`: how editors expand the macro
 //! - `include_offload`: the macro's options, files embedded by path, and every kind of crate

@@ -89,7 +89,7 @@ const VIEWS: &[(&str, View)] = &[
 ];
 
 /// Counts the parts of a valid bundle entry ID. Skips other texts, because an error would allocate
-/// a copy.
+/// a copy of the text.
 fn ids(text: &str) -> usize {
     if text.matches('-').count() < 4 {
         return 0;

@@ -17,7 +17,7 @@ fn gfx(target_id: &str) -> String {
 
 type Member<'a> = (&'a [u8], &'a [u8]);
 
-/// Returns our archives for these targets, made from the archive `hda`.
+/// Returns our archives for these targets, extracted from the archive `hda`.
 fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
     let members = archive.members().map(|member| (member.name, member.data.unwrap()));
@@ -30,7 +30,7 @@ fn ours_of(members: &[Member<'_>], targets: &[String], options: &UnbundleOptions
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
 
-/// Returns LLVM's archives for these targets, made from the file `hda.a`.
+/// Returns LLVM's archives for these targets, extracted from the file `hda.a`.
 fn theirs(folder: &Path, targets: &[String], options: &str) -> Vec<Vec<u8>> {
     let options = format!("-type=a -allow-missing-bundles {options}");
     bundler::unbundled(&options, &folder.join("hda.a"), targets)
@@ -128,7 +128,7 @@ fn members_of_all_forms() {
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
     // The ID of the code for gfx90a names no features, so it fits gfx90a with any features. One
-    // call makes the archives for several targets.
+    // call extracts the archives for several targets.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -144,7 +144,7 @@ fn random_archives() {
             let start = random.pick(&["m", "a longer name of a member ", "x.y"]);
             let name = format!("{start}{number}{}", random.pick(&["", ".o", ".bc"]));
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
-            // Use one code object per processor. If there are several, LLVM orders them differently
+            // Use one code object per processor. LLVM would order several code objects differently
             // in binary bundles.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];

@@ -30,8 +30,8 @@ const TOTAL_PER_BYTE: u64 = 256;
 
 tests!(files());
 
-/// Returns a test for each corpus file, and for each file of [`made`]. Together they take over a
-/// minute.
+/// Returns a test for each corpus file, and for each file of [`made`]. Together, the tests take
+/// over a minute.
 fn files() -> impl Iterator<Item = Test> {
     let of_corpus = corpus_files().into_iter().map(|name| (name.clone(), corpus_file(&name)));
     of_corpus.chain(made()).map(|(name, bytes)| {
@@ -83,7 +83,7 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the offset of every eighth byte in the section headers of a 64-bit little-endian ELF
-/// file or a COFF object; none for other files.
+/// file or a COFF object. Returns none for other files.
 fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
@@ -133,7 +133,7 @@ fn every_place(name: &str, bytes: &[u8]) {
     });
 }
 
-/// Searches a file, and returns how many places with device code it has.
+/// Searches a file, and returns the number of places with device code.
 fn search(bytes: &[u8], most: usize) -> usize {
     let (mut places, mut count) = (0, 0);
     find(bytes, |_, _| places += 1);
@@ -143,8 +143,8 @@ fn search(bytes: &[u8], most: usize) -> usize {
     places
 }
 
-/// Changes several bytes of a file together. The rounds alternate between anywhere, near the start
-/// (headers) and near the end (tables).
+/// Changes several bytes of a file together. The rounds alternate between changes anywhere, near
+/// the start (headers) and near the end (tables).
 fn several_changes(bytes: &[u8], rounds: usize, visit: impl Fn(&[u8])) {
     let mut random = Random::new(22);
     for round in 0..rounds {
@@ -211,8 +211,7 @@ fn coff_sections_that_share_their_bytes() {
     const CONTENTS: u32 = 100_000;
     let contents_at = 20 + 40 * u32::from(COUNT);
     let name = b"__CLANG_OFFLOAD_BUNDLE__host-x86_64-pc-windows-msvc-\0";
-    // The COFF header: machine, number of sections, time; then the symbol table; no optional
-    // header.
+    // The COFF header: machine, number of sections, time, symbol table, and no optional header.
     let mut file = [0x8664u16, COUNT, 0, 0].map(u16::to_le_bytes).concat();
     file.extend([contents_at + CONTENTS, 0, 0].map(u32::to_le_bytes).concat());
     for number in 0..COUNT {

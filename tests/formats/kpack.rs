@@ -1,5 +1,5 @@
-//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the files in the
-//! corpus. The requirements come from the tests of ROCm's reader
+//! Tests ROCm's kernel packs field by field, and malicious packs. ROCm's packer wrote the files in
+//! the corpus. The requirements come from the tests of ROCm's reader
 //! (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
@@ -94,7 +94,8 @@ fn with_pairs(count: u8, pairs: &[u8]) -> Vec<u8> {
     with_table(&[&[0x80 | count], pairs].concat())
 }
 
-/// Returns a pack of compressed kernels; these bytes encode the offset and size of its streams.
+/// Returns a pack of compressed kernels. `offset` and `size` are the encoded offset and size of its
+/// streams.
 fn with_streams(offset: &[u8], size: u8) -> Vec<u8> {
     let pairs = b"\xb2compression_scheme\xafzstd-per-kernel\xabzstd_offset";
     with_pairs(3, &[&pairs[..], offset, b"\xa9zstd_size", &[size]].concat())

@@ -39,7 +39,8 @@ fn headers_that_are_wrong() {
     }
 }
 
-/// The offset of the records in `kinds.oxart`: they follow the bundle's name and target.
+/// The offset of the records in `kinds.oxart`. The records follow the header, the bundle's name,
+/// and its target.
 const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
 
 #[test]

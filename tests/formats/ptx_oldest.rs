@@ -26,7 +26,7 @@ fn combinations(row: &PtxInstruction) -> Vec<Vec<&'static str>> {
     all
 }
 
-/// Returns the letter in the names of registers for a type.
+/// Returns the letter in the register names of a type.
 fn letter(of_type: &str) -> char {
     match of_type {
         "pred" => 'p',
@@ -127,7 +127,7 @@ fn each_form_has_the_version_of_its_row() {
     }
 }
 
-/// Tests that the newest instruction decides, in any order.
+/// Tests that the newest instruction determines the version, in any order of the instructions.
 #[test]
 fn the_newest_of_random_instructions_decides() {
     for seed in 0..40 {

@@ -1,5 +1,5 @@
-//! Device code from other projects: published libraries, built with Debian's clang 15 to AMD's
-//! clang 23, and with CUDA 11.8 to 13.5. This library and `cargo offload` must find the same images
+//! Device code from other projects: published libraries, built with clang 15 (Debian's) to 23
+//! (AMD's), and with CUDA 11.8 to 13.5. This library and `cargo offload` must find the same images
 //! as LLVM's tools, `roc-obj-ls` and `cuobjdump`. Where one of these tools is wrong or does not
 //! support a file, the test uses a different tool.
 
@@ -34,7 +34,7 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
 }
 
 /// Creates a symbolic link to a published file in a test's folder, because `llvm-objdump` writes
-/// next to its input. Returns the link.
+/// files next to its input. Returns the link.
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
@@ -45,8 +45,8 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
 /// The JSON object that `cargo offload` prints for an image, and the extracted file.
 type OfOffload = (Value, PathBuf);
 
-/// Returns the images that `cargo offload ls --json` and `cargo offload extract` find in a file;
-/// the extracted bytes must have the listed sizes, hashes and offsets.
+/// Returns the images that `cargo offload ls --json` and `cargo offload extract` find in a file.
+/// The extracted bytes must have the listed sizes, hashes and offsets.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let offload = || Command::new(own::cargo_offload());
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
@@ -81,7 +81,7 @@ fn containers(images: &[OfOffload]) -> Vec<String> {
 }
 
 /// Asserts that another tool and `cargo offload` extracted the same bundle entries, in this order.
-/// Removes the files from `cargo offload`.
+/// Removes the files that `cargo offload` extracted.
 #[track_caller]
 fn assert_same_entries(
     bundles: &[OneBundle<'_>],
@@ -307,7 +307,7 @@ fn fatbins() {
     }
 }
 
-/// On Linux, `cuobjdump` finds nothing in a DLL, so give it each section as a file.
+/// On Linux, `cuobjdump` finds nothing in a DLL, so pass each section to it as a file.
 #[test(CUDA.slow())]
 fn fatbins_in_a_dll() {
     const NAME: &str = published::BITSANDBYTES_CUDA132_DLL;
@@ -327,7 +327,8 @@ fn fatbins_in_a_dll() {
     assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, NAME);
 }
 
-/// `tools/verify.rs` and `tools/inside` test two more commands with the same files.
+/// Tests `cargo offload size`. `tools/verify.rs` and `tools/inside` test two more commands with the
+/// same files.
 #[test(ALL.slow())]
 fn size_takes_all() {
     for name in published::ROCM.into_iter().chain(published::CUDA) {
@@ -336,8 +337,8 @@ fn size_takes_all() {
     }
 }
 
-/// Returns the start of each wrapper's image. Asserts that the wrappers fill their section;
-/// `llvm-readobj` reports its size.
+/// Returns the start of each wrapper's image. Asserts that the wrappers fill their section, whose
+/// size `llvm-readobj` reports.
 fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;

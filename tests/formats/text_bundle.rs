@@ -44,7 +44,7 @@ fn owned<T: AsRef<[u8]>>(entries: &[(&str, T)]) -> Vec<Entry> {
     entries.iter().map(|(id, payload)| ((*id).to_owned(), payload.as_ref().to_vec())).collect()
 }
 
-/// Returns the IDs and payloads that our reader finds; each payload must be at its entry's offset.
+/// Returns the IDs and payloads that our reader finds. Each payload must be at its entry's offset.
 fn read(bytes: &[u8], leader: CommentLeader) -> Vec<Entry> {
     let bundle = TextBundle::parse(bytes, leader).unwrap();
     let entries = bundle.entries().map(|entry| {
@@ -66,7 +66,7 @@ fn unbundled(folder: &Path, file_type: &str, bytes: &[u8], ids: &[&str]) -> Vec<
     bundler::unbundled(&format!("-type={file_type}"), &folder.join("file"), ids)
 }
 
-/// Writes the same bundle with both implementations, compares the bytes, and reads it.
+/// Writes the same bundle with both implementations, compares the bytes, and reads the bundle.
 fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     let ids = &IDS[..payloads.len()];
     let entries: Vec<_> = ids.iter().copied().zip(payloads).collect();
@@ -200,7 +200,7 @@ fn entries_without_an_end() {
         start(leader, IDS[1]),
         start(leader, IDS[1]) + "payload\n",
         start(leader, IDS[1]).trim_end().to_owned(),
-        // A line end must precede the END line; the one that ends the START line does not count.
+        // A line end must precede the END line. The line end of the START line does not count.
         start(leader, IDS[1]) + end(leader, IDS[1]).trim_start(),
         start(leader, IDS[1]) + &end(leader, "").trim_end().replace("END__", "END_"),
     ];
@@ -231,7 +231,7 @@ fn ids_are_checked() {
     let file = builder.layout().to_vec(&[b"x"]);
     assert_eq!(read(&file, CommentLeader::Hash), owned(&[(gfx906, "x")]));
 
-    // A CR is part of the ID; an ID that is not text is rejected.
+    // A CR is part of the ID. An ID that is not text is rejected.
     let file = start(CommentLeader::Hash, "id\r") + &end(CommentLeader::Hash, "id");
     assert_eq!(read(file.as_bytes(), CommentLeader::Hash)[0].0, "id\r");
     let mut file = file.into_bytes();

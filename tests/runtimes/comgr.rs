@@ -25,7 +25,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard};
 
-/// An image in a bundle; our rules need only its target.
+/// An image in a bundle. Our rules need only its target.
 struct Image<'a>(&'a str);
 
 impl Candidate for Image<'_> {
@@ -155,7 +155,7 @@ fn the_first_entry_that_fits() {
 fn bundle_with_table(size: usize) -> Vec<u8> {
     let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
     let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
-    // The number of bytes left for more entries. An entry has 24 bytes and its ID.
+    // The number of bytes left for more entries. An entry occupies 24 bytes plus its ID.
     let left = |ids: &[String]| {
         size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>()
     };
@@ -188,8 +188,8 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// Tests every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4
-/// supports.
+/// Tests every combination of `e_flags` in code object versions 3 and 4 for each processor that
+/// comgr 2.4 supports.
 #[test(needs(&[Tool::Comgr]))]
 fn target_ids_of_headers() {
     let comgr = comgr();
@@ -280,12 +280,13 @@ struct Comgr {
     _library: Library,
 }
 
-/// Returns the library to one test at a time, because it is not documented as thread-safe. The
+/// Locks the library for one test at a time, because it is not documented as thread-safe. The
 /// library stays loaded, because loading it again would abort the process: "CommandLine Error:
 /// Option 'disassemble' registered more than once!".
 fn comgr() -> MutexGuard<'static, Comgr> {
     static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
-    // A failed test leaves nothing that affects the next, so a poisoned lock is harmless.
+    // A failed test leaves nothing behind that affects the next test, so a poisoned lock is
+    // harmless.
     COMGR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -352,7 +353,7 @@ impl Comgr {
     fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
-        // SAFETY: the query has room for one answer, and the name lives as long.
+        // SAFETY: `info` has room for one result, and the name outlives the call.
         let status = self
             .with_data(KIND_FATBIN, bundle, |data| unsafe { (self.lookup)(data, &mut info, 1) });
         match status {
@@ -381,7 +382,8 @@ impl Comgr {
         let mut name = [0_u8; 100];
         let mut size = name.len();
         let read = |data, size: &mut usize, to: *mut u8| {
-            // SAFETY: the library stores the size, and the name if there is a buffer of that size.
+            // SAFETY: the library stores the size. It also stores the name if `to` is a buffer of
+            // that size.
             unsafe { (self.data_isa_name)(data, size, to.cast()) }
         };
         self.with_data(KIND_EXECUTABLE, code_object, |data| {

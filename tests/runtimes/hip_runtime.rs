@@ -1,5 +1,5 @@
-//! Tests AMD's real HIP runtime, version 5, with images that it loads itself. Below the runtime, a
-//! stand-in simulates a GPU. Everything works except that no kernel runs.
+//! Tests AMD's real HIP runtime, version 5, with images that the runtime loads itself. Below the
+//! runtime, a stand-in simulates a GPU, but runs no kernels.
 //!
 //! Version 5.2 supports GPUs up to gfx90a and gfx1030, and accepts only version 4 code objects.
 
@@ -16,15 +16,15 @@ fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
     staged.with("CUDA_VISIBLE_DEVICES", "").run(args, &LIBRARIES.join(log))
 }
 
-/// With `register`, a program contains no code that loads images. The runtime itself must find the
-/// kernels of a pack with two modules, and of a file with bundles.
+/// A program that uses `register` contains no code that loads images. The runtime itself must find
+/// the kernels of a pack with two modules, and of a file with bundles.
 #[test(needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow())]
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
-    // The file contains a bundle for each module.
+    // The pack's file contains a bundle for each module.
     scenario.feature("offload-gpu", "files");
-    // The linker also searches for the libraries that the HIP runtime needs. One of them is the
-    // stand-in, in the runtime's folder.
+    // The linker must also find the libraries that the HIP runtime needs. One of them is the
+    // stand-in, which is in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
     let pack = Build::new()
@@ -65,7 +65,7 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
     }
 }
 
-/// A program that launches both kernels, unless it gets an argument.
+/// A program that launches both kernels, unless it is started with an argument.
 const REGISTERED: &str = r#"
 use offload_gpu::KernelPack;
 use std::ffi::{c_int, c_void};
@@ -91,7 +91,8 @@ fn main() {
         let mut args = [(&raw mut y).cast::<c_void>()];
         let function = kernel.host_function().expect("it is registered");
         let (grid, block) = (Dim3(1, 1, 1), Dim3(32, 1, 1));
-        // SAFETY: the runtime knows the function, and the kernel has one argument, a pointer.
+        // SAFETY: the function is registered with the runtime, and the kernel has one argument, a
+        // pointer.
         let error = unsafe { hipLaunchKernel(function, grid, block, args.as_mut_ptr(), 0, ptr::null_mut()) };
         println!("{} {error}", kernel.name());
     };

@@ -1,5 +1,5 @@
-//! Tests of programs that load their images: the examples, the guide, the run time, and the choices
-//! of vendors' programs.
+//! Tests of programs that load their images: the examples, the guide, the run time, and comparisons
+//! with the choices of vendors' programs.
 
 #[macro_use]
 extern crate offload_tests;

@@ -14,7 +14,7 @@ use sources::{CRATES, FOLDERS, after, code, documents, quoted, read, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The maximum number of lines in a file; test files may be slightly longer.
+/// The maximum number of lines in a file. Test files may be slightly longer.
 const LONG: usize = 600;
 const LONG_TESTS: usize = 800;
 
@@ -57,7 +57,7 @@ fn unsafe_code_is_where_it_may_be() {
     // In the other crates, the compiler forbids unsafe code.
     let forbids = |name: &&str| read(&format!("{name}/src/lib.rs")).contains("forbid(unsafe_code)");
     for (path, text) in CRATES.into_iter().filter(|name| !forbids(name)).flat_map(sources) {
-        // In this file, a message contains an attribute. This is not unsafe code.
+        // In this file, a message contains an attribute, which is not unsafe code.
         let mut code = code(&text);
         if path.ends_with("signatures/rust.rs") {
             code = code.replace("#[unsafe(no_mangle)]", "");

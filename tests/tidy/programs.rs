@@ -39,7 +39,7 @@ fn tests_start_only_programs_that_set_up_installs() {
             for start in ["Command::new(\"", ".tool(\""] {
                 let Some((_, rest)) = line.split_once(start) else { continue };
                 let program = rest.split('"').next().unwrap_or_default();
-                // A program with a path is one that a test makes.
+                // A program with a path is one that a test creates.
                 if !known.contains(&program) && !program.contains('/') {
                     missing.push(format!("{path}:{number}: {program}"));
                 }

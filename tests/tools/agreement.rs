@@ -103,7 +103,7 @@ fn image(random: &mut Random, is_amd: bool) -> (&'static str, Vec<u8>) {
     (name, bytes)
 }
 
-/// Writes a bundle of these images; leaves out images that conflict with earlier ones.
+/// Writes a bundle of these images. Leaves out images that conflict with earlier ones.
 fn bundle(images: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let ids = images.iter().map(|(name, _)| format!("hipv4-amdgcn-amd-amdhsa--{name}"));
     let ids: Vec<String> = ids.collect();
@@ -127,7 +127,7 @@ fn fatbin(images: &[(&str, Vec<u8>)]) -> Vec<u8> {
     builder.layout().to_vec(&images.iter().map(|(_, bytes)| &**bytes).collect::<Vec<_>>())
 }
 
-/// Compresses each image of a fatbin, because our writer cannot.
+/// Compresses each image of a fatbin, because our writer cannot compress.
 fn zstd_fatbin(plain: &[u8]) -> Vec<u8> {
     let mut entries = Vec::new();
     let mut rest = &plain[16..];
@@ -171,7 +171,8 @@ fn offload_binaries(
     binary(version, &list)
 }
 
-/// Writes a library whose wrapper names one of two entries of its kernel packs, and some packs.
+/// Writes a library whose wrapper names one of two entries of its kernel packs. Also writes some of
+/// these packs.
 fn library(random: &mut Random, folder: &Path) -> PathBuf {
     for pack in [GFX906, GFX1100] {
         if random.below(3) > 0 {

@@ -27,7 +27,7 @@ pub fn code_object(target: &str) -> Vec<u8> {
             Some(_) => on,
         };
     }
-    // The version for generic processors.
+    // Set the version, which only generic processors have.
     if target.contains("-generic") {
         flags |= 1 << 24;
     }
@@ -37,8 +37,8 @@ pub fn code_object(target: &str) -> Vec<u8> {
     data
 }
 
-/// Returns offload binaries with these images: in version 1, one binary per image; in later
-/// versions, one binary for all images.
+/// Returns offload binaries with these images. Version 1 needs one binary per image. In later
+/// versions, one binary contains all images.
 pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
@@ -62,8 +62,8 @@ pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&[&b""[..]].into_iter().chain(images).collect::<Vec<_>>())
 }
 
-/// Returns a bundle whose entries all refer to the same bytes, after the table. Our writer refuses
-/// such bundles, and bundles with so many entries.
+/// Returns a bundle whose entries all refer to the same bytes. These bytes follow the table. Our
+/// writer refuses such bundles, and bundles with so many entries.
 pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
     let mut bundle = MAGIC.to_vec();
     bundle.extend((ids.len() as u64).to_le_bytes());

@@ -361,7 +361,7 @@ fn the_loader_of_opencl_and_its_drivers() {
             ("OpenCL driver".into(), nothing.clone(), nothing.clone()),
         ]
     );
-    // A file instead of a folder of drivers.
+    // The variable may also name a file instead of a folder of drivers.
     assert_eq!(runtimes(&folder, &vendors.join("a.icd"))[1..], [here("OpenCL driver", &driver)]);
     let [_, (_, path, install)] = &runtimes(&folder, &folder)[..] else { panic!("two are listed") };
     assert!(path.is_null());

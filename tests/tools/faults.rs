@@ -105,7 +105,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder; `prepare` adds files.
+    /// Creates the folder, to which `prepare` adds files.
     fn new(name: &str, prepare: impl FnOnce(&Path)) -> Self {
         let path = scratch::folder(&format!("faults-{name}"));
         scratch::write(path.join("one"), random(1));
@@ -210,7 +210,7 @@ fn pipes() {
             let output = child.wait_with_output().expect("it ends");
             assert!(output.status.success(), "{line}: {}", stderr(&output));
         };
-        // In the first run the input is a pipe, in the second run the output.
+        // In the first run, the input is a pipe. In the second run, the output is one.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = start(&folder, &piped);
         // A tool that fails may never open the pipe. In this case, only the thread keeps waiting.
@@ -351,7 +351,8 @@ fn thin_archives_of_what_is_no_file() {
     }
 }
 
-/// Tests inputs that are not regular files. Apart from an empty one, a device may have no end.
+/// Tests inputs that are devices. The tool must refuse devices that may have no end, and must
+/// accept an empty one.
 #[test]
 fn devices_are_not_read() {
     let folder = Folder::new("devices", |_| {});
@@ -383,7 +384,7 @@ fn inputs_that_shrink() {
     let input = folder.path.join("one");
     for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
         let child = start(&folder.path, &line.replace("=two", "=pipe"));
-        // By then, the tool has mapped its first input.
+        // When the tool reads the pipe, it has already mapped its first input.
         let mut pipe = None;
         wait_until(&format!("{line}: the tool reads the pipe"), || {
             pipe = writer_if_read(&folder.path.join("pipe"));
@@ -412,7 +413,7 @@ fn inputs_that_shrink() {
 /// Ends a tool by a signal while the tool writes.
 #[test]
 fn interrupts() {
-    // The input is large, so that copying takes long; the file is sparse.
+    // The input is large, so that copying takes long. The file is sparse.
     let folder = Folder::new("interrupts", |path| {
         let huge = fs::File::create(path.join("one")).expect("it can be made");
         huge.set_len(3 << 30).expect("it can be made longer");
@@ -430,8 +431,8 @@ fn interrupts() {
     }
 }
 
-/// Opens a named pipe for writing if the pipe has a reader. Without the flag, the call would wait
-/// for a reader.
+/// Opens a named pipe for writing if the pipe has a reader. Without `O_NONBLOCK`, the call would
+/// wait for a reader.
 fn writer_if_read(pipe: &Path) -> Option<fs::File> {
     fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(pipe).ok()
 }

@@ -22,7 +22,7 @@ fn folder(name: &str, files: &[&str]) -> PathBuf {
     folder
 }
 
-/// Runs a command line; it must succeed without a message.
+/// Runs a command line, which must succeed and print no message.
 #[track_caller]
 fn succeeds(folder: &Path, line: &str) -> Ran {
     let ran = offload(folder, line);
@@ -50,7 +50,7 @@ fn a_library_is_listed_with_its_packs() {
     assert_eq!(records[1]["images"][0]["target_id"], "gfx1100");
 }
 
-/// `none.kpack` contains the same code object, uncompressed.
+/// Tests the extraction of images. `none.kpack` contains the code object for gfx906, uncompressed.
 #[test]
 fn images_are_extracted() {
     let folder = folder("extract", &["libk.so", GFX906, GFX1100, "none.kpack"]);
@@ -103,7 +103,7 @@ fn packs_that_are_missing() {
     assert_transcript(&folder, "kernel_packs_missing", lines);
 }
 
-/// Returns the library with this number in its wrapper, at offset 12568.
+/// Returns the library whose wrapper, at offset 12568, names the entry with this number.
 pub fn library_of_entry(number: u8) -> Vec<u8> {
     with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number])
 }
@@ -164,7 +164,7 @@ fn paths_of_other_folders_and_links() {
     scratch::write(folder.join("k/notes.kpack"), "no target in its name");
     let ran = succeeds(&folder, "ls lib/libk.so");
     assert_prints(&ran, &["\nlib/../k/gfx906.kpack  "]);
-    // `@GFXARCH@` stands for the processor; it can also be the name of a folder.
+    // `@GFXARCH@` stands for the processor. It can also be the name of a folder.
     scratch::write(folder.join("lib/b.so"), library("./@GFXARCH@/ab.kpack"));
     scratch::write(folder.join("lib/gfx906/ab.kpack"), &gfx906);
     assert_prints(&succeeds(&folder, "ls lib/b.so"), &["lib/gfx906/ab.kpack  "]);

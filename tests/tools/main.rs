@@ -1,5 +1,6 @@
-//! Tests of the command lines: the commands of `cargo offload`; and our `clang-offload-bundler`,
-//! `llvm-offload-binary` and `clang-offload-packager`, compared with LLVM's.
+//! Tests of the command-line tools: the commands of `cargo offload`, and our
+//! `clang-offload-bundler`, `llvm-offload-binary` and `clang-offload-packager`, compared with
+//! LLVM's.
 
 #[macro_use]
 extern crate offload_tests;
@@ -41,7 +42,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// Runs a command line of `cargo offload` in a folder; arguments are separated by spaces.
+/// Runs a command line of `cargo offload` in a folder. Arguments are separated by spaces.
 fn offload(folder: &Path, line: &str) -> Ran {
     run(own::offload(&[]).args(line.split_whitespace()).current_dir(folder))
 }

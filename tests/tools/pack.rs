@@ -1,5 +1,5 @@
 //! Tests of `cargo offload pack` and `cargo offload bundle`. If LLVM's tools can write the same
-//! file, the bytes must be equal; otherwise, LLVM's readers check the file.
+//! file, the bytes must be equal. Otherwise, LLVM's readers check the file.
 
 use crate::{assert_ends, assert_fails, assert_session, assert_transcript, corpus_bytes, offload};
 use offload_format::bundle::Bundle;

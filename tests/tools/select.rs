@@ -78,8 +78,8 @@ fn an_offload_binary_in_another_is_for_no_device() {
     assert!(list(&reached[0]["devices"]).is_empty(), "{reached}");
 }
 
-/// LLVM 23 makes such images for Intel's GPUs (pull request 185413), and LLVM's Level Zero runtime
-/// reads them.
+/// LLVM 23 generates such images for Intel's GPUs (pull request 185413), and LLVM's Level Zero
+/// runtime reads them.
 #[test]
 fn spirv_in_an_offload_binary_in_another() {
     let strings: &[(&str, &str)] = &[("triple", "spirv64-intel")];
@@ -173,7 +173,7 @@ fn json_is_that_of_ls() {
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    // Byte 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
+    // Byte 49 is part of `e_flags`. The new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
     let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
     let v3 = corpus_bytes("image/v3.hsaco");
@@ -184,7 +184,8 @@ fn header_before_name() {
         ("gfx908", &gfx90a, "gfx908:sramecc+:xnack-", false),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack-", true),
         ("gfx90a:xnack-", b"no header", "gfx90a:sramecc+:xnack+", false),
-        // The header is for xnack+ only, the ID for any mode: the stricter of the two decides.
+        // The header is for xnack+ only, but the ID is for any mode. The stricter of the two
+        // decides.
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack+", true),
         ("gfx90a", &gfx90a_xnack, "gfx90a:sramecc+:xnack-", false),
         // A version 3 header cannot state "any" for a feature, so the ID decides.
@@ -211,8 +212,8 @@ fn devices_and_containers() {
         ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
         ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
-        // The fatbin's header states the PTX version, so it is known without reading the compressed
-        // text.
+        // The fatbin's header states the PTX version, so this version is known without reading the
+        // compressed text.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
         // Drivers before CUDA 12.4 cannot read zstd, and HIP's runtime cannot read version 1 of
         // compressed bundles.

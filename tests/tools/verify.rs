@@ -14,7 +14,7 @@ use offload_tests::data::corpus_folders;
 use offload_tests::prelude::*;
 use offload_tests::published;
 
-/// Runs `cargo offload verify`; returns the exit status and the lines of the output. Options are
+/// Runs `cargo offload verify`. Returns the exit status and the lines of the output. Options are
 /// separated by spaces.
 fn verify<P: AsRef<Path>>(options: &str, files: &[P]) -> (i32, Vec<String>) {
     let files = files.iter().map(AsRef::as_ref);
@@ -22,7 +22,7 @@ fn verify<P: AsRef<Path>>(options: &str, files: &[P]) -> (i32, Vec<String>) {
     (ran.code, ran.stdout.lines().map(str::to_owned).collect())
 }
 
-/// Runs `cargo offload verify` on files without findings; returns the line for each.
+/// Runs `cargo offload verify` on files without findings. Returns the line for each file.
 #[track_caller]
 fn pass<P: AsRef<Path>>(files: &[P]) -> Vec<String> {
     let (status, lines) = verify("", files);
@@ -31,7 +31,7 @@ fn pass<P: AsRef<Path>>(files: &[P]) -> Vec<String> {
     lines
 }
 
-/// Runs `cargo offload verify` on a file with one finding; returns its line.
+/// Runs `cargo offload verify` on a file with one finding. Returns the finding's line.
 #[track_caller]
 fn fails(options: &str, file: &Path) -> String {
     let (status, mut lines) = verify(options, &[file]);
@@ -265,7 +265,7 @@ fn what_clang_writes_has_no_findings() {
     }
 }
 
-/// The published files were made with clang 15 to 23 and CUDA 11.8 to 13.5.
+/// The published files were compiled with clang 15 to 23 and CUDA 11.8 to 13.5.
 /// tests/formats/real_files.rs tests their contents.
 #[test(needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]).slow())]
 fn what_others_have_published_has_no_findings() {

@@ -14,7 +14,7 @@ extern "C" __global__ void large_frames(int *out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = wrong == 0 ? all : -1;
 }
 
-// Floating-point numbers that are in registers while other threads run.
+// Floating-point numbers that stay in registers while other threads run.
 extern "C" __global__ void registers(double *out) {
   double a = threadIdx.x, b = a * 1.5, c = a * 2.5, d = a * 3.5, e = a * 4.5, f = a * 5.5, g = a * 6.5, h = a * 7.5;
   for (int round = 0; round < 5; ++round) {

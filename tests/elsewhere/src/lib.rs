@@ -1,5 +1,5 @@
-//! Packs in a library, checked by programs on any host: `cargo xtask elsewhere` builds this package
-//! for other hosts and runs its tests there.
+//! Packs in a library, which programs check on any host. `cargo xtask elsewhere` builds this
+//! package for other hosts and runs its tests there.
 
 use offload_gpu::KernelPack;
 use std::fs;
@@ -36,7 +36,7 @@ pub extern "C" fn offload_elsewhere_whole() -> usize {
     [&MIXED, &AMD, &on_cpu::PACK].into_iter().filter(|pack| is_whole(pack)).count()
 }
 
-/// Counts the listed packs, for the same program.
+/// Counts the listed packs, for tests/program.c.
 // SAFETY: no other item of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn offload_elsewhere_listed() -> usize {

@@ -1,4 +1,4 @@
-//! Packs in 32-bit and big-endian programs are empty, and report the reason.
+//! Packs in 32-bit and big-endian programs must be empty, and must report the reason.
 #![cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 
 use offload_elsewhere::{AMD, MIXED, on_cpu};

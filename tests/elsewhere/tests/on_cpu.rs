@@ -32,7 +32,8 @@ fn threads_that_wait() {
     for block in [1, 2, 3, 32, 100, 1000, 1024] {
         let mut sums = cpu.buffer(&vec![f32::NAN; x.len().div_ceil(block)]).unwrap();
         let (grid, threads) = (u32::try_from(sums.len()).unwrap(), u32::try_from(block).unwrap());
-        // SAFETY: the kernel reads all 10,001 elements of the slice, and writes one per block.
+        // SAFETY: the kernel reads all 10,001 elements of the slice, and writes one element per
+        // block.
         unsafe {
             on_cpu::block_sum(10_001, &there, &mut sums).launch(&cpu, grid, threads).unwrap()
         };
@@ -94,7 +95,7 @@ fn lanes_and_threads_that_leave_early() {
     assert_eq!(out.to_vec().unwrap(), expected);
 }
 
-/// Several system threads launch at the same time, each repeatedly.
+/// Launches a kernel repeatedly from several system threads at the same time.
 #[test]
 #[cfg_attr(
     all(target_env = "musl", target_feature = "crt-static"),

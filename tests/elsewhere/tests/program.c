@@ -1,4 +1,4 @@
-// A C program that links a static library of Rust, which contains packs.
+// A C program that links a static Rust library with packs.
 #include <stddef.h>
 #include <stdio.h>
 

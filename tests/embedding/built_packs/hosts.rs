@@ -20,7 +20,7 @@ pub fn report() -> String {
 "#;
 
 /// This machine cannot compile for other hosts. So the build script sets Cargo's variables itself,
-/// as if it built for another host.
+/// as if Cargo built for another host.
 #[test(NOTHING.slow())]
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");

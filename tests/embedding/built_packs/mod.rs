@@ -1,5 +1,5 @@
-//! Packs that a package's build script makes, and that the package's crates embed by name. Cargo
-//! builds the packages. Programs check the packs' contents; LLVM's tools read the programs.
+//! Packs that a package's build script creates, and that the package's crates embed by name. Cargo
+//! builds the packages. Programs check the packs' contents, and LLVM's tools read the programs.
 
 mod dependencies;
 mod hosts;
@@ -34,7 +34,8 @@ impl Targets {
 }
 
 /// The source of a function that tests add to a crate. The function panics unless a pack in memory
-/// equals the files from the crate's build script, and is in the section in the variable `SECTION`.
+/// equals the files from the crate's build script, and is in the section that the variable
+/// `SECTION` names.
 const CHECK: &str = r#"
 pub fn check(pack: &offload_gpu::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
@@ -58,7 +59,7 @@ pub fn check(pack: &offload_gpu::KernelPack) {
 }
 "#;
 
-/// Writes a kernel, and a build script that makes the pack `kernels` from it. `OFFLOAD_ARCH`
+/// Writes a kernel, and a build script that builds the pack `kernels` from it. `OFFLOAD_ARCH`
 /// overrides the pack's targets.
 fn with_pack(scenario: &Scenario) -> &Scenario {
     scenario.kernel("add", "1.0f").pack("kernels", PACK)

@@ -16,8 +16,8 @@ fn edition_2021_embeds() {
     every_place_embeds(scenario.edition("2021"), &[("debug", MIXED)]);
 }
 
-/// A package's Cargo targets. For each: its name, Cargo's arguments to run it, and its output after
-/// it has checked its pack.
+/// A package's Cargo targets. Each entry contains a target's name, Cargo's arguments to run it, and
+/// its output after it has checked its pack.
 const PLACES: [(&str, &str, &str); 5] = [
     ("lib", "run", "checked"),
     ("main", "run", "checked"),
@@ -26,8 +26,8 @@ const PLACES: [(&str, &str, &str); 5] = [
     ("doc", "test --doc", "test result: ok. 1 passed"),
 ];
 
-/// Expands the macro in only one Cargo target at a time: each must link without a pack in the
-/// others.
+/// Expands the macro in only one Cargo target at a time: each target must link without a pack in
+/// the others.
 fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     with_pack(scenario);
     for (profile, targets) in builds {
@@ -39,7 +39,7 @@ fn every_place_embeds(scenario: &Scenario, builds: &[(&str, Targets)]) {
     }
 }
 
-/// Writes all Cargo targets of the package; only the one at `place` embeds the pack.
+/// Writes all Cargo targets of the package. Only the one at `place` embeds the pack.
 fn write_sources(scenario: &Scenario, place: &str) {
     let name = scenario.name();
     let (pack, call) = (pack("KERNELS", "\"kernels\""), format!("{name}::check(&KERNELS);"));

@@ -1,5 +1,5 @@
 //! If a kernel changes or a pack is renamed, the next build must notice the change. The program's
-//! output or rustc's errors show this.
+//! output or rustc's errors show whether it does.
 
 use super::{PACK, Targets, program_with_packs, with_pack};
 use offload_tests::prelude::*;
@@ -44,7 +44,7 @@ fn a_changed_kernel_is_embedded_anew() {
     }
 }
 
-/// After build.rs renames a pack, the old name is an error, as in a fresh checkout.
+/// After build.rs renames a pack, the old name causes an error, as in a fresh checkout.
 #[test(CLANG.slow())]
 fn a_pack_that_is_no_longer_made_is_gone() {
     let scenario = Scenario::without_sources("embed_renamed");
@@ -56,7 +56,7 @@ fn a_pack_that_is_no_longer_made_is_gone() {
     printed.has("there is no pack \"kernels\"").has("which made \"other\"");
 }
 
-/// Empties OUT_DIR, as users and restored caches do. The next build must make the pack again. A
+/// Empties OUT_DIR, as users and restored caches do. The next build must create the pack again. A
 /// further build without a change must not run the build script.
 #[test(CLANG.slow())]
 fn an_emptied_folder_is_filled_again() {
@@ -74,7 +74,7 @@ fn an_emptied_folder_is_filled_again() {
     AMD.set(scenario.start("debug")).passes();
     build().found_fresh("embed_emptied");
 
-    // If there is no folder for packs, either OUT_DIR was emptied, or the build script makes no
+    // If there is no folder for packs, either OUT_DIR was emptied, or the build script creates no
     // packs.
     fs::remove_dir_all(out_dir.join("offload")).expect("the folder can be removed");
     scenario.build_script("");

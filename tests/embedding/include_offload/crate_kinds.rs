@@ -23,9 +23,9 @@ static C: gpu_files::KernelPack = gpu_files::include_offload!(
     assert_eq!(scenario.run().passes().stdout, "1 2 1\n");
 }
 
-/// A crate with its own types `u8`, `u32` and `str`. By the option `crate`, its own `Entry`
-/// replaces offload-gpu's. The crate must embed the same bytes as other crates, and `linked_packs`
-/// must read only the entries of offload-gpu.
+/// A crate with its own types `u8`, `u32` and `str`. With the option `crate`, the crate's own
+/// `Entry` replaces offload-gpu's. The crate must embed the same bytes as other crates, and
+/// `linked_packs` must read only the entries of offload-gpu.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 
@@ -112,8 +112,8 @@ pub fn of_a_file() -> usize {
 }
 "#;
 
-/// Tests a program with a library that it loads (`dylib`). Its output must be the same as with the
-/// statically linked library.
+/// Tests a program with a library that it loads (`dylib`). The program's output must be the same as
+/// with the statically linked library.
 #[test(NOTHING.slow())]
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");

@@ -1,5 +1,6 @@
 //! Files that programs embed by path. Tests what a program contains for each kind of file, and that
-//! the program changes with the file. The programs print their images; LLVM's readers find them.
+//! the program changes with the file. The programs print their images, and LLVM's readers find the
+//! images.
 
 use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -165,7 +166,7 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
     }
 }
 
-/// Cargo must build again if the file changes, in both profiles.
+/// Tests that Cargo builds again if the file changes, in both profiles.
 #[test(NOTHING.slow())]
 fn a_changed_file_is_embedded_anew() {
     let mut scenario = Scenario::without_sources("include_changed_file");

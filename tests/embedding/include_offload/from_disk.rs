@@ -1,6 +1,6 @@
 //! With `OFFLOAD_FROM_DISK=1`, programs from dev builds read packs from disk at run time, but
-//! release builds embed the packs as usual. The program prints the size of its image; LLVM's reader
-//! lists the program's sections.
+//! release builds embed the packs as usual. The program prints the size of its image, and LLVM's
+//! reader lists the program's sections.
 
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};

@@ -31,7 +31,7 @@ const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs([
         .archs(["gfx90a", "compute_80"])
         .compile("mixed");"#;
 
-/// Returns a package without Rust sources. Its build script makes the packs `amd` and `mixed` from
+/// Returns a package without Rust sources. Its build script builds the packs `amd` and `mixed` from
 /// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);

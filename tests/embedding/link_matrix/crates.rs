@@ -1,6 +1,6 @@
 //! The crates that the tests link, as text.
 
-/// A crate of the workspace. If its source embeds packs, its build script makes these packs.
+/// A crate of the workspace. If its source embeds packs, its build script builds these packs.
 pub struct Member {
     pub name: &'static str,
     /// The crates on which this crate depends, separated by spaces.

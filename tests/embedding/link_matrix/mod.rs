@@ -34,9 +34,9 @@ const PROFILES: [Profile; 4] = [
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// The programs, what happens to their packs, and the kinds of link-time optimization that each is
-/// also linked with. Most programs have one or none, because optimizing the standard library takes
-/// seconds per program.
+/// The programs, what happens to their packs, and the kinds of link-time optimization with which
+/// each program is also linked. Most programs have one kind or none, because optimizing the
+/// standard library takes seconds per program.
 const PROGRAMS: [(&str, Packs, &[&str]); 9] = [
     ("matrix_beside", Packs::Checked, &[]),
     ("matrix_bin", Packs::Checked, &[]),
@@ -148,7 +148,7 @@ impl Matrix {
             cargo = cargo.args(["-p", &program.replace('_', "-")]);
         }
         // With `--target`, the flags do not apply to build scripts and their dependencies.
-        // Optimization level 1 needs half the time, and makes the same symbols and sections.
+        // Optimization level 1 takes half the time, and produces the same symbols and sections.
         let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", HOST.to_uppercase().replace('-', "_"));
         cargo
             .envs(variables)
@@ -169,8 +169,8 @@ impl Matrix {
         linked
     }
 
-    /// Checks that the expected linker made the program, and that the program contains exactly the
-    /// expected packs.
+    /// Checks that the expected linker linked the program, and that the program contains exactly
+    /// the expected packs.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let mut readelf = llvm("llvm-readelf");

@@ -1,5 +1,5 @@
-//! The build script of the package with the cases as binaries. It makes packs, and then damages
-//! some of them like a full disk or a curious user.
+//! The build script of the package whose binaries are the cases. It creates packs, and then damages
+//! some of them as a full disk or a curious user might.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -30,13 +30,13 @@ fn errors_without_the_feature_for_files_are_as_checked_in() {
     errors_are_as_checked_in(&Scenario::without_sources("ui_no_files"), "no_files");
 }
 
-/// Tests that the bugs of `docs/launch-bugs.md` do not compile.
+/// Tests that the bugs in `docs/launch-bugs.md` do not compile.
 #[test(CLANG.claimed())]
 fn wrong_calls_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_calls", r#"["gfx90a", "compute_80"]"#), "calls");
 }
 
-/// Tests the same bugs with SPIR-V in the place of machine code.
+/// Tests the same bugs with SPIR-V in place of machine code.
 #[test(CLANG.slow())]
 fn wrong_calls_of_kernels_in_spirv_do_not_compile() {
     errors_are_as_checked_in(
@@ -59,7 +59,7 @@ fn with_kernels(name: &str, targets: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-gpu", "files");
     let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
-    // The name of a library's variable that g++ shares with all libraries of a program.
+    // g++ gives `kept` a symbol that all libraries of a program share.
     scenario.write(
         "unique.cpp",
         "template <class T> T *last() {\n  static T kept;\n  return &kept;\n}\n\
@@ -121,9 +121,9 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     assert_eq!(expected, cases.len(), "{}: expected messages and cases", folder.display());
 }
 
-/// Returns `<message>` and below it `--> <line>:<column> <source text>`. For one of offload's own
-/// files, the file's name replaces line and column. Returns an empty text for messages without a
-/// place, such as summaries.
+/// Returns `<message>` and below it `--> <line>:<column> <source text>`. For a file of this
+/// repository, the file's name replaces line and column. Returns an empty text for messages without
+/// a place, such as summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
@@ -140,7 +140,7 @@ fn message(message: &Value, folder: &Path) -> String {
     let (from, to) = (line["highlight_start"].as_u64(), line["highlight_end"].as_u64());
     let (from, to) = (from.unwrap_or(1) as usize - 1, to.unwrap_or(1) as usize - 1);
     let here = line["text"].as_str().and_then(|text| text.get(from..to)).unwrap_or_default();
-    // The lines of offload's own files are not relevant to the error.
+    // Lines in this repository's own files are not relevant to the error.
     let file = Path::new(span["file_name"].as_str().unwrap_or_default());
     let place = match file.strip_prefix(workspace()) {
         Ok(own) if !file.starts_with(folder) => own.display().to_string(),
@@ -184,7 +184,7 @@ fn with_build_script(scenario: &Scenario) {
         image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
         builder.layout(Version::V1).to_vec(&[bytes])
     };
-    // Makes the length of the PTX a multiple of eight bytes, so that no padding is between the text
+    // Make the length of the PTX a multiple of eight bytes, so that no padding is between the text
     // and the next binary.
     let mut full = ptx.clone();
     while !full.len().is_multiple_of(8) {

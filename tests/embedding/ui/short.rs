@@ -1,5 +1,5 @@
 //! The cases that are one line long, by the names of their expected messages. Longer cases are
-//! files beside those.
+//! files beside those with the messages.
 
 /// Returns the sources of the cases of a folder: the name and the text of each.
 pub fn of(folder: &str) -> Vec<(&'static str, String)> {
@@ -191,7 +191,7 @@ const CASES: &[(&str, &str)] = &[
     ("unsafe_of_pack", r#""saxpy", unsafe(cpu)"#),
 ];
 
-/// A constant of this type, made of a pack.
+/// A constant's type, its pack, and the wrong expression on the pack.
 const KERNELS: &[(&str, &str, &str, &str)] = &[
     ("kernel_of_a_module", "Kernel", "modules", r#".module("scale").kernel("add")"#),
     ("kernel_of_no_module", "Kernel", "modules", r#".kernel("add")"#),
@@ -211,7 +211,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("functions_typo", "saxpi"),
 ];
 
-/// The parameters of a function, and the call that it makes of a kernel.
+/// The parameters of a function, and the function's call of a kernel.
 const CALLS: &[(&str, &str, &str)] = &[
     ("argument_missing", "x: *const f32", "saxpy(1000, 2.0, x)"),
     ("argument_too_many", "x: *const f32, y: *mut f32", "saxpy(1000, 2.0, x, y, 0)"),
@@ -297,8 +297,8 @@ const BODIES: &[(&str, &str, &str)] = &[
 const DERIVES: &str = "#[derive(Clone, Copy, offload_gpu::Parameter)]\n";
 const OF_BODY: &str = "pub mass: f32, pub speed: f64, pub mode: u8,";
 
-/// Types of the program in the places of structs: the macro's arguments, the attributes of the type
-/// and its fields.
+/// Types of the program that replace structs: the macro's arguments, and the type's attributes and
+/// fields.
 const OWN: &[(&str, &str, &str, &str)] = &[
     (
         "own_field_name",

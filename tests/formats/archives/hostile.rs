@@ -1,4 +1,4 @@
-//! Archives that are truncated, changed, or made to be slow to read. Nothing may panic.
+//! Archives that are truncated, changed, or crafted to be slow to read. No reader may panic.
 
 use super::{NAMES, SORTS, bitcode, members, object};
 use offload_format::ErrorKind;
@@ -24,7 +24,7 @@ fn one_of_each(folder: &str) -> Vec<Vec<u8>> {
     archives.into()
 }
 
-/// Calls all functions of an archive; nothing may panic.
+/// Calls all functions of an archive. None of them may panic.
 fn use_up(bytes: &[u8]) {
     visit::archive(bytes);
     for member in Archive::parse(bytes).iter().flat_map(Archive::members) {
@@ -99,7 +99,7 @@ fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
     };
-    // Thousands of members refer to the same name, which is a megabyte long and has no terminator.
+    // Thousands of members refer to one name, which is a megabyte long and has no terminator.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {
         archive.push_str(&header("/0", 0));

@@ -5,7 +5,8 @@ use offload_format::archive::ArchiveBuilder;
 use offload_format::layout::Piece;
 use offload_tests::prelude::*;
 
-/// LLVM can be told to write 64-bit offsets for small archives, too, so compare such symbol tables.
+/// Compares symbol tables with 64-bit offsets in small archives. LLVM writes such tables if an
+/// option requests them.
 #[test(LLVM)]
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
@@ -22,7 +23,8 @@ fn the_table_of_64_bit_offsets() {
     }
 }
 
-/// `llvm-nm` and `llvm-ar` read a sparse file with holes in place of the payloads.
+/// Tests that `llvm-nm` and `llvm-ar` read our archive: a sparse file with holes in place of
+/// payloads.
 #[test(LLVM)]
 fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};

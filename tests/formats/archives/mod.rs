@@ -26,7 +26,8 @@ const NAMES: [&str; 9] = [
 
 type Member = (String, Vec<u8>);
 
-/// Creates a folder with the members, some of which are objects; returns their names and contents.
+/// Creates a folder with the members, some of which are objects. Returns the members' names and
+/// contents.
 fn members(folder: &Path) -> Vec<Member> {
     let object = object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;");
     let members = NAMES.iter().enumerate().map(|(number, name)| {
@@ -40,8 +41,8 @@ fn members(folder: &Path) -> Vec<Member> {
     members.collect()
 }
 
-/// Writes an archive of files in the folder with `llvm-ar`; `options` include the archive's name.
-/// Returns its bytes.
+/// Writes an archive of files in the folder with `llvm-ar`. `options` include the archive's name.
+/// Returns the archive's bytes.
 fn llvm_ar(folder: &Path, options: &str, names: &[&str]) -> Vec<u8> {
     let archive = options.split(' ').next_back().expect("the archive's name");
     succeed(in_folder(llvm("llvm-ar"), folder, options).args(names));

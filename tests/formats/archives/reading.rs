@@ -14,7 +14,7 @@ fn every_kind_is_read() {
         if format != "darwin" {
             assert_eq!(read_members(&bytes), members, "{format}");
         } else {
-            // In this format, a member's size is a multiple of 8 bytes.
+            // In Darwin's format, a member's size is a multiple of 8 bytes.
             let found = read_members(&bytes);
             assert_eq!(found.len(), members.len());
             for ((name, bytes), (other, found)) in members.iter().zip(&found) {
@@ -70,12 +70,12 @@ fn archives_of_gnu_ar_are_read() {
     succeed(in_folder(Command::new("ar"), &folder, "crU x.a").args(NAMES));
     let bytes = read(folder.join("x.a"));
     assert_eq!(read_members(&bytes), members);
-    // GNU `ar` also lists our archive.
+    // GNU `ar` must also list our archive.
     scratch::write(folder.join("ours.a"), archive_of(&members));
     assert_eq!(listed(Command::new("ar"), &folder, "ours.a"), NAMES);
 }
 
-/// Some archivers omit the padding byte after the last member.
+/// Tests an archive without the padding byte after the last member, which some archivers omit.
 #[test(LLVM)]
 fn a_last_member_without_padding() {
     let folder = scratch::folder("archives-no-padding");

@@ -69,8 +69,8 @@ fn symbols_of_objects() {
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // Symbols that compilers rarely write: one has a size but no section, and one is an absolute
-    // number.
+    // Test symbols that compilers rarely write: one with a size but no section, and one that is an
+    // absolute number.
     let symbol = |name: &str, section: i32| {
         format!(
             "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
@@ -84,8 +84,8 @@ fn symbols_of_objects() {
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
-/// LLVM reads the symbols of some kinds of object files that no device compiler writes; this
-/// library does not.
+/// LLVM reads the symbols of some kinds of object files that no device compiler writes. This
+/// library does not read them.
 #[test(LLVM)]
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
@@ -162,7 +162,8 @@ fn symbols_of_bitcode_put_together() {
     compare_symbols(&folder, &both, 0, "two files in a row");
 }
 
-/// If bitcode lacks a symbol table, LLVM reads the symbols from its modules; this library does not.
+/// If bitcode lacks a symbol table, LLVM reads the symbols from the bitcode's modules. This library
+/// does not.
 #[test(LLVM)]
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");

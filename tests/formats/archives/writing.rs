@@ -34,7 +34,7 @@ fn ours_are_llvms() {
     }
     let twice: Vec<_> = members.iter().chain(&members).cloned().collect();
     compare(&folder, &twice);
-    // An object with many symbols.
+    // Test an object with many symbols.
     let source: String =
         (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);

@@ -7,7 +7,7 @@ use offload_format::compression::Method;
 use offload_tests::bundler::{self, bundler};
 use offload_tests::prelude::*;
 
-/// Returns similar and different code objects of several sizes.
+/// Returns lists of code objects of several sizes. Some code objects in a list are similar.
 fn samples() -> Vec<Vec<Vec<u8>>> {
     let mut random = Random::new(5);
     let mut samples = vec![

@@ -1,5 +1,5 @@
-//! Compressed bundles that have invalid headers, are truncated, exceed the caller's limit, or have
-//! more than 4 GiB. Invalid headers are also tried with LLVM 22's `clang-offload-bundler`.
+//! Compressed bundles that have invalid headers, are truncated, exceed the caller's limit, or are
+//! larger than 4 GiB. Invalid headers are also passed to LLVM 22's `clang-offload-bundler`.
 
 use super::{LIMIT, every_option, hip_bundle, ids};
 use offload_format::ErrorKind;
@@ -155,7 +155,8 @@ fn limits() {
     assert_eq!(table.unwrap_err().kind(), ErrorKind::BadMagic);
 }
 
-/// Tests a bundle with a code object over 4 GiB, almost all zeros, which zstd compresses well.
+/// Tests a bundle with a code object over 4 GiB. The code object consists almost entirely of zeros,
+/// which zstd compresses well.
 #[test(NOTHING.slow())]
 fn over_4_gib() {
     let size = (1u64 << 32) + 5;

@@ -56,7 +56,8 @@ fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
         assert_bundles_are_listed(&link(&folder, how, &["c.o", "d.o"]), 4);
-        // LLVM's tools find either compressed or uncompressed bundles, whichever kind comes first.
+        // If a program contains compressed and uncompressed bundles, LLVM's tools find only those
+        // of the kind that comes first.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
         let (ours, theirs) = (uris(&mixed), readobj_lists(&mixed));
         assert_eq!((ours.len(), theirs.len()), (8, 4), "{how}");
@@ -64,7 +65,7 @@ fn hip_programs_with_compressed_bundles() {
     }
 }
 
-/// Tests a bundle after zeros. A linker adds such padding if it puts something small before the
+/// Tests a bundle after zeros. A linker adds such padding if it places a small section before the
 /// bundle.
 #[test(LLVM)]
 fn a_bundle_behind_zeros() {
@@ -102,7 +103,7 @@ fn hip_objects_with_relocatable_device_code() {
 
     hip_object(&folder, "fresh", "-fgpu-rdc --offload-new-driver");
     assert_images_are_listed(&folder.join("fresh.o"), 2);
-    // The old driver writes a wrapper into each object. With the new driver, wrappers are made at
+    // The old driver writes a wrapper into each object. The new driver creates wrappers only at
     // link time.
     for (name, expected) in [("old.o", 1), ("fresh.o", 0)] {
         let mut count = 0;

@@ -12,7 +12,7 @@ use offload_tests::prelude::*;
 
 type Found<'a> = (Place<'a>, Result<Content<'a>>);
 
-/// Returns for each place whether its container is readable.
+/// Returns, for each place, whether its container is readable.
 fn good(found: &[Found<'_>]) -> Vec<bool> {
     found.iter().map(|(_, container)| container.is_ok()).collect()
 }
@@ -68,7 +68,7 @@ fn slices_that_are_the_file_itself() {
     let itself = universal(&[(0, 8 + 29 * 20 + 5); 29], &rest);
     assert!(places(&itself).len() <= 64 * 29);
 
-    // A slice outside the file is an error; later slices are still searched.
+    // A slice outside the file is an error, but later slices are still searched.
     let outside = universal(&[(0, u32::MAX), (48, 200)], &offload_binaries());
     assert_eq!(good(&places(&outside)), [false, true]);
 }

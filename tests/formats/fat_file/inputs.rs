@@ -1,4 +1,4 @@
-//! Device code, programs and libraries to search, made by clang, the linkers and this library.
+//! Device code, programs and libraries to search, built by clang, the linkers and this library.
 
 use super::only_container;
 use crate::host_object::{named_object, target};
@@ -27,7 +27,7 @@ extern "C" cudaError_t cudaConfigureCall(dim3, dim3, size_t = 0, cudaStream_t = 
 __global__ void KERNEL(int *to) { *to = 1; }
 "#;
 
-/// Functions that programs call; no test runs them.
+/// Stubs of the functions that the programs call. No test runs the programs.
 pub(super) const RUNTIME: &str = "
 #define F(name) int name(void) { return 0; }
 F(__hipRegisterFatBinary) F(__hipUnregisterFatBinary) F(__hipRegisterFunction) F(__hipRegisterVar)
@@ -40,7 +40,7 @@ F(main)
 ";
 
 /// A folder with `k.hip`, `runtime.o`, and four HIP objects with bundles for two GPUs. The bundles
-/// in `a.o` and `b.o` are uncompressed, those in `c.o` and `d.o` are compressed.
+/// in `a.o` and `b.o` are uncompressed. Those in `c.o` and `d.o` are compressed.
 pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("fat-file-inputs");
     scratch::write(folder.join("k.hip"), HIP);
@@ -117,7 +117,7 @@ pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
 
 pub(super) const ALLOC: &str = ".llvm.offloading,\"a\",@llvm_offloading";
 
-/// Writes the objects that this library makes for a host: `<prefix>hip.o` with a bundle,
+/// Writes the objects that this library generates for a host: `<prefix>hip.o` with a bundle, and
 /// `<prefix>llvm.o` with offload binaries.
 pub(super) fn our_objects(folder: &Path, prefix: &str, arch: &'static str, os: &'static str) {
     for (name, section, symbol, payload) in [

@@ -1,12 +1,12 @@
 //! Device code in libraries for macOS and in universal files, compared with LLVM 22's
-//! `llvm-readobj` and `llvm-objdump`; also files that have only debug information.
+//! `llvm-readobj` and `llvm-objdump`. Also searches files that contain only debug information.
 
 use super::inputs::{INPUTS, USER, copied, our_objects};
 use super::{assert_is_there, bundle_entries, containers, images};
 use offload_format::fat_file::{Content, FileKind};
 use offload_tests::prelude::*;
 
-/// Writes `<name>.user.o` and our two objects, and links all three to `<name>.dylib`.
+/// Writes `<name>.user.o` and our two objects, and links all three into `<name>.dylib`.
 fn dylib(folder: &Path, arch: &'static str, name: &str, version: &str, options: &str) {
     our_objects(folder, &format!("{name}."), arch, "macos");
     scratch::write(folder.join("user.c"), USER);

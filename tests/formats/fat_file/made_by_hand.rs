@@ -1,10 +1,10 @@
-//! Files that no tool writes, put together field by field.
+//! Files that no tool writes, assembled field by field.
 
 fn bytes_of(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
     numbers.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Returns a universal file: a table of slices, each with (offset, size), followed by `rest`.
+/// Returns a universal file: a table of slices (offset and size), followed by `rest`.
 pub(crate) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
     let table = slices.iter().flat_map(|&(offset, size)| [0x0100_0007, 3, offset, size, 0]);
     let header = [0xcafe_babe, slices.len() as u32].into_iter().chain(table);

@@ -1,6 +1,6 @@
-//! Device code in files: searches the outputs of clang, linkers, `llvm-ar` and `llvm-lipo`.
+//! Tests the search for device code in the outputs of clang, linkers, `llvm-ar` and `llvm-lipo`.
 //! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` check the containers found and
-//! their offsets. Also searches files that no tool makes.
+//! their offsets. Also searches files that no tool writes.
 
 mod archives;
 mod cuda;
@@ -32,7 +32,7 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Content<'_>>)> {
     all
 }
 
-/// Returns a file's containers; panics if one is malformed.
+/// Returns a file's containers. Panics if one is malformed.
 #[track_caller]
 fn containers(file: &[u8]) -> Vec<(Place<'_>, Content<'_>)> {
     let found = places(file).into_iter();
@@ -46,7 +46,7 @@ fn only_container(file: &[u8]) -> (Place<'_>, Content<'_>) {
     container
 }
 
-/// Returns the name of the archive member that each container is in.
+/// Returns, for each container, the name of the archive member that contains it.
 fn members(file: &[u8]) -> Vec<&str> {
     containers(file).iter().map(|(place, _)| text(place.member)).collect()
 }
@@ -153,8 +153,8 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
 }
 
 /// Asserts that `llvm-objdump` extracts the code objects that we find in uncompressed bundles. From
-/// compressed bundles, it extracts wrong bytes: it uses offsets in the decompressed bundle as
-/// offsets in the file.
+/// compressed bundles, llvm-objdump extracts wrong bytes, because it uses offsets in the
+/// decompressed bundle as offsets in the file.
 #[track_caller]
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);

@@ -35,7 +35,7 @@ fn a_program_with_our_object() {
     }
 }
 
-/// `host_object::links` searches images for Windows.
+/// Searches objects for Windows. `host_object::links` searches linked images.
 #[test(LLVM)]
 fn objects_for_windows() {
     let folder = scratch::folder("fat-file-windows");

@@ -142,7 +142,7 @@ fn wrappers_on_macos() {
     let cases = [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")];
     for (arch, version) in cases {
         for name in ["_a", "_b"] {
-            // The section names come from LLVM's main branch; clang 22 lacks them.
+            // The section names come from LLVM's main branch. clang 22 lacks them.
             let text = format!(
                 ".section __HIP,__hip_fatbin\n.p2align 12\nL_image:\n.incbin \"hip.bin\"\n\
                  .section __HIP,__fatbin\n.p2align 3\n.globl {name}\n{name}:\n\

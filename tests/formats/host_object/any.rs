@@ -1,5 +1,5 @@
-//! Tests that the crate `object` reads our objects in all formats, also with unusual sizes and
-//! names. Also tests objects that cannot be written.
+//! Tests that the crate `object` reads our objects in all formats, including objects with unusual
+//! sizes and names. Also tests objects that cannot be written.
 
 use super::{device, named_object, target};
 use object::{

@@ -1,5 +1,5 @@
-//! Programs and libraries that lld and GNU ld link from our objects and libraries. These tests run
-//! none of the programs; `embedding/link_matrix` runs programs. `fat_file/our_objects.rs` links ELF
+//! Tests programs and libraries that lld and GNU ld link from our objects and libraries. These
+//! tests do not run the programs; `embedding/link_matrix` does. `fat_file/our_objects.rs` links ELF
 //! objects with more options.
 
 use super::*;
@@ -13,7 +13,7 @@ struct Link {
     linker: fn() -> Command,
     machine: &'static str,
     options: &'static str,
-    /// The names after linking of the section for bundles and of the section for offload binaries.
+    /// The section names after linking: that of bundles, and that of offload binaries.
     names: [&'static str; 2],
 }
 
@@ -137,8 +137,8 @@ impl Link {
     }
 
     /// Writes the objects `<symbol>.o` and the libraries `lib<symbol>.a` of [`packs`], and the
-    /// objects of two programs with the entry `entry`. In `user.o`, the entry refers to the packs;
-    /// in `no_user.o`, only an unused function refers to them.
+    /// objects of two programs with the entry `entry`. In `user.o`, the entry refers to the packs.
+    /// In `no_user.o`, only an unused function refers to them.
     fn write_inputs(&self, folder: &Path) {
         let (arch, _) = self.triple.split_once('-').expect("a triple");
         let host = target(arch, self.os);

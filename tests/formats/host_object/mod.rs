@@ -59,7 +59,7 @@ fn device(format: BinaryFormat, section: &object::Section<'_, '_>) -> Option<Dev
     DeviceSection::from_names(format, segment, section.name().unwrap())
 }
 
-/// Runs a tool; it must succeed and print no message.
+/// Runs a tool, which must succeed and print no message.
 #[track_caller]
 fn quiet(command: Command, folder: &Path, options: &str) -> String {
     let output = succeed(&mut in_folder(command, folder, options));

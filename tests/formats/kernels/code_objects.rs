@@ -10,7 +10,7 @@ use offload_tests::published;
 /// A kernel as `llvm-readelf --notes` prints it.
 #[derive(Default)]
 struct Noted {
-    /// Keys and values; the values of a list are separated by spaces.
+    /// Keys and values. The values of a list are separated by spaces.
     values: BTreeMap<String, String>,
     arguments: Vec<BTreeMap<String, String>>,
 }
@@ -51,7 +51,7 @@ fn noted(file: &Path) -> Vec<Noted> {
     kernels
 }
 
-/// Compares all fields of a code object's kernels with readelf's output; returns the kernels'
+/// Compares all fields of a code object's kernels with readelf's output. Returns the kernels'
 /// names.
 #[track_caller]
 pub(super) fn compare_code_object(file: &Path) -> Vec<String> {

@@ -1,5 +1,5 @@
 //! Compares the kernels of cubins with the output of `cuobjdump` and `llvm-readelf`, and the
-//! kernels of PTX with those of the cubins that `ptxas` makes from it.
+//! kernels of PTX with those of the cubins that `ptxas` compiles from it.
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, kernels, number, places};
 use offload_format::image::Kernel;
@@ -61,14 +61,14 @@ fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
     kernels
 }
 
-/// Compares all fields of a cubin's kernels with the output of cuobjdump and readelf; returns the
+/// Compares all fields of a cubin's kernels with the output of cuobjdump and readelf. Returns the
 /// kernels' names.
 #[track_caller]
 pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);
     let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
     let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
-    // Only kernels have constants; device functions have none.
+    // cuobjdump prints `CONSTANT[0]` for kernels, but not for device functions.
     let kernels = theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]"));
     let kernels: BTreeSet<_> = kernels.map(|(name, _)| name).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>(), kernels, "{}", file.display());
@@ -92,7 +92,7 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     names
 }
 
-/// Compares the kernels of PTX with those of the cubin that ptxas made from it.
+/// Compares the kernels of PTX with those of the cubin that ptxas compiled from it.
 #[track_caller]
 pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
     let (text, cubin) = (read(text), read(cubin));
@@ -177,7 +177,7 @@ fn cubins_of_cuda_12() {
     }
 }
 
-/// Tests CUDA 12.9 to 13.5: for each architecture, the first cubin with kernels.
+/// Tests cubins of CUDA 12.9 to 13.5: for each architecture, the first one that contains kernels.
 #[test(PUBLISHED_CUDA.slow())]
 fn kernels_of_published_cubins() {
     let folder = scratch::folder("kernels-published-cubins");
@@ -196,8 +196,8 @@ fn kernels_of_published_cubins() {
     }
 }
 
-/// Tests that the reader takes the number of registers from the code's section if the attribute
-/// with this number is missing.
+/// Tests that the reader reads the number of registers from the code's section if no attribute
+/// states this number.
 #[test]
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));

@@ -1,4 +1,4 @@
-//! Cubins made to cause long searches.
+//! Cubins crafted to cause long searches.
 
 use super::kernels;
 use crate::fat_file::made_by_hand::{BODY, Header, RELOCATABLE, elf_file};
@@ -31,7 +31,7 @@ fn cubin(kernels: u32, info: &[u8], of: fn(u32, u32) -> u32) -> Vec<u8> {
 }
 
 /// Tests a cubin whose sections are in an order that no tool writes. The search for a kernel's
-/// sections must then look at all sections. Also tests a table without any match.
+/// sections must then examine all sections. Also tests a table without any match.
 #[test]
 fn tables_made_to_be_searched_for_long() {
     let from_both_ends = |n, kernels| if n % 2 == 0 { n / 2 } else { kernels - 1 - n / 2 };

@@ -1,4 +1,4 @@
-//! Parameters of kernels in generated PTX, compared with the cubins that `ptxas` makes from it.
+//! Parameters of kernels in generated PTX, compared with the cubins that `ptxas` compiles from it.
 
 use super::cubins::{compare_cubin, compare_ptx, ptxas};
 use super::{BOTH, kernels};
@@ -53,8 +53,8 @@ fn parameters_of_all_kinds() {
     text += ".entry hidden() { ret; }\n.weak .entry weak() { ret; }\n";
     text += ".visible .entry later(.param .u32 x);\n.visible .entry later(.param .u32 x) { { ret; } }\n";
     // Texture, sampler and surface references are bound, not passed, but they affect the alignment
-    // of later parameters. This kernel has a separate text: next to it, ptxas would store size 0
-    // for `large`.
+    // of later parameters. This kernel is in a separate text, because beside it, ptxas would store
+    // size 0 for `large`.
     let refers = ".visible .entry refers(.param .b8 a, .param .texref t, .param .samplerref s, .param .f16 h, .param .surfref u,\n\
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {

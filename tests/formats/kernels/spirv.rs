@@ -54,7 +54,7 @@ fn for_driver(module: &SpirvModule<'_>, dynamic_shared_memory: u64) -> Vec<u8> {
 fn assembled(path: &Path, version: &str, text: &str) -> Vec<u8> {
     let source = path.with_extension("spvasm");
     scratch::write(&source, text);
-    // Keep the numbers of IDs: a test needs an ID just below the bound.
+    // Keep the numeric IDs, because a test needs an ID just below the bound.
     let environment = format!("spv{version}");
     let options = ["--preserve-numeric-ids", "--target-env", &environment, "-o"];
     succeed(Command::new("spirv-as").args(options).args([path, &source]));
@@ -72,7 +72,8 @@ fn kernels_are_those_of_spirv_dis() {
         |kernel: &Kernel<'_>| kernel.arguments.clone().map(|it| it.size).collect::<Vec<_>>();
     let ours: Vec<(&str, Vec<u64>)> = found.iter().map(|it| (it.name, sizes(it))).collect();
     assert_eq!(ours, EXPECTED.map(|(name, sizes)| (name, sizes.to_vec())));
-    // Both must list the same names, and the same number of parameters for each kernel.
+    // Our reader and spirv-dis must list the same names, and the same number of parameters for each
+    // kernel.
     let entries = listed
         .lines()
         .filter_map(|line| line.split_once("OpEntryPoint Kernel ")?.1.split('"').nth(1));
@@ -89,7 +90,7 @@ fn kernels_are_those_of_spirv_dis() {
     }
     let block = found.iter().find(|kernel| kernel.name == "block").expect("it was compared");
     assert_eq!(block.required_block, Some([8, 4, 2]));
-    // A module does not state which of its kernels uses a variable.
+    // A SPIR-V module does not state which kernels use a variable.
     assert_eq!(block.shared_memory, None);
     assert_eq!(SpirvModule::parse(&bytes).map(|it| it.shared_memory()), Ok(256));
 }
@@ -118,7 +119,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
     }
 }
 
-/// Asserts that the form for drivers differs from the module only in the required block size.
+/// Asserts that only the required block size differs between the module and its form for drivers.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn required_blocks_get_one_dimension() {
     let module = module("kernels-spirv-blocks");
@@ -136,7 +137,8 @@ fn required_blocks_get_one_dimension() {
     assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), Ok(None));
 }
 
-/// Asserts that only memory barriers are added, and that Khronos' tools accept them.
+/// Asserts that only memory barriers are added, and that Khronos' tools accept the resulting
+/// module.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn barriers_also_order_memory() {
     let module = module("kernels-spirv-barriers");
@@ -253,9 +255,9 @@ fn ids_are_within_the_bound() {
     assert!(error.contains("not less than the bound"), "{error}");
 }
 
-/// Reads arguments as Khronos' translator from LLVM IR writes them: with decoration groups, and
-/// with a struct that contains a pointer to its own type. The struct has 16 bytes, or 12 if it is
-/// packed.
+/// Reads arguments in the form that Khronos' translator from LLVM IR writes: with decoration
+/// groups, and with a struct that contains a pointer to its own type. The struct has 16 bytes, or
+/// 12 if it is packed.
 #[test(needs(&[Tool::SpirvTools]))]
 fn arguments_of_other_compilers_have_their_sizes() {
     let path = scratch::folder("kernels-spirv-groups").join("k.spv");
@@ -310,7 +312,7 @@ fn memory_depends_on_the_instructions_alone() {
     for stride in [1, 0x1_0001, 0x2a_aaab] {
         let mut bytes = header(0x3f_ffff).concat();
         for at in 1..=10_000_u32 {
-            // An instruction for a type; its only operand is the ID.
+            // An instruction for a type, whose only operand is the ID.
             let id = at.wrapping_mul(stride) % 0x3f_fffe + 1;
             bytes.extend([2 << 16 | 20, id].map(u32::to_le_bytes).concat());
         }

@@ -47,8 +47,8 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// The device code in a file.
 #[repr(C)]
 pub struct Found {
-    /// The size of the code object that a gfx906 device gets from a bundle; -1 if there is none, -2
-    /// if the file is not a bundle.
+    /// The size of the code object that is selected from a bundle for a gfx906 device; -1 if none
+    /// fits, -2 if the file is not a bundle.
     code_object: i64,
     /// The number of consecutive bundles and offload binaries, counted from the file's start.
     containers: usize,

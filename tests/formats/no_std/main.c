@@ -1,4 +1,5 @@
-/* Prints what the library finds in the file that is the first argument; without one, the size of an image in its own pack, and that of a kernel's arguments. */
+/* Prints what the library finds in the file named by the first argument. Without an argument, prints the size of an image in the
+ * library's own pack, and the size of a kernel's arguments. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@ struct found examine(const unsigned char *data, size_t size);
 size_t pack_image_size(void);
 size_t named_arguments_size(void);
 
-/* Rust's precompiled core and alloc refer to it, and never call it with panic=abort. */
+/* Rust's precompiled core and alloc refer to this function, but with panic=abort, they never call it. */
 void rust_eh_personality(void) {}
 
 int main(int argc, char **argv) {

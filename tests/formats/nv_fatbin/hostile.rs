@@ -1,4 +1,4 @@
-//! Fatbins that are truncated, changed, or larger than the caller's limit. Nothing may panic or
+//! Fatbins that are truncated, changed, or larger than the caller's limit. No reader may panic or
 //! read outside the file.
 
 use super::{all_images, corpus, fatbinary, ours, prebuilt};
@@ -51,7 +51,7 @@ fn groups_with_damaged_tables() {
             visit::nv_fatbin(&patched(&theirs, at, &[value]));
         }
     }
-    // Make one of a group's images as large as the whole payload; images then share bytes. The
+    // Make one of a group's images as large as the whole payload, so that images share bytes. The
     // group's table contains the number of images, then a header for each image.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));

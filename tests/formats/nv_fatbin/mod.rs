@@ -1,6 +1,6 @@
-//! NVIDIA's fatbins: we read the output of `fatbinary` and nvFatbin, and `cuobjdump` and nvJitLink
-//! read ours. nvJitLink selects an image as the driver does, then compiles and links it, and needs
-//! no GPU for this.
+//! Tests of NVIDIA's fatbins. We read the output of `fatbinary` and nvFatbin, and `cuobjdump` and
+//! nvJitLink read ours. nvJitLink selects an image as the driver does, then compiles and links it,
+//! and needs no GPU for this.
 
 mod hostile;
 mod written_by_fatbinary;
@@ -40,7 +40,7 @@ static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
         let options = "--target=nvptx64-nvidia-cuda -O2 -ffreestanding -nogpulib -S add.c -o -";
         let feature = format!("-Xclang -target-feature -Xclang {feature}");
         let options = format!("{options} -march={clang_arch} {feature}");
-        // clang 22 does not support families.
+        // clang 22 does not support family-specific targets, so change the target in the text.
         let text = run(llvm("clang"), &folder, &options)
             .replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
         scratch::write(folder.join(format!("{arch}.ptx")), &text);
@@ -136,8 +136,8 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &Unpacked, what: &st
     }
 }
 
-/// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin, with the keys of
-/// [`unpacked`]. cuobjdump's file names look like `x.1.sm_90a.ptx`.
+/// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin, under the same keys
+/// as [`unpacked`]. cuobjdump's file names look like `x.1.sm_90a.ptx`.
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     let folder = folder.join("ptx");
     let _ = fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! Tests reading fatbins from `fatbinary`: every compression mode, names and options.
+//! Tests reading fatbins from `fatbinary`: in every compression mode, and with names and options.
 
 use super::*;
 use offload_format::nv_fatbin::{Compression, FatbinImageKind, HostOs};
@@ -72,7 +72,8 @@ fn fatbinary_with_names_and_options() {
     assert_eq!((image.name, image.options), (&b""[..], &b""[..]));
 }
 
-/// Returns the part of a cubin that its entry repeats: `.nv.compat`, since `sm_100`.
+/// Returns the section of a cubin that the cubin's entry repeats: `.nv.compat`, which cubins
+/// contain since `sm_100`.
 fn compat(key: &str) -> Vec<u8> {
     let arch = key.trim_start_matches("elf:");
     if !arch.starts_with('1') {

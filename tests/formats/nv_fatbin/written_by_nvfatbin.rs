@@ -1,4 +1,4 @@
-//! Tests reading fatbins from the library nvFatbin: every compression, every host.
+//! Tests reading fatbins from the library nvFatbin: with every compression, and for every host.
 
 use super::*;
 use libloading::{Library, Symbol};
@@ -50,7 +50,7 @@ fn nvfatbin_with_every_host() {
     assert_eq!((image.suffix(), image.name), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
 
-/// `golden`'s dumps contain these files' kinds, names and options.
+/// Tests only the images, because `golden`'s dumps contain these files' kinds, names and options.
 #[test]
 fn nvfatbin_of_cuda_12() {
     let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
@@ -66,7 +66,7 @@ fn lto_ir() {
     assert!(image.options.starts_with(b"-ftz=0 "), "{image:?}");
 }
 
-/// The cubin is longer than LZ4's blocks and window, and only parts of it repeat.
+/// Tests a cubin that is longer than LZ4's blocks and window, and of which only parts repeat.
 #[test(NV_FATBIN)]
 fn a_large_cubin_with_every_compression() {
     let folder = scratch::folder("nv-fatbin-large");
@@ -105,7 +105,7 @@ type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
 type Get = unsafe extern "C" fn(Handle, *mut c_void) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 
-/// The library nvFatbin; its functions are named as in its header.
+/// The library nvFatbin. Its functions are named as in its header.
 struct NvFatbinLibrary(Library);
 
 impl NvFatbinLibrary {
@@ -116,8 +116,8 @@ impl NvFatbinLibrary {
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// Returns a fatbin of images, which are given like [`fatbinary`]'s arguments; each image is
-    /// named after its file.
+    /// Returns a fatbin of images, which are specified like [`fatbinary`]'s arguments. Each image
+    /// is named after its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
         let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<Text> = options.iter().map(|option| option.as_ptr()).collect();

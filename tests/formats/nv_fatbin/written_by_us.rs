@@ -7,7 +7,7 @@ use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
 use offload_tests::bytes::number;
 use offload_tests::jit_link::JitLink;
 
-/// Borrows images, as [`ours`] needs them.
+/// Borrows images in the form that [`ours`] needs.
 fn borrowed<'a>(images: &'a [(&'a str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
     images.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect()
 }
@@ -49,13 +49,13 @@ fn ours_is_what_fatbinary_writes() {
 #[test(JIT_LINK)]
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
-    // nvJitLink ignores the code in cubins that ptxas made without `-c`, so use `-c`.
+    // nvJitLink ignores the code in cubins that ptxas compiled without `-c`, so use `-c`.
     let cubins = ["80", "90a", "100f"].map(|arch| (arch, input(&format!("{arch}.o.cubin"))));
     let cubins = borrowed(&cubins);
     let without_ptx = ours(&cubins);
     let ptx = input("90.ptx");
     let with_ptx = ours(&[&cubins[..], &[("90", ptx.as_slice())]].concat());
-    // Each row has the GPU, whether a cubin fits, and whether any image fits.
+    // Each row contains the GPU, whether a cubin fits, and whether any image fits.
     for (gpu, by_cubin, by_ptx) in [
         ("sm_75", false, false),
         ("sm_80", true, true),

@@ -1,5 +1,5 @@
-//! Object bundles that are truncated, changed, or made to need much time or memory. Nothing may
-//! panic or read outside the file.
+//! Object bundles that are truncated, changed, or crafted to need much time or memory. No function
+//! may panic or read outside the file.
 
 use super::corpus;
 use offload_format::ErrorKind;
@@ -13,8 +13,8 @@ fn refused(object: &[u8]) -> Option<offload_format::Error> {
     object_bundle::bundle(object, &BundleBuilder::new()).err()
 }
 
-/// Tests that each truncated file is an error. Readers need the file's end: an ELF file ends with
-/// the section table, a COFF file with the string table for the sections' names.
+/// Tests that each truncated file causes an error. Readers need the file's end: an ELF file ends
+/// with the section table, a COFF file with the string table for the sections' names.
 #[test]
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
@@ -76,7 +76,7 @@ fn sections_that_lie_over_each_other() {
     let sections = u16::from_le_bytes([coff[2], coff[3]]) as usize;
     coff.resize(4_000_000, 0);
     for section in 0..sections {
-        // Size 3,999,000, offset 1.
+        // Set the section's size to 3,999,000 and its offset to 1.
         set(&mut coff, 20 + 40 * section + 16, 1 << 32 | 3_999_000);
     }
     assert_limit(object_bundle::strip(&coff).err());

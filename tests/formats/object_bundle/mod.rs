@@ -50,7 +50,7 @@ fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     bundle_of(host, &entries(b"", host_at))
 }
 
-/// Unbundles all [`DEVICES`] and the host with clang-offload-bundler; returns the host.
+/// Unbundles all [`DEVICES`] and the host with clang-offload-bundler. Returns the host.
 fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     let ids = entries(b"", DEVICES.len()).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     let mut found = bundler::unbundled("-type=o", &folder.join(fat), &ids);
@@ -110,7 +110,8 @@ int main(int argc, char **argv) { return helper(argc) + table[argc & 1](4) + nam
 const THREAD_LOCAL: &str =
     "__thread int tls; static __thread int tls2 = 5; int sum(void) { return tls + tls2; }";
 
-/// C++ with COMDAT groups, exceptions, virtual tables and a guarded static; needs no library.
+/// C++ with COMDAT groups, exceptions, virtual tables and a guarded static. This source needs no
+/// library.
 const CXX: &str = r#"
 template <class T> struct Box { T v; Box(T v) : v(v) {} virtual ~Box(); virtual T get() const { return v; } };
 template <class T> Box<T>::~Box() {}
@@ -131,7 +132,7 @@ fn compile(folder: &Path, compiler: Command, options: &str, source: (&str, &str)
     folder.join("host.o")
 }
 
-/// Compiles a source to `host.o` with clang; `target` may include more options.
+/// Compiles a source to `host.o` with clang. `target` may include more options.
 fn clang(folder: &Path, target: &str, source: (&str, &str)) -> PathBuf {
     compile(folder, llvm("clang"), &format!("--target={target}"), source)
 }

@@ -30,12 +30,12 @@ fn objects_of_gcc() {
             same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), options, *source));
         }
     }
-    // Optimize, so that no group has a local signature; `groups_with_a_local_signature_stay_comdat`
+    // Optimize, so that no group has a local signature. `groups_with_a_local_signature_stay_comdat`
     // covers such groups.
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), "-O2 -g", ("c.cpp", CXX)));
 }
 
-/// Objects with 32 and 64 bits, in both byte orders.
+/// Tests objects with 32 and 64 bits, in both byte orders.
 #[test(LLVM.slow())]
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");
@@ -78,7 +78,7 @@ fn coff_objects() {
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
     let (elf, coff) = ("x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc");
-    // The host object in the second row is just below the limit; the bundled object exceeds it.
+    // The host object in the second row is just below the limit. The bundled object exceeds it.
     for (target, flags, count, last) in [
         (elf, "a", 65_400, ".section .last,\"aw\"\n.quad y65399, y1\n"),
         (elf, "a", 65_274, ""),

@@ -89,7 +89,7 @@ fn bundles_between_other_sections() {
 }
 
 /// Tests objects at any address in memory: in an archive, for example, a member's offset is only
-/// even.
+/// guaranteed to be even.
 #[test]
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {

@@ -7,11 +7,11 @@ use offload_format::offload_binary::{OffloadBinary, Version};
 use offload_tests::bytes::number;
 use offload_tests::data::read;
 
-/// `Elf64_Chdr`, which precedes a compressed section: the method's number, a reserved word, size,
-/// alignment.
+/// `Elf64_Chdr`, which precedes a compressed section: the method's number, a reserved word, the
+/// size, and the alignment.
 const SECTION_HEADER: usize = 24;
 
-/// Compresses or decompresses an object's section `.debug_x` with `llvm-objcopy`; returns the
+/// Compresses or decompresses an object's section `.debug_x` with `llvm-objcopy`. Returns the
 /// section's bytes.
 fn objcopy(folder: &Path, option: &str, object: &str) -> Vec<u8> {
     run(llvm("llvm-objcopy"), folder, &format!("{option} {object} out.o"));

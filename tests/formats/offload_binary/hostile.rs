@@ -1,5 +1,5 @@
-//! Offload binaries that are malformed or slow to read. The module `hostile` truncates and changes
-//! them.
+//! Offload binaries that are malformed or slow to read. The top-level module `hostile` truncates
+//! and changes offload binaries.
 
 use super::{METHODS, builder, by_hand, large_samples, samples};
 use offload_format::ErrorKind;
@@ -75,7 +75,7 @@ fn malformed_compressed_binaries() {
         assert_eq!(inflate(&with(32, inflated + 1)), Err(Malformed));
         let huge = ErrorKind::LimitExceeded { need: u64::MAX, limit: 1 << 20 };
         assert_eq!(inflate(&with(32, u64::MAX)), Err(huge));
-        // A file without a stream, and a truncated stream.
+        // Test a file without a stream, and a truncated stream.
         for end in [40, size - 1] {
             let mut bytes = with(8, end);
             bytes.truncate(end as usize);
@@ -93,7 +93,7 @@ fn malformed_compressed_binaries() {
     }
 }
 
-/// Files in which many strings, or many lists of string pairs, share the same bytes.
+/// Tests files in which many strings, or many lists of string pairs, share the same bytes.
 #[test]
 fn text_that_is_shared_too_often() {
     let with_pairs = |pairs: usize| {
@@ -136,7 +136,7 @@ fn text_that_is_shared_too_often() {
     assert!(error.to_string().contains("share too much text"), "{error}");
 }
 
-/// Returns one file of each kind; several contain all images.
+/// Returns one file of each kind. Several of them contain all images.
 pub(crate) fn files() -> Vec<Vec<u8>> {
     let samples = samples();
     let (builder, datas) = builder(&samples);

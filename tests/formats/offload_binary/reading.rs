@@ -1,4 +1,4 @@
-//! Tests reading handmade files of versions 2 and 3; LLVM 22's `llvm-objdump` refuses them.
+//! Tests reading handmade files of versions 2 and 3, which LLVM 22's `llvm-objdump` refuses.
 
 use super::{by_hand, made, objdump, pad, read_all, samples};
 use offload_format::offload_binary::{Image, OffloadBinary, StatedKind, Version};

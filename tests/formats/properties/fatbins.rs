@@ -1,4 +1,4 @@
-//! Random fatbins, also several in a row: the reader must return the inputs.
+//! Random fatbins, alone and in a row. The reader must return the inputs.
 
 use super::{LIMIT, check};
 use offload_format::image::PtxHeader;

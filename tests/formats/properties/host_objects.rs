@@ -1,4 +1,4 @@
-//! Random packs in objects and libraries for every machine: the search must find them.
+//! Random packs in objects and libraries for every machine. The search must find the packs.
 
 use super::{bytes, check, entries, images, write_bundle, write_images};
 use crate::host_object::any::HOSTS;

@@ -43,7 +43,7 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> + Clone {
     ]
 }
 
-/// IDs that may all be in one bundle; some do not have the canonical spelling.
+/// IDs that may all be in one bundle. Some do not have the canonical spelling.
 const IDS: [&str; 12] = [
     "host-x86_64-unknown-linux-gnu",
     "hip-amdgcn-amd-amdhsa--gfx906:xnack+",

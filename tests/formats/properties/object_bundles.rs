@@ -1,5 +1,5 @@
 //! Random bundles in host objects: the reader must return the inputs, and bundling the stripped
-//! object again must give the same bundle.
+//! object again must produce the same bundle.
 
 use super::{builder, bytes, check, compare, entries, payloads};
 use offload_format::object_bundle::{self, ObjectBundle};

@@ -1,5 +1,5 @@
-//! Random offload binaries of every version, also compressed, and several in a row. The reader must
-//! return the inputs, and the writer must reproduce the bytes.
+//! Random offload binaries of every version: uncompressed, compressed, and several in a row. The
+//! reader must return the inputs, and the writer must reproduce the bytes.
 
 use super::{LIMIT, Made, check, image_builder, images, methods, write_images};
 use crate::offload_binary::{read, sorted};

@@ -70,7 +70,7 @@ fn the_selected_image_does_not_depend_on_the_order() {
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {
             (Ok(choice), Ok(again)) => {
-                // Returns the properties of an image that the rules use. They do not use a cubin's
+                // Returns the properties of an image that the rules use. The rules ignore a cubin's
                 // version.
                 let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
                 assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));

@@ -71,8 +71,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // Skip two known differences. LLVM drops a part of the triple next to `windows`; this
-        // library keeps it. LLVM treats two vendors as equal, but only in one direction.
+        // Skip two known differences. LLVM drops a part of the triple next to `windows`, but this
+        // library keeps that part. LLVM treats two vendors as equal, but only in one direction.
         let is_windows = |it: &String| it.contains("win32") || it.contains("windows");
         let is_other = ["elf", "foo"].iter().any(|it| groups[3].contains(it));
         if [&provided, &requested].into_iter().any(is_windows)
@@ -117,8 +117,8 @@ fn code_objects_that_serve_a_target() {
         let mut some_id = || {
             let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
             let target = some_target(&mut random, processors);
-            // Features without a processor are no target ID. LLVM drops such features; we refuse to
-            // write them.
+            // Features without a processor do not form a target ID. LLVM drops such features, but
+            // we refuse to write them.
             let target = if target.starts_with(':') { "" } else { &target };
             format!("{kind}-{}-{target}", random.pick(triples))
         };

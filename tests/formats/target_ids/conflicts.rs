@@ -44,7 +44,7 @@ fn targets_that_may_not_stand_together() {
         }
         let mut builder = BundleBuilder::new();
         let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
-        // Two orders of the same features are one ID.
+        // IDs that differ only in the order of their features are the same ID.
         let two_orders =
             ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
         assert_eq!(refused, ours.is_some() || two_orders, "{ids:?}");

@@ -39,7 +39,7 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
 const NO_ENVIRONMENTS: &str =
     "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
-/// Runs the bundler to write one bundle with all these entries; returns the IDs in the bundle.
+/// Runs the bundler to write one bundle with all these entries. Returns the IDs in the bundle.
 fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     scratch::write(folder.join("targets"), targets(ids));
     let mut tool = bundler(folder, "-type=bc -output=bundle @targets");

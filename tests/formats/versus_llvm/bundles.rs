@@ -40,7 +40,7 @@ pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     bundler::listed("-type=bc", bundle).into_iter().collect()
 }
 
-/// LLVM divides by the alignment, so it crashes; this library treats 0 as no alignment
+/// LLVM divides by the alignment, so 0 makes it crash. This library treats 0 as no alignment
 /// (`bundle::write::tests`).
 #[test(LLVM)]
 fn an_alignment_of_0() {

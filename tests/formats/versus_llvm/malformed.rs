@@ -24,7 +24,7 @@ fn malformed_bundles() {
     assert_eq!(read_by_both, 7);
 }
 
-/// Returns the end of all ranges in a bundle's table.
+/// Returns the offset after a bundle's table and all ranges in the table.
 fn end_of(bundle: &Bundle) -> usize {
     let table: usize = bundle.entries().map(|entry| 24 + entry.id_str.len()).sum();
     let ends = bundle.entries().map(|entry| entry.offset as usize + entry.code_object.len());

@@ -8,7 +8,7 @@ use offload_format::offload_binary::{
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
 
-/// One `--image` of `llvm-offload-binary`: `file`, `kind`, and the strings.
+/// The arguments of one `--image` option of `llvm-offload-binary`: `file`, `kind`, and the strings.
 #[derive(Debug, Clone)]
 struct Image {
     extension: &'static str,
@@ -17,7 +17,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Extensions of image files; the tool does not recognize the last one.
+/// Extensions of image files. The tool does not recognize the last one.
 const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
 
 const KINDS: [(&str, OffloadKind); 5] = [

@@ -1,9 +1,10 @@
-//! Tests with LLVM's libomptarget 22, which searches offload binaries for images for this machine's
-//! CPU, and runs them.
+//! Compares our choice of image with that of LLVM's libomptarget 22, which searches offload
+//! binaries for images for this machine's CPU and runs them.
 //!
-//! libomptarget reads only the ELF header, and loads images with the dynamic linker. It ignores the
-//! operating system and the C library in an image's triple (docs/formats.md, "Selection"). So no
-//! two images in these tests differ only in the operating system or the C library.
+//! libomptarget reads only an image's ELF header, and loads the image with the dynamic linker.
+//! libomptarget ignores the operating system and the C library in an image's triple
+//! (docs/formats.md, "Selection"). So no two images in these tests differ only in the operating
+//! system or the C library.
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::offload_binary::{
@@ -30,7 +31,7 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
 /// For each entry of `TRIPLES`, a library with a kernel that writes the entry's index.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
-    // libomptarget passes each argument as 64 bits, after an argument of its own (`own`).
+    // libomptarget passes each argument as 64 bits, after an extra first argument (`own`).
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
@@ -87,7 +88,7 @@ fn pack(images: &[&Image]) -> Vec<u8> {
     file
 }
 
-/// Returns the triple of the image that libomptarget runs. The files of this run are called `name`.
+/// Returns the triple of the image that libomptarget runs. The run's files are named `name`.
 fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let file = pack(images);
     let path = FOLDER.join(format!("{name}.pack"));
@@ -102,7 +103,7 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = Staged::new(&LOAD, &FOLDER).run(&args, &FOLDER.join(format!("{name}.log")));
     let number = outcome.stdout.trim_end().parse::<usize>().ok();
-    // If it runs no image, the runtime prints an error and ends the process.
+    // If the runtime runs no image, it prints an error and ends the process.
     assert_eq!(outcome.status == Some(0), number.is_some(), "{outcome:#?}");
     let refused = outcome.stderr.contains("while offloading is mandatory");
     assert_eq!(refused, number.is_none(), "{outcome:#?}");
@@ -119,7 +120,7 @@ fn alone() {
     }
     assert_eq!(fits, 1, "this machine's own");
     // libomptarget ignores the C library in a triple: an image that needs no C library runs
-    // whatever its triple names.
+    // whatever C library its triple names.
     let own = ours(IMAGES.iter(), &DeviceInfo::cpu()).expect("there is one");
     let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
     assert_eq!(ours([&other], &DeviceInfo::cpu()), None);

@@ -1,6 +1,6 @@
-//! Tests with AMD's HIP runtime 5.2, on GPUs that it supports and our rules distinguish: gfx906 and
-//! gfx90a in all their modes, and gfx1030. This runtime accepts only version 4 code objects and
-//! does not support generic targets.
+//! Compares our choice of image with that of AMD's HIP runtime 5.2, on GPUs that the runtime
+//! supports and our rules distinguish: gfx906 and gfx90a in all their modes, and gfx1030. This
+//! runtime accepts only version 4 code objects and does not support generic targets.
 
 use super::{Image, assert_same_choice, ours};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
@@ -34,7 +34,7 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
     load
 });
 
-/// Code objects for every target ID of the devices' processors.
+/// One code object for every target ID of the devices' processors.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let folder = scratch::folder("agreement-hip-images");
     let source = folder.join("saxpy.c");
@@ -62,8 +62,8 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// Returns the target of the image that the runtime loads from `file`, which contains `images`. The
-/// log file is called `name`; no other test may use the same name.
+/// Returns the target of the image that the runtime loads from `file`, which contains `images`.
+/// `name` names the run's files, so each test needs a different name.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -93,7 +93,7 @@ fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     Some(builder.layout().to_vec(&payloads))
 }
 
-/// Returns the devices for the images' processors, and gfx1031, for which there is no image.
+/// Returns the devices whose processors have an image, and gfx1031, which has none.
 fn devices(images: &[&Image]) -> impl Iterator<Item = &'static str> {
     let mut processors: Vec<&str> = images.iter().map(|image| processor(&image.target)).collect();
     processors.push("gfx1031");

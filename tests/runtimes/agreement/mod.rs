@@ -1,6 +1,6 @@
-//! Tests that vendors' programs choose the same images as our rules, for every device that the
-//! program supports. Tests with one image show whether it fits a device; tests with several images
-//! show which one is preferred.
+//! Tests that vendors' programs choose the same images as our rules, for every device that those
+//! programs support. Tests with one image show whether the image fits a device. Tests with several
+//! images show which image is preferred.
 //!
 //! docs/formats.md, "Selection", lists the cases in which vendors' programs choose differently.
 

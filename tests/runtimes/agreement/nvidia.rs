@@ -1,8 +1,8 @@
-//! Tests with CUDA 13.5's nvJitLink, for every GPU that it supports, and with NVIDIA's driver, if
-//! this machine has a GPU.
+//! Compares our choice of image with that of CUDA 13.5's nvJitLink, for every GPU that nvJitLink
+//! supports, and with that of NVIDIA's driver, if this machine has a GPU.
 //!
 //! For a GPU with compute capability 9.0, the tests pass the name `sm_90a` to nvJitLink. With
-//! `sm_90`, it would not use images that are only for 9.0.
+//! `sm_90`, nvJitLink would not use images that are only for 9.0.
 
 use super::{Image, assert_same_choice, ours};
 use libloading::{Library, Symbol};
@@ -20,7 +20,7 @@ const ARCHS: [&str; 26] = [
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// GPUs, by nvJitLink's names.
+/// GPUs, named as in nvJitLink's options.
 const DEVICES: [&str; 12] = [
     "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90a", "sm_100a", "sm_103a",
     "sm_110a", "sm_120a", "sm_121a",
@@ -55,8 +55,7 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     succeed(ptxas.arg(&source));
                     let mut cubin = read(&cubin);
                     if name != real {
-                        // This byte has bits 8 to 15 of `e_flags`, which contain the architecture's
-                        // number.
+                        // This byte is bits 8 to 15 of `e_flags`: the architecture's number.
                         cubin[49] = 101;
                         assert_eq!(CubinHeader::parse(&cubin).unwrap().number, 101);
                     }
@@ -69,7 +68,7 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
     images
 }
 
-/// Returns the compute capability of one of [`DEVICES`]: major, minor.
+/// Returns the major and minor compute capability of one of [`DEVICES`].
 fn capability(gpu: &str) -> (u32, u32) {
     let arch = NvidiaArch::parse(gpu).unwrap();
     (arch.major, arch.minor)
@@ -105,15 +104,15 @@ fn linked<'i>(
 ) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
-        // In the string table, a NUL precedes and follows the kernel's name. Including both NULs,
-        // the search cannot match a part of a longer name.
+        // In the string table, a NUL precedes and follows the kernel's name. Searching for both
+        // NULs, too, rules out a match inside a longer name.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
     Some(&images.iter().find(has).expect("what was linked has an image's kernel").target)
 }
 
-// nvJitLink ignores the code in cubins that ptxas made without `-c`.
+// nvJitLink ignores the code in cubins that ptxas compiled without `-c`.
 const RELOCATABLE: &[&str] = &["-c"];
 
 #[test(needs(&[Tool::Cuda, Tool::NvJitLink]))]
@@ -140,9 +139,9 @@ fn alone() {
     assert_eq!(crossed, 4, "sm_80 and sm_86 on 8.7, sm_87 on 8.8 and 8.9");
 }
 
-/// Whether an image is machine code for a lower 8.x than the device, and one of the two is 8.7:
-/// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
-/// to NVIDIA's guide, such code does not run.
+/// Whether an image is machine code for a lower 8.x than the device's, and either the image's or
+/// the device's capability is 8.7: Orin (a Tegra GPU). nvJitLink accepts such an image, because it
+/// compares only the numbers. According to NVIDIA's guide, such code does not run.
 fn crosses_to_orin(image: &Image, (major, minor): (u32, u32)) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
@@ -191,8 +190,8 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
 }
 
 /// Returns the PTX image if the other image is machine code for a lower compute capability.
-/// nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits is preferred to
-/// any PTX.
+/// nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits takes precedence
+/// over any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {
@@ -266,7 +265,8 @@ impl Driver {
     /// Returns the target of the image that the driver loads from these bytes; `None` if the driver
     /// refuses the bytes.
     fn loads<'i>(&self, given: &[u8], images: &[&'i Image]) -> Option<&'i str> {
-        // The bytes start at a multiple of 8, and end with the NUL that PTX needs.
+        // The bytes start at an address that is a multiple of 8, and end with the NUL that PTX
+        // needs.
         let mut aligned = vec![0_u64; given.len() / 8 + 1];
         for (word, chunk) in aligned.iter_mut().zip(given.chunks(8)) {
             let mut bytes = [0; 8];

@@ -35,7 +35,7 @@ fn the_variable_chooses_the_image() {
 }
 
 /// Asserts that a build with a check fails if the compiler lacks the sanitizer's library. If a
-/// compiler does not find a file, it prints the file's name without a folder; this test's script
+/// compiler does not find a file, `-print-file-name` prints the bare file name. The test's script
 /// does the same.
 #[test(GCC.slow())]
 fn a_compiler_without_the_library_is_an_error() {

@@ -1,6 +1,6 @@
-//! Builds the kernels of the published crate `candle-kernels` without checks and with every check,
-//! with g++ and with clang. The program compares sums, softmax, a bitonic sort and a convolution
-//! with plain Rust. The checks must not report errors in these kernels.
+//! Builds the kernels of the published crate `candle-kernels` with g++ and with clang, without
+//! checks and with every check. The program compares the results of sums, softmax, a bitonic sort
+//! and a convolution with those of plain Rust. The checks must not report errors in these kernels.
 
 use super::{Compiler, Program};
 use offload_tests::prelude::*;
@@ -15,7 +15,7 @@ const LONG: &str =
     "takes 9 s; `cargo xtask test --all --test runtimes -- checks::candle --ignored` runs it";
 
 fn all() -> impl Iterator<Item = Test> {
-    // By default, each compiler has one check: `corpus` runs all checks with both compilers.
+    // Keep the default selection small, because `corpus` runs all checks with both compilers.
     let all = [
         (Compiler::Gcc, "", GCC.slow()),
         (Compiler::Gcc, "memory,undefined", GCC.slow()),
@@ -94,7 +94,7 @@ fn sum(device: &Device) {
     let there = device.buffer(&x).unwrap();
     let mut sums = device.buffer(&vec![0.0_f32; rows]).unwrap();
     let all = rows * columns;
-    // SAFETY: x has as many elements as the call states, and there is one sum for each row.
+    // SAFETY: `x` has as many elements as the call states, and `sums` has one element for each row.
     let call = kernels::reduce::fast_sum_f32(all, columns, 2, &info, &there, &mut sums);
     unsafe { call.launch(device, rows as u32, 128).unwrap() };
     let expected: Vec<f32> = x.chunks(columns).map(|row| row.iter().sum()).collect();
@@ -127,8 +127,8 @@ fn sort(device: &Device) {
     let mut order = device.buffer(&vec![0_u32; rows * columns]).unwrap();
     let launch = Launch::new(rows as u32, padded as u32).shared_memory(padded * 4);
     let call = kernels::sort::asort_asc_f32(&there, &mut order, columns as i32, padded as i32);
-    // SAFETY: both buffers have rows of `columns` elements, and a block has an index for each
-    // padded one.
+    // SAFETY: both buffers have rows of `columns` elements, and a block has shared memory for one
+    // index per padded element.
     unsafe { call.launch_as(device, &launch).unwrap() };
     for (row, order) in x.chunks(columns).zip(order.to_vec().unwrap().chunks(columns)) {
         let mut sorted = row.to_vec();

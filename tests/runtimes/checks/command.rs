@@ -285,7 +285,7 @@ fn each_end_has_its_status() {
 
 /// Sends SIGINT to all processes of a command, as a terminal does.
 fn interrupt(child: &Child) {
-    // Use the shell's built-in `kill`, because the program is not installed everywhere.
+    // Use the shell's built-in `kill`, because not every system has a program of that name.
     let kill = format!("kill -s INT -- -{}", child.id());
     let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh is there");
     assert!(sent.success());
@@ -310,7 +310,7 @@ fn the_workflow_of_the_example() {
             ["git", "clone", "--depth", "1", "${{", "vars.OFFLOAD", "}}", "../offload"] => {
                 std::os::unix::fs::symlink(scratch::workspace(), &clone).expect("it is free");
             }
-            // `own` has already built this package, so do not install it.
+            // The module `own` has already built this package, so do not install it.
             ["cargo", "install", "--locked", "--path", path] => {
                 let path = path.strip_prefix("../offload").expect("it is in the clone");
                 let manifest = fs::read_to_string(format!("{}{path}/Cargo.toml", clone.display()));

@@ -1,5 +1,5 @@
 //! Tests that reports name the right line in every wrong kernel, and that no right kernel is
-//! reported, with warps of 32 and of 64 lanes. Some kernels are wrong only with 64 lanes; with 32
+//! reported, with warps of 32 and of 64 lanes. Some kernels are wrong only with 64 lanes. With 32
 //! lanes, they must not be reported.
 
 use super::{Compiler, KERNELS, Program, names};
@@ -43,8 +43,8 @@ fn sanitizers(compiler: Compiler) -> Needs {
     }
 }
 
-/// Returns the lines that a report may name, for each kernel that is wrong with warps of this many
-/// lanes and each check that finds its error.
+/// Returns the lines that a report may name. The outer key is a kernel that is wrong with warps of
+/// this many lanes. The inner key is a check that finds the kernel's error.
 pub(super) fn expected(lanes: u32) -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
@@ -97,7 +97,7 @@ fn corpus(compiler: Compiler, check: &str, lanes: u32) {
         "{compiler:?} {check}: {}\n{text}",
         output.status
     );
-    // Only programs started by `cargo offload test` print lines for this command.
+    // Only programs started by `cargo offload test` print lines that this command parses.
     assert!(!text.contains("offload-finding"), "{compiler:?} {check}: a record in\n{text}");
     let sections: BTreeMap<&str, &str> =
         text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
@@ -156,7 +156,7 @@ fn ends(
             .unwrap_or_else(|| panic!("{compiler:?} {} {name}: {text}", program.check));
         let is_named = lines.iter().any(|line| {
             report.contains(&format!("kernels.cu:{line}: the first is thread ("))
-                // GCC's UndefinedBehaviorSanitizer finds no line for an address.
+                // GCC's UndefinedBehaviorSanitizer finds no source line for an address.
                 || report.contains("that this sanitizer cannot name")
                     && (compiler, &*program.check) == (Compiler::Gcc, "undefined")
         });
@@ -171,8 +171,8 @@ fn ends(
     }
 }
 
-/// Asserts that a launch that takes too long ends the program, and that the message names the line
-/// that the kernel had reached.
+/// Asserts that a launch that exceeds the time limit ends the program, and that the message names
+/// the line that the kernel had reached.
 fn endless(program: &Program) {
     let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
     let text = stderr(&output);
@@ -185,7 +185,7 @@ fn endless(program: &Program) {
 
 /// Asserts that a program started without the sanitizer's library prints the `LD_PRELOAD` that it
 /// needs. With the check `undefined` the program may run instead, because the loader finds g++'s
-/// library of UndefinedBehaviorSanitizer.
+/// UndefinedBehaviorSanitizer library.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));

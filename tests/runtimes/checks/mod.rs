@@ -1,6 +1,5 @@
-//! Tests images for the CPU that g++ and clang built with a check. A corpus contains pairs of
-//! kernels, one right and one wrong. Correct programs that launch kernels in many ways must not
-//! cause reports.
+//! Tests CPU images that g++ and clang build with a check. A corpus contains pairs of kernels, one
+//! right and one wrong. Correct programs that launch kernels in many ways must not cause reports.
 
 mod builds;
 mod candle;
@@ -44,7 +43,7 @@ impl Compiler {
 }
 
 /// The program that launches the corpus's kernels, built with the check `check`, or without a check
-/// if that is empty.
+/// if `check` is empty.
 struct Program {
     path: PathBuf,
     check: String,
@@ -85,8 +84,8 @@ impl Program {
         }
     }
 
-    /// Runs the program. If its image names a sanitizer's library, sets `LD_PRELOAD` to this
-    /// library.
+    /// Runs the program. If the program's image names a sanitizer's library, sets `LD_PRELOAD` to
+    /// that library.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);

@@ -1,5 +1,5 @@
 //! Tests of `OFFLOAD_CPU_ORDER`: right kernels give the same results in every order, wrong kernels
-//! give different ones, and unknown orders are errors.
+//! give different results, and unknown orders are errors.
 
 use super::{Compiler, Program};
 use offload_tests::prelude::*;

@@ -1,5 +1,5 @@
-//! Tests `cargo offload test` on all pairs of the corpus in one program. Its tests run in parallel,
-//! then one after another. The findings must be the same as for each kernel alone.
+//! Tests `cargo offload test` on all pairs of the corpus in one program. The program's tests run in
+//! parallel, then one after another. The findings must be the same as for each kernel alone.
 
 use super::corpus::expected;
 use super::{KERNELS, names};

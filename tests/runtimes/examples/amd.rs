@@ -19,7 +19,7 @@ fn hip_vector_add() {
         [variables, vec![("FAKE_ERROR", failure)]].concat()
     };
 
-    // Four threads request the module at the same time; it must be loaded once.
+    // Four threads request the module at the same time, but it must be loaded only once.
     example.follow(0, &on_gpu("gfx90a:sramecc+:xnack-", ""), &[]);
     let mut lines = read_log(&log);
     let image = described(&example.prebuilt("vector_add.gfx90a.hsaco"));
@@ -54,7 +54,7 @@ fn hip_vector_add() {
     }
 }
 
-/// Runs the example with version 5 of AMD's runtime on a fake GPU. The example needs HIP 6;
+/// Runs the example with version 5 of AMD's runtime on a fake GPU. The example needs HIP 6, so
 /// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
 /// kernel runs.
 #[test(needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow())]
@@ -81,7 +81,7 @@ fn hip_vector_add_with_the_real_runtime() {
     let lines = read_log(&log);
     assert_eq!(printed.text(), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
     let image = described(&read(example.scenario.output("debug", "vector_add/gfx90a.hsaco")));
-    // Four threads requested the image at the same time; it must be loaded once.
+    // Four threads requested the image at the same time, but it must be loaded only once.
     let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{lines:#?}");
     assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");

@@ -1,4 +1,5 @@
-//! Tests of the examples' documents and manifests, and of files that two examples share as copies.
+//! Tests of the examples' documents and manifests, and of the files that are copied into several
+//! examples.
 
 use super::ALL;
 use offload_tests::prelude::*;

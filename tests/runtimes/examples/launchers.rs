@@ -1,5 +1,5 @@
-//! Tests of the example that launches kernels with `<<<...>>>`. nvcc compiles its source to a
-//! static library.
+//! Tests of the example that launches kernels with `<<<...>>>`. nvcc compiles the example's source
+//! to a static library.
 
 use super::documents::text_of;
 use super::{ALL, Example, HIDDEN, LAUNCHERS};

@@ -28,7 +28,7 @@ const ALL: [&str; 10] = [
 /// The example without prebuilt images, which needs nvcc.
 const LAUNCHERS: &str = "cuda-launchers";
 
-/// A copy of an example. Its images are prebuilt; only an example with a static library needs a GPU
+/// A copy of an example. Its images are prebuilt. Only an example with a static library needs a GPU
 /// compiler.
 struct Example {
     name: &'static str,
@@ -59,8 +59,8 @@ impl Example {
         Self { name, scenario, blocks }
     }
 
-    /// Runs the commands in one block of the README. They must print what the README shows, after
-    /// the replacements; a command that prints an error must exit with status 1.
+    /// Runs the commands in one block of the README. After the replacements, their output must be
+    /// what the README shows. A command that prints an error must exit with status 1.
     #[track_caller]
     fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
         for step in &self.blocks[block] {
@@ -104,13 +104,13 @@ impl Example {
         printed
     }
 
-    /// Runs a command line; it must succeed.
+    /// Runs a command line, which must succeed.
     #[track_caller]
     fn passes(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         self.exits(0, line, variables)
     }
 
-    /// Runs a command line; it must exit with status 1.
+    /// Runs a command line, which must exit with status 1.
     #[track_caller]
     fn fails(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         self.exits(1, line, variables)
@@ -128,7 +128,7 @@ impl Example {
     }
 }
 
-/// Returns a `console` block's commands with their output; `rest` starts with the block's first
+/// Returns a `console` block's commands with their output. `rest` starts with the block's first
 /// line.
 fn steps(rest: &str) -> Vec<Step> {
     let (block, _) = rest.split_once("```").expect("a block of code ends");
@@ -145,9 +145,9 @@ fn steps(rest: &str) -> Vec<Step> {
     steps
 }
 
-/// A folder with a script `hipconfig`, which prints a version that cubecl-hip-sys has bindings for.
-/// The crate's build fails if `hipconfig` prints an unknown version. `None` if this machine has no
-/// `hipconfig`.
+/// A folder with a script `hipconfig`, which prints a version for which cubecl-hip-sys has
+/// bindings. cubecl-hip-sys does not build if `hipconfig` prints an unknown version. `None` if this
+/// machine has no `hipconfig`.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -191,7 +191,7 @@ fn read_log(log: &Path) -> Vec<String> {
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
 /// Replacements in the output on a machine with a driver but no GPU. The READMEs show the more
-/// common message: there is no driver.
+/// common message, which reports that there is no driver.
 const NO_GPU: [(&str, &str); 5] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",

@@ -1,5 +1,5 @@
 //! Tests of examples for NVIDIA GPUs, with a stand-in for the driver. They check which images are
-//! loaded onto each GPU, how often, and the printed errors.
+//! loaded onto each GPU, how often they are loaded, and which errors are printed.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::prelude::*;
@@ -14,7 +14,7 @@ fn cuda_vector_add() {
     let example = Example::new("cuda-vector-add");
     let log = DRIVER.join("cuda-vector-add.log");
 
-    // Four threads request the module at the same time; it must be loaded once.
+    // Four threads request the module at the same time, but it must be loaded only once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
     let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
@@ -22,7 +22,7 @@ fn cuda_vector_add() {
     assert_eq!(starting(&lines, "cuLibraryLoadData"), [load]);
     assert_eq!(starting(&lines, "cuLaunchKernel").len(), 4);
 
-    // The driver must get PTX unchanged, up to its NUL.
+    // The driver must receive the PTX unchanged, including the final NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
     let expected = "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n";
     assert_eq!(printed.text(), expected);
@@ -32,7 +32,7 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // In each run, one of the driver's functions fails. `cuLibraryLoadData` fails while four
+    // In each run, a different function of the driver fails. `cuLibraryLoadData` fails while four
     // threads request the image.
     for (failure, error) in [
         (
@@ -83,7 +83,7 @@ fn several_gpus() {
         ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
     ];
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
-    // Each GPU must get the right image, once.
+    // Each GPU must load the right image exactly once.
     let lines = read_log(&log);
     let mut loads = starting(&lines, "cuLibraryLoadData");
     loads.sort_unstable();
@@ -114,8 +114,8 @@ fn several_gpus() {
     }
 }
 
-/// Asserts that the program prints the reason and does not panic if the pack was skipped, or has no
-/// image for this vendor.
+/// Asserts that the program prints the reason and does not panic if the pack was skipped or has no
+/// image for the vendor.
 #[test(GCC)]
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");

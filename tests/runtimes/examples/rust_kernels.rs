@@ -29,8 +29,8 @@ fn rust_kernels() {
 
 const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "compute_80"];
 
-/// Compiles the kernels. With the compiler version that made the checked-in images, the build must
-/// reproduce them.
+/// Compiles the kernels. If the compiler version is the one that built the checked-in images, the
+/// build must reproduce them.
 #[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::RustGpu]))]
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
@@ -49,7 +49,7 @@ fn rust_kernels_from_source() {
         }
     }
 
-    // Signatures must contain the source's names and comments, although a macro defines the
+    // Signatures must contain the source's names and comments, even though a macro defines the
     // kernels.
     let signatures = scenario.output_text("release", "kernels/gfx90a.signatures");
     for line in [

@@ -1,5 +1,5 @@
-//! Examples that need no GPU: a library of modules, kernels for the CPU, kernels by name, and a
-//! reader of bundles.
+//! Tests of examples that need no GPU: a library of modules, kernels for the CPU, kernels called by
+//! name, and a reader of bundles.
 
 use super::{Example, on_gpus, read_log, utf8};
 use offload_tests::prelude::*;
@@ -21,8 +21,8 @@ fn kernel_tests() {
 }
 
 /// Follows the README on the CPU, and runs the kernels on fake GPUs of both vendors. The stand-in
-/// for NVIDIA's driver computes only kernels that are not template instances; all other launches
-/// are only logged with their arguments.
+/// for NVIDIA's driver computes only kernels that are not template instances. It merely logs all
+/// other launches with their arguments.
 #[test(GCC.slow())]
 fn kernels_by_name() {
     follow_all("kernels-by-name");

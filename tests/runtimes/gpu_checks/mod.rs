@@ -49,7 +49,7 @@ impl Program {
         Staged::new(&self.path, libraries).with("FAKE_GPU", gpu).with("FAKE_RUNS", &self.runs)
     }
 
-    /// Runs `gpu-checks all`; also returns the rows of its JSON file.
+    /// Runs `gpu-checks all`. Returns its outcome and the rows of its JSON file.
     fn all(&self, name: &str, staged: &Staged, more: &[&str]) -> (Outcome, Vec<Value>) {
         let json = self.folder.join(format!("{name}.json"));
         let file = json.to_str().expect("the target folder's name is UTF-8");
@@ -69,8 +69,8 @@ impl Program {
         names.map(str::to_owned).collect()
     }
 
-    /// Runs one check on a fake GPU with an injected fault. The check must have a finding; returns
-    /// its text.
+    /// Runs one check on a fake GPU with an injected fault. The check must have a finding. Returns
+    /// the finding's text.
     #[track_caller]
     fn finds(&self, name: &str, fault: &str, check: &str) -> String {
         let staged = self.on_nvidia().with("FAKE_FAULT", fault);
@@ -103,7 +103,8 @@ fn assert_right(rows: &[Value], device: &str, skipped: &[&str]) {
 fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
     let (outcome, rows) = PROGRAM.all("nvidia", &PROGRAM.on_nvidia(), &[]);
     assert_eq!(outcome.status, Some(0), "{outcome:#?}");
-    // The check `examples` is skipped, because the examples are not in this program's folder.
+    // The check `examples` is skipped, because the folder of this program does not contain the
+    // examples.
     assert_right(&rows, "cuda:0", &["examples"]);
     assert_right(&rows, "cpu", &["examples"]);
     for name in PROGRAM.checks() {
@@ -115,7 +116,7 @@ fn all_checks_pass_on_the_cpu_and_the_stand_in_for_nvidia() {
 fn all_checks_pass_on_amds_runtime() {
     let libraries = hsa::libraries("gpu_checks_runtime");
     let staged = PROGRAM.on(&libraries, "gfx90a:sramecc+:xnack-");
-    // Leave out the check `pairs`, which would start the runtime again for each wrong kernel.
+    // Leave out the check `pairs`, which would restart the runtime for each wrong kernel.
     let chosen = PROGRAM.checks().into_iter().filter(|check| check != "pairs");
     let chosen: Vec<String> = chosen.flat_map(|check| ["--only".to_owned(), check]).collect();
     let mut options = vec!["--device", "hip:0"];
@@ -130,7 +131,8 @@ fn all_checks_pass_on_amds_runtime() {
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
 }
 
-/// Runs the checks one by one, because a CPU with OpenCL is used only if it is requested by name.
+/// Runs the checks one by one, because programs use a CPU through OpenCL only if it is requested by
+/// name.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::IntelOpenCl]).slow())]
 fn all_checks_pass_on_intels_runtime() {
     let staged = Staged::new(&PROGRAM.path, &PROGRAM.folder);
@@ -205,8 +207,8 @@ fn a_driver_that_dies_is_a_finding() {
     let start = "the check died by signal 6 (SIGABRT), after its result: the sm_90 cubin computed";
     assert!(text.starts_with(start), "{text}");
 
-    // If a driver ends the process that lists devices, this driver's devices are missing, but the
-    // other checks must run.
+    // If a driver ends the process that lists devices, the devices of that driver are missing, but
+    // the checks of other devices must run.
     let staged = PROGRAM.on_nvidia().with("FAKE_FAULT", "die:cuInit");
     let (outcome, rows) = PROGRAM.all("dies_early", &staged, &["--only", "readme"]);
     assert_eq!(outcome.status, Some(1), "{outcome:#?}");
@@ -250,7 +252,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     command.env("FAKE_RUNS", &PROGRAM.runs).env("FAKE_FAULT", "hang:saxpy").env("FAKE_LOG", &log);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut all = command.spawn().expect("the program starts");
-    // Count the program's child processes that run a check; their environment contains the log's
+    // Count the program's child processes that run a check. Their environment contains the log's
     // path.
     let count = || {
         let is_one = |folder: &PathBuf| {
@@ -268,7 +270,7 @@ fn checks_end_with_the_program_that_has_started_them() {
     }
     all.kill().expect("it is a child");
     all.wait().expect("it is a child");
-    // The check's kernel hangs, so the check ends only if it notices the end of its parent.
+    // The check's kernel hangs, so the check ends only if it notices that its parent has ended.
     for _ in 0..1000 {
         if count() == 0 {
             return;
@@ -280,8 +282,7 @@ fn checks_end_with_the_program_that_has_started_them() {
 
 #[test(COMPILERS.slow())]
 fn wrong_kernels_run_under_compute_sanitizer() {
-    // This fake tool reports an error of memcheck in one kernel, and an error of racecheck in
-    // another.
+    // This fake tool reports a memcheck error in one kernel, and a racecheck error in another.
     let tools = scratch::folder("gpu_checks_sanitizer");
     let script = "tool=$2 && shift 2 && \"$@\" || exit 1\nfor name; do :; done\n\
                   case $tool:$name in\n\

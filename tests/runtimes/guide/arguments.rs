@@ -23,7 +23,8 @@ mod kernels {
 fn main() {}
 "#;
 
-/// A row of the table: the parameters in C++, and the Rust types that may and may not be passed.
+/// A row of the table: the parameters in C++, and the Rust types that may be passed, and those that
+/// may not.
 type Row<'a> = [Vec<&'a str>; 3];
 
 /// Returns the rows of the table, reduced to the texts in backticks.

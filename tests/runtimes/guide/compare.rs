@@ -10,7 +10,7 @@ pub fn shortened(printed: &str) -> String {
         }
         _ => format!("{line}\n"),
     });
-    // The names of build scripts' folders contain a hash, which a page shows as `…`.
+    // The name of a build script's folder contains a hash, which pages show as `…`.
     let start = format!("build/{NAME}-");
     let text = lines.collect::<String>();
     let mut parts = text.split(&start);
@@ -70,7 +70,7 @@ fn without_numbers(line: &str) -> String {
     };
     let numberless = words.iter().enumerate().map(|(index, word)| {
         let next = words.get(index + 1);
-        // In rustc's messages, a line number precedes a bar.
+        // In rustc's messages, the number before a vertical bar is a line number.
         let is_hidden = |next: &&str| is_unit(next) || index == 0 && *next == "|";
         if is_share(word) || is_number(word) && next.is_some_and(is_hidden) {
             return "N".to_owned();

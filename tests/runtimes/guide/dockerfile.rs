@@ -45,7 +45,7 @@ fn the_dockerfile_is_followed() {
                 "build",
                 ["RUN", "apt-get", "update", "&&", "apt-get", "install", "-y", packages @ ..],
             ) => {
-                // The page about builds must list the same packages; a different test installs the
+                // The page about builds must list the same packages. A different test installs the
                 // packages on that page.
                 let unknown: Vec<_> = packages.iter().filter(|it| !known.contains(**it)).collect();
                 assert!(unknown.is_empty(), "build.md has no {unknown:?} for Debian 12");

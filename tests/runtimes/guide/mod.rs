@@ -1,12 +1,12 @@
-//! Follows the guide, docs/guide, and the README's first screen line by line. Writes a page's
-//! files, runs its commands, and compares their output with what the page shows.
+//! Follows the guide, docs/guide, and the README's first screen line by line. The tests write a
+//! page's files, run its commands, and compare their output with what the page shows.
 //!
 //! The tests read a page from top to bottom, and recognize these parts:
 //!
 //! * a line such as `` `build.rs`: `` before a block of code names a file of the reader's package,
 //!   and the block is the file's text. In a `diff` block, lines that start with `-` do not belong
 //!   to the file;
-//! * if a line starts with a file's name and names a file of `examples`, the reader copies that
+//! * if a line starts with a file name and also names a file of `examples`, the reader copies that
 //!   file;
 //! * a line that starts with "Start from" links to a different page; the reader starts with the
 //!   files of that page;
@@ -15,10 +15,10 @@
 //! * the block of commands after a comment `<!-- without a GPU -->` is skipped on machines with a
 //!   GPU;
 //! * in a `console` block, a line that starts with `$ ` is a command, and the lines after it are
-//!   the command's output. In the output on the page, a line `...` matches any lines, and `…`
-//!   matches any text in a line. Any size matches any other size, and any line number in the kit's
-//!   code matches any other. If a build script fails, the tests replace the lines that Cargo prints
-//!   before the script's output with `...`.
+//!   the command's output. In the output on the page, a line `...` matches any number of lines, and
+//!   `…` matches any text within a line. Any size matches any other size, and any line number in
+//!   the kit's code matches any other. If a build script fails, the tests replace the lines that
+//!   Cargo prints before the script's output with `...`.
 //!
 //! `dockerfile.rs` follows the Dockerfile in `ship.md`, and `arguments.rs` follows the table in
 //! `reference/arguments.md`.
@@ -61,7 +61,7 @@ impl Page {
         Self { path, needs: needs.slow(), own_tool: None }
     }
 
-    /// Marks a page that supports one of README's claims.
+    /// Marks a page that supports one of the README's claims.
     const fn claimed(self) -> Self {
         Self { needs: self.needs.claimed(), ..self }
     }
@@ -105,7 +105,7 @@ const PAGES: &[Page] = &[
 ];
 
 /// Pages that these tests do not follow. `run::foreign` compiles the code in `foreign.md`. The
-/// files in `rust.md` are like those of examples/rust-kernels, which the module `examples` builds.
+/// files in `rust.md` resemble those of examples/rust-kernels, which the module `examples` builds.
 const TEXT: &[&str] = &["foreign.md", "rust.md"];
 
 /// The folder of pages with tables, which `tests/tidy/reference.rs` compares with the code.

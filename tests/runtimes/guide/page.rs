@@ -2,13 +2,13 @@
 
 use offload_tests::prelude::*;
 
-/// A step of a page; steps are in the page's order.
+/// A step of a page. Steps are in the order of the page.
 pub enum Step {
     /// Writes a file with this text.
     File { path: String, text: String },
     /// Copies a file of this repository.
     Copy { path: String, from: PathBuf },
-    /// Marks the end of the files from the page that this page starts from. These files need not
+    /// Marks the end of the files that come from the page after "Start from". These files need not
     /// compile here, because that page has a test.
     Followed,
     /// Provides a fake GPU to all later commands. `capability` is a compute capability or an AMD

@@ -1,5 +1,4 @@
-//! The reader of a page: the package that the page writes, and the machine on which its commands
-//! run.
+//! Acts as a page's reader, who writes the package on the page and runs the page's commands.
 
 use super::{KIT, NAME, Page};
 use offload_tests::cache_server::CacheServer;
@@ -8,10 +7,10 @@ use offload_tests::prelude::*;
 use offload_tests::stand_ins::compile;
 use offload_tests::tools::sccache;
 
-/// The reader of a page: the package that the page writes, and the GPU and the tool that its
-/// commands find.
+/// A page's reader: the package that the page describes, and the GPU and the tool that its commands
+/// find.
 pub struct Reader {
-    /// The package's folder and name, which replaces [`NAME`].
+    /// The package's folder, and the package's name in this test, which replaces [`NAME`].
     pub scenario: Scenario,
     /// The variables with which programs find a fake GPU.
     gpu: Option<[(&'static str, OsString); 3]>,
@@ -55,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command; returns its output in the form that the pages show.
+    /// Runs a command. Returns its output in the form that the pages show.
     pub fn run(&self, line: &str) -> String {
         let name = self.scenario.name();
         let line = line
@@ -104,7 +103,7 @@ impl Reader {
             run = run.envs(cache.variables());
         }
         // Hide this machine's GPUs from the commands. `self.gpu` contains the variables for the
-        // fake GPU, if the page has one.
+        // page's fake GPU, if any.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
         match &self.gpu {
             None => run.env("CUDA_VISIBLE_DEVICES", ""),
@@ -112,10 +111,10 @@ impl Reader {
         }
     }
 
-    /// Returns a command's output after replacing this test's names and folders with those in the
+    /// Returns a command's output with this test's names and folders replaced by those in the
     /// pages.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
-        // Cargo's own progress lines start with a word that ends in column 12.
+        // Each of Cargo's progress lines starts with a word that ends in column 12.
         let is_status = |line: &&str| {
             let first =
                 line.get(..13).and_then(|start| start.strip_prefix("  ")?.strip_suffix(' '));

@@ -1,11 +1,11 @@
-//! Tests that `include_kernels!` passes arguments of all types correctly: each kernel must get the
-//! same bytes as in the program.
+//! Tests that `include_kernels!` passes arguments of all types correctly: each kernel must receive
+//! the bytes that the program passed.
 //!
 //! | image | who reads the arguments |
 //! |---|---|
 //! | CPU | the kernel itself, which copies them to an output that the program prints |
-//! | AMD | the HIP runtime, which packs them as the code object says; the stand-in below it logs what it packed |
-//! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image says |
+//! | AMD | the HIP runtime, which packs them as the code object states; the stand-in below it logs the packed bytes |
+//! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image states |
 
 use offload_format::image::Kernels;
 use offload_tests::prelude::*;
@@ -13,7 +13,7 @@ use offload_tests::random_kernels::{Masks, RandomKernels};
 use offload_tests::stand_ins::{Staged, compile, hsa};
 use std::fmt::Write;
 
-/// Tests random parameter lists with both compilers for the CPU's image.
+/// Tests random parameter lists with both compilers that can build the CPU's image.
 #[test(COMPILERS.slow())]
 fn random_parameters_reach_kernels_for_the_cpu() {
     let random = RandomKernels::new(1001..=1250);
@@ -41,7 +41,7 @@ fn kernels_get_the_bytes_that_were_passed() {
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", random.program("output()", REST))
-        // Version 5 of HIP's runtime accepts code objects only up to version 4.
+        // Version 5 of HIP's runtime accepts no code objects above version 4.
         .pack(
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4).opt_level(3)"#,
@@ -67,7 +67,7 @@ fn kernels_get_the_bytes_that_were_passed() {
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
 
-/// The crate with the half types that programs use.
+/// The dependency on the crate with the half types that programs use.
 const HALF: &str = "half = { version = \"2\", default-features = false }\n";
 
 /// Runs all kernels on the CPU, where they copy their arguments to the output.
@@ -85,7 +85,7 @@ fn compare_on_cpu(scenario: &Scenario, random: &RandomKernels, masks: &Masks) {
     }
 }
 
-/// A build script for every edition: in 2015, it must name the crate.
+/// A build script that compiles in every edition. The 2015 edition requires `extern crate`.
 const RECORDS_SCRIPT: &str = r#"extern crate offload_build;
 fn main() {
     let targets = ["gfx90a", "compute_80", "cpu"];
@@ -95,8 +95,8 @@ fn main() {
 }
 "#;
 
-/// Tests each kind of struct and class that C++ passes differently: the kernel must get the right
-/// values. Many names in the sources and the program also occur in the generated code.
+/// Tests one struct or class for each way in which C++ passes them. Each kernel must receive the
+/// right values. Many names in the sources and the program also occur in the generated code.
 #[test(COMPILERS.slow())]
 fn records_of_every_class_reach_kernels_for_the_cpu() {
     let data = |name: &str| scratch::workspace().join("tests/runtimes/kernel_arguments").join(name);
@@ -112,8 +112,8 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         .write("kernels/words.cu", read(data("words.cu")))
         .write("src/bin/words.rs", read(data("words.rs")))
         .write("build.rs", RECORDS_SCRIPT)
-        // Old editions have a different default resolver, which would compile the kit's crates with
-        // different features.
+        // The default resolver of old editions would compile the kit's crates with different
+        // features.
         .manifest("workspace", "resolver = \"2\"\n");
     let records = |variables: &[(&str, &str)]| {
         let run = scenario.run().args(["--bin", "kernel_records"]);
@@ -125,7 +125,8 @@ fn records_of_every_class_reach_kernels_for_the_cpu() {
         scenario.run().args(["--bin", "words"]).passes();
         records(&[]);
     }
-    // Without a GPU target, the build gets the parameters from a description for the CPU.
+    // Without a GPU target, the build reads the parameters from a description of the source for the
+    // CPU.
     let clang = tools::llvm_bin().join("clang++").display().to_string();
     records(&[("OFFLOAD_ARCH", "cpu")]);
     records(&[("OFFLOAD_ARCH", "cpu"), ("CXX", &clang)]);
@@ -149,8 +150,8 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// Clears all bits of a hexadecimal text that are 0 in the mask, because padding has no defined
-/// value.
+/// Clears the bits of a hexadecimal text that are 0 in the mask: they are padding, which has no
+/// defined value.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -160,7 +161,7 @@ fn masked(text: &str, mask: &str) -> String {
         .collect()
 }
 
-/// Launches all kernels on a fake GPU; returns the stand-in's log.
+/// Launches all kernels on a fake GPU. Returns the stand-in's log.
 fn launch(
     scenario: &Scenario,
     libraries: &Path,
@@ -187,8 +188,8 @@ fn launch(
 }
 
 /// Asserts that the stand-in's log contains the right arguments for each kernel. `ways` are the
-/// log's names for the two ways to pass arguments. The program launches each kernel in the first
-/// way, and again in the second way if the arguments can form a buffer.
+/// names that the log uses for the two ways to pass arguments. The program launches each kernel in
+/// the first way, and again in the second way if the arguments can form a buffer.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -214,12 +215,12 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     );
 }
 
-/// The first argument of each kernel in a fake GPU's log: instead of an output, the program passes
-/// the address 0xdeadbeef.
+/// The bytes that a fake GPU's log shows for each kernel's first argument. Instead of an output,
+/// the program passes the address 0xdeadbeef.
 const OUTPUT: &str = "efbeadde00000000";
 
 /// The rest of the program. Its first argument selects how to launch the kernels (`cpu`, `cuda` or
-/// `hip`); the second is the target of a GPU's image.
+/// `hip`). The second is the target of a GPU's image.
 const REST: &str = r#"
 use offload_gpu::run::Device;
 use std::ptr::null_mut;

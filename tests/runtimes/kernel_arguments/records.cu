@@ -6,11 +6,11 @@ struct Other {};
 union Small { int i; float f; };
 struct Destroyed { int x, y; ~Destroyed() {} };
 struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
-// Not copyable, but only because of a member: clang passes the address, g++ the value.
+// Only a member makes this struct not copyable: clang passes its address, g++ its value.
 struct Uncopies { Uncopied x[2]; float y; };
 struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
 struct Moved { Moved(Moved &&) = default; int x, y; };
-// Because of this attribute, clang passes the value; g++ ignores it.
+// Because of this attribute, clang passes the value. g++ ignores the attribute.
 struct __attribute__((trivial_abi)) Trivial { int x, y; __device__ ~Trivial() {} };
 struct Made { Made(int); int x; float y; };
 struct Holder { Destroyed x; float y; };
@@ -88,7 +88,7 @@ extern "C" __global__ void empties(Empty, int x, Nested, double y, Line, float z
   *out = x + y + z;
 }
 
-// Empty structs that choose an operation. Kernels and parameters may have the same names.
+// Empty structs that select an operation. Kernels and parameters may have the same names.
 struct Op {};
 struct Abs { __device__ float operator()(float x) const { return x < 0 ? -x : x; } };
 extern "C" __global__ void Op(const struct Op Op, int x, double *out) { (void)Op, *out = x; }

@@ -1,4 +1,4 @@
-//! Launches the kernels of `records.cu` on the CPU, from a module where many names have a different
+//! Launches the kernels of `records.cu` on the CPU, from a module that gives many names a different
 //! meaning.
 #![allow(nonstandard_style, dead_code, unused_macros)]
 
@@ -79,8 +79,8 @@ mod declared {
     });
 }
 
-/// Types of the program that replace kernels' structs. Some have fields of different types for the
-/// same bytes.
+/// The program's own types in place of kernels' structs. Some of them use fields of different types
+/// for the same bytes.
 mod owned {
     use super::Doubles;
     ::offload_gpu::include_kernels!(
@@ -99,7 +99,7 @@ pub struct Number {
     y: i64,
 }
 
-/// Replaces `Inner`, with a field for its padding.
+/// Replaces `Inner`, and has a field for the padding.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Pair {
@@ -111,7 +111,7 @@ struct Pair {
 // SAFETY: all fields are integers.
 unsafe impl offload_gpu::run::BufferItem for Pair {}
 
-/// Replaces `Doubles`, with bytes as fields.
+/// Replaces `Doubles`, and has fields of bytes.
 #[derive(Clone, Copy, ::offload_gpu::Parameter)]
 #[repr(C, align(8))]
 struct Doubles {
@@ -252,7 +252,7 @@ fn main() {
     let nested = Nested { x: Middle, y: [Other; 2] };
     let got = run(empties(Empty, 1, nested, 20.0, Line, 300.0, Middle, out()), 1).unwrap();
     assert_eq!(got[0], 321.0);
-    // Kernels and parameters in the source have the same names as these empty structs.
+    // In the source, kernels and parameters have the same names as these empty structs.
     assert_eq!(run(Op(Op::default(), 7, out()), 1).unwrap()[0], 7.0);
     assert_eq!(run(map_Other(Other, 8.0, out()), 1).unwrap()[0], 8.0);
     assert_eq!(run(map_Abs(Abs, -9.0, out()), 1).unwrap()[0], 9.0);

@@ -1,4 +1,4 @@
-// Names that are keywords, types and crates of Rust.
+// Names that are keywords, types or crates in Rust.
 enum Option { None, Some };
 enum core { type = 3 };
 enum alloc { fn };

@@ -1,4 +1,4 @@
-//! Tests of compressed packs: drivers must get the original images.
+//! Tests of compressed packs: drivers must receive the original images.
 
 use super::{DRIVER, value};
 use offload_tests::prelude::*;
@@ -29,8 +29,8 @@ fn compressed_images_are_inflated_for_the_driver() {
     for (gpu, kind, file) in [("8.0", "cubin", "sm_80.cubin"), ("9.0", "PTX", "compute_80.ptx")] {
         let outcome = run(gpu);
         outcome.succeeds().keeps_the_rules();
-        // Although 8 threads request a module, it must be decompressed and loaded only once. The
-        // other modules must not be loaded.
+        // Although 8 threads request one module, the run time must decompress and load it only
+        // once. The other modules must not be loaded.
         let image = described(&read(scenario.output("debug", &format!("pack/second.{file}"))));
         let load = format!("cuLibraryLoadData: GPU 0, {kind}, {image}");
         assert_eq!(outcome.logged("LoadData"), [load], "{outcome:#?}");

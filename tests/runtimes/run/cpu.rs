@@ -1,4 +1,4 @@
-//! Tests on the CPU, without a driver or with an unusable one.
+//! Tests on the CPU, without a GPU driver or with an unusable one.
 
 use super::{PROGRAM, RAN_ON_CPU, assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::prelude::*;
@@ -6,8 +6,8 @@ use offload_tests::stand_ins::{Outcome, Staged, compile, empty_library};
 
 const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
-/// A folder with stubs: an empty library for each driver. Some machines have only such stubs, which
-/// programs can be linked with, and no drivers.
+/// A folder with stubs: an empty library for each driver. Some machines have no drivers, but only
+/// stubs with which programs can be linked.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     DRIVERS.iter().for_each(|name| empty_library(&folder, name));
@@ -18,7 +18,7 @@ static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
 const DRIVERS: [&str; 5] =
     ["libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
 
-/// A folder with files that are named like the drivers but are no libraries.
+/// A folder with files that are named like the drivers but are not libraries.
 static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_broken");
     for name in DRIVERS {
@@ -38,7 +38,7 @@ fn devices(libraries: &Path) -> Outcome {
 }
 
 /// Asserts that the program prints why there is no GPU. If this machine has real drivers, the
-/// reason is that they find no GPU.
+/// reason is that the drivers find no GPU.
 #[test(COMPILERS)]
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
@@ -75,7 +75,7 @@ fn libraries_that_are_no_drivers_are_told() {
 }
 
 /// Asserts that the run time finds AMD's runtime behind a stub. Development packages install a stub
-/// under the name without a version; the run time must then try the next name.
+/// under the name without a version. The run time must then try the next name.
 #[test(COMPILERS)]
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
@@ -96,8 +96,8 @@ fn in_turn() -> String {
     "[1, 15, 16]\n[2, 1023, 1024]\n".repeat(4) + "[1, 15, 16]\n"
 }
 
-/// Asserts that debuggers find source lines in the file that the loader names. No file may be on
-/// disk while an image is loaded; otherwise, a program that aborts would leave it.
+/// Asserts that debuggers find source lines in the file that the loader names. While an image is
+/// loaded, no file of it may remain on disk: a program that aborts would leave it there.
 #[test(COMPILERS)]
 fn an_image_with_debug_information_leaves_no_file() {
     run(&on_cpu().with("TMPDIR", scratch::folder("run_time_tmp")), &["debug"])
@@ -105,8 +105,8 @@ fn an_image_with_debug_information_leaves_no_file() {
         .prints("[2], line two.cu:1, files: 0\n");
 }
 
-/// Asserts that images can be loaded if `/proc` is empty, or belongs to an outer process namespace,
-/// where this process has a different number.
+/// Asserts that images can be loaded even if `/proc` is empty, or belongs to an outer PID
+/// namespace, in which this process has a different ID.
 #[test(NAMESPACES)]
 fn images_are_loaded_without_the_process_in_proc() {
     let folder = scratch::folder("run_time_namespaces");
@@ -163,7 +163,7 @@ fn a_file_of_unknown_origin_needs_a_word() {
          not compiled by this build; choose a different device or, if you trust the file, write \
          include_offload!(path = \"...\", unsafe(cpu))\n[2]\n"
     );
-    // The file needs no permission to run on a GPU, because its code does not run in this process.
+    // On a GPU, the file needs no permission, because its code does not run in this process.
     assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 

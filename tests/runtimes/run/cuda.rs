@@ -11,7 +11,7 @@ use offload_tests::stand_ins::{cuda_driver, described};
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| cuda_driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
-/// Returns the description of an image file that the stand-in writes to its log.
+/// Returns how the stand-in's log describes an image file.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     let image = read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")));
@@ -51,7 +51,7 @@ fn launches_beyond_a_limit_do_not_reach_the_driver() {
 }
 
 /// Asserts that the run time raises the limit for shared memory only if a launch needs more than 48
-/// KiB and more than all earlier launches.
+/// KiB and more than any earlier launch.
 #[test(COMPILERS)]
 fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
@@ -64,8 +64,8 @@ fn shared_memory_is_asked_for_once() {
     run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
 }
 
-/// Launches with buffers of a different GPU or of the CPU must not reach the driver. Launches with
-/// a GPU's own buffers must reach it.
+/// Asserts that launches with buffers of a different GPU or of the CPU do not reach the driver, and
+/// that launches with the GPU's own buffers do.
 #[test(COMPILERS)]
 fn buffers_of_a_different_device_are_refused() {
     let mut text = String::new();
@@ -100,7 +100,7 @@ fn a_variable_names_the_device() {
 /// applies `CUDA_VISIBLE_DEVICES`.
 #[test(COMPILERS)]
 fn what_the_driver_says_of_its_gpus_is_told() {
-    // The driver's name for the GPU fills the 256-byte buffer, without a NUL.
+    // The GPU's name from the driver fills the 256-byte buffer and has no final NUL.
     run(&on_gpus("9.0").with("FAKE_NAME", "a\n'\\"), &["devices"])
         .succeeds()
         .prints(&format!("cuda:0 ({}): ", "a\\n'\\\\".repeat(64)));
@@ -118,17 +118,17 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub for \
          linking\n",
     );
-    // The first GPU that an image fits must be used.
+    // The program must use the first GPU that an image fits.
     run(&on_gpus("7.5,9.0,8.6"), &["saxpy"])
         .succeeds()
         .prints("cuda:1 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
-    // With a driver that is too old, and with a GPU that no image fits, the CPU must be used.
+    // If the driver is too old, or no image fits the GPU, the program must use the CPU.
     for gpu in [on_driver(&older, "9.0"), on_gpus("7.5")] {
         run(&gpu, &["saxpy"]).succeeds().prints(RAN_ON_CPU);
     }
 }
 
-/// Tests a pack with several modules, each with an image for the device. Each module must be loaded
+/// Tests a pack in which several modules have an image for the device. Each module must be loaded
 /// only on request.
 #[test(COMPILERS)]
 fn modules_are_loaded_one_by_one() {
@@ -136,8 +136,8 @@ fn modules_are_loaded_one_by_one() {
     outcome.succeeds().prints_last("sm_80\nsm_80\n").logs(2, "cuLibraryLoadData");
 }
 
-/// Tests driver errors with and without a name. An error while releasing something must not make
-/// the program fail; the stand-in then logs a leak.
+/// Tests driver errors with and without a name. An error while a resource is released must not make
+/// the program fail. In that case, the stand-in logs a leak.
 #[test(COMPILERS)]
 fn errors_have_the_drivers_words() {
     const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \

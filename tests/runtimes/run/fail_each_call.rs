@@ -1,13 +1,13 @@
-//! Tests in which each driver call fails once: every failure must give a readable error, and
+//! Tests in which each driver call fails once: every failure must cause a readable error, and
 //! nothing may leak.
 
 use super::{hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
 use offload_tests::stand_ins::{Outcome, Staged, cuda_driver};
 
-/// Functions that destructors call to release something, or to restore the current GPU. If one of
-/// them fails, the program may succeed: a destructor cannot return the error, which may come from
-/// earlier work.
+/// Functions that destructors call to release a resource or to restore the current GPU. If one of
+/// them fails, the program may succeed: a destructor cannot return the error, and the error may
+/// stem from earlier work.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -50,8 +50,8 @@ fn every_call_of_hip_fails_once() {
     );
 }
 
-/// Runs the program once for each of its driver calls, and makes this call fail. The functions in
-/// `expected` must be among those called.
+/// Runs the program once for each of its driver calls, and makes that call fail. All functions in
+/// `expected` must be called.
 fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
     run(&program(), &["all"]).succeeds().prints_last("done\n");
     let mut failed = Vec::new();
@@ -75,8 +75,8 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &str) {
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
-        // Destructors also call these functions to make the GPU current. If one fails, the
-        // destructor tries again.
+        // Destructors also call these functions to make the GPU current. If such a call fails, the
+        // destructor calls the function again.
         let is_for_an_end =
             ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");

@@ -1,5 +1,5 @@
-//! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts,
-//! memory and streams; `offload_gpu::run` uses them to load modules and launch kernels.
+//! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own the contexts,
+//! memory and streams. `offload_gpu::run` only loads modules and launches kernels.
 
 use super::{assert_expected, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
@@ -34,7 +34,7 @@ extern "C" __global__ void halve(int n, const __half *x, __half *y) {}
 extern "C" __global__ void fours(const float4 *x, float4 *y) {}
 "#;
 
-/// Invalid launches. They are an example of the package, because Cargo does not build examples by
+/// Invalid launches. They are in an example of the package, because `cargo build` skips examples by
 /// default.
 const WRONG: &str = r#"
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
@@ -81,7 +81,7 @@ cudarc = { version = "0.19", default-features = false, features = ["std", "drive
 offload-build = "0.1"
 "#;
 
-/// Returns the block of code in the guide's page that starts with this text.
+/// Returns the code block that starts with this text from the guide's page about other crates.
 fn of_the_guide(start: &str) -> String {
     let page = read(workspace().join("docs/guide/src/foreign.md"));
     let page = String::from_utf8(page).expect("pages are text");
@@ -96,7 +96,8 @@ fn on_driver(libraries: &Path, command: &str) -> Outcome {
         .run(&[command], &libraries.join(format!("{command}.log")))
 }
 
-/// Asserts that the program succeeds with this output; returns the images that it loaded.
+/// Asserts that the program succeeds with this output. Returns the log's entries for the images
+/// that it loaded.
 #[track_caller]
 fn loads<'o>(outcome: &'o Outcome, printed: &str) -> Vec<&'o str> {
     assert_eq!(outcome.succeeds().stdout, printed, "{outcome:#?}");
@@ -139,8 +140,8 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // A new context may have the address of a destroyed one. To tell their devices apart, the run
-    // time uses the number that the driver gives each context.
+    // A new context may have the address of a destroyed one. To tell the devices of both contexts
+    // apart, the run time uses the number that the driver assigns to each context.
     let libraries = cuda_driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     let loaded = loads(&outcome, "1000\ntrue\n1000\n1000\n");
@@ -151,8 +152,8 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// Passes cudarc's buffers as arguments. Our launches must make streams wait and record events just
-/// as cudarc's own launches do.
+/// Passes cudarc's buffers as arguments. Like cudarc's own launches, our launches must make streams
+/// wait and must record events.
 #[test(COMPILERS.slow())]
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
@@ -222,11 +223,13 @@ fn little_endian(address: &str) -> String {
     address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// cust links programs with the driver, so this program cannot start without one.
+/// Tests a program that uses cust. It cannot start without a driver, because cust links programs
+/// with the driver's library.
 #[test(COMPILERS.slow())]
 fn cust_shares_its_context() {
     let libraries = cuda_driver("run_time_borrowed_cust_driver", &[]);
-    // cust's build script searches this folder for the library, under the name that linkers use.
+    // cust's build script searches this folder for the driver's library, under the name that
+    // linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
     scratch::symlink(libraries.join("libcuda.so.1"), library).expect("the folder can be written");
@@ -252,7 +255,7 @@ fn cust_shares_its_context() {
     outcome.logs_line("on stream 1").keeps_the_rules();
 }
 
-/// Asserts that the binding and the run time use AMD's runtime together in one process.
+/// Asserts that cubecl-hip-sys and the run time can share AMD's runtime in one process.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow())]
 fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries_of_hip_6("run_time_borrowed_hsa");
@@ -267,7 +270,8 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let image = described(&read(PROGRAMS.output("debug", "math/gfx90a.hsaco")));
     assert_eq!(outcome.logged(&image), [format!("code object: {image}")], "{outcome:#?}");
 
-    // The addresses in the log show that the kernel received the binding's memory.
+    // The addresses in the log show that the kernel received memory that was allocated through
+    // cubecl-hip-sys.
     let line = outcome.stdout.lines().next();
     let (first, second) = line.and_then(|line| line.split_once(' ')).expect("two addresses");
     let (first, second) = (little_endian(first), little_endian(second));

@@ -1,5 +1,5 @@
 //! Tests on fake AMD GPUs with AMD's HIP runtime 5.2, which does everything except run the kernels.
-//! It does not support gfx1100; tests with that GPU use a stand-in for the runtime.
+//! The runtime does not support gfx1100, so tests with that GPU use a stand-in for the runtime.
 
 use super::{PROGRAM, run};
 use offload_tests::prelude::*;
@@ -28,7 +28,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// Returns the description of a target's image that the stand-in writes to its log.
+/// Returns how the stand-in's log describes the image for a target.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }

@@ -1,4 +1,4 @@
-//! Runs these tests' program on Intel's OpenCL runtime for CPUs, which computes its kernels.
+//! Runs the run-time tests' program on Intel's OpenCL runtime for CPUs, which computes the kernels.
 
 use super::{Program, assert_expected, transcript};
 use offload_tests::intel;
@@ -8,7 +8,8 @@ use offload_tests::stand_ins::{Outcome, Staged};
 
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time_intel", "spirv64"));
 
-/// The program's modes, and whether they print the same on Intel's runtime as on the CPU.
+/// The program's modes. The flag states whether a mode prints the same on Intel's runtime as on the
+/// CPU.
 const MODES: [(&str, bool); 14] = [
     ("saxpy", false),
     ("all", true),
@@ -41,8 +42,8 @@ fn the_program_computes_on_intels_runtime_what_it_does_on_the_cpu() {
     assert_expected("intel", &text);
 }
 
-/// Compares 64 sums of 256 sines. Each sine may be off by one unit in the last place, half of it
-/// from the C library. No intermediate sum exceeds 2.
+/// Compares 64 sums of 256 sines. Each sine may be off by one unit in the last place. Half a unit
+/// of that is the C library's error. No intermediate sum exceeds 2.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn sums_of_sines_are_within_the_documented_error() {
     let sums = |device| -> Vec<f32> {
@@ -59,9 +60,9 @@ fn sums_of_sines_are_within_the_documented_error() {
     }
 }
 
-/// Tests a module's variables across launches with several sizes of shared memory, required block
-/// sizes in several dimensions, launch bounds, and kernels that allow fewer threads than the
-/// device.
+/// Tests a module's variables across launches with several sizes of shared memory. Also tests
+/// required block sizes in several dimensions, launch bounds, and kernels that allow fewer threads
+/// than the device.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]).slow())]
 fn launches_that_opencl_lacks_run_or_are_refused() {
     let scenario = Scenario::without_sources("run_intel_launches");
@@ -80,8 +81,8 @@ fn launches_that_opencl_lacks_run_or_are_refused() {
     assert_expected("launches", &transcript("Intel's runtime", &outcome));
 }
 
-/// Sources from the examples and from other tests. Each becomes a module. All examples that add
-/// vectors have the same kernel.
+/// Sources from the examples and from other tests. Each becomes a module. One vector addition
+/// suffices, because all examples that add vectors have the same kernel.
 const SOURCES: [&str; 11] = [
     "examples/several-gpus/kernels/vector_add.cu",
     "examples/saxpy/kernels/saxpy.cu",
@@ -98,8 +99,9 @@ const SOURCES: [&str; 11] = [
 
 /// Compares Intel's runtime with the CPU's image: kernels from the examples and other tests, a
 /// kernel for each row of the table of functions, and all conversions of halves and bytes. (The
-/// kernel header's tests compare these conversions with NVIDIA's.) `gpu_checks` covers the kernels
-/// in `gpu/` and of the kernel header; the first test in this file covers those of the run time.
+/// kernel header's tests compare these conversions with those of NVIDIA's headers.) `gpu_checks`
+/// covers the kernels in `gpu/` and of the kernel header. The first test in this file covers those
+/// of the run time.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl, Tool::SpirvTools]).slow())]
 fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let scenario = Scenario::without_sources("run_intel_same");
@@ -143,7 +145,7 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     let kernels = run_on("opencl:0", &program, &[]);
     assert_expected("same", &transcript("kernels of the project", &kernels));
 
-    // The first cell of each row.
+    // The names of the kernels come from the first cell of each row.
     let page = text("docs/guide/src/reference/kernels.md");
     let (_, table) = page.split_once("\n|---|").expect("the page has a table");
     let rows = table.lines().skip(1).take_while(|line| line.starts_with("| "));
@@ -165,7 +167,7 @@ fn each_kernel_and_row_of_the_table_is_as_on_the_cpu() {
     assert!(expected.len() >= 18, "{names:?}");
 }
 
-/// Runs the program on a device. In the output, DEVICE replaces the device's name.
+/// Runs the program on a device. In the output, `DEVICE` replaces the device's name.
 fn run(device: &str, mode: &str) -> Outcome {
     run_on(device, &PROGRAM.path, &[mode])
 }

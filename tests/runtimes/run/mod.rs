@@ -1,5 +1,5 @@
-//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and
-//! on fake GPUs of both vendors. The stand-ins report violations of a driver's rules; no run may
+//! Tests of the run time, `offload_gpu::run`. One program, `program/main.rs`, runs on the CPU and
+//! on fake GPUs of both vendors. The stand-ins report violations of a driver's rules. No run may
 //! violate any.
 
 mod compressed;
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GPU: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::AnyGpu]);
 
-/// The program that these tests run. A panic in any thread ends the whole program with a signal;
-/// otherwise, the tests would not notice the panic.
+/// The program that these tests run. A panic in any thread ends the whole program with a signal.
+/// Otherwise, the tests would not notice the panic.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build("run_time", ""));
 
 struct Program {
@@ -32,13 +32,13 @@ struct Program {
 }
 
 impl Program {
-    /// Builds the program for the targets in the build script. Unless `target` is empty, it
+    /// Builds the program for the targets in the build script. If `target` is not empty, it
     /// replaces all GPU targets.
     fn build(name: &str, target: &str) -> Self {
         let scenario = sources(name);
-        // Switch off debug information, which Cargo's dev profile would add to all images; only the
-        // pack `traced` requests it. The setting is only for this package, so no other package is
-        // recompiled.
+        // Switch off debug information, which Cargo's dev profile would add to all images. Only the
+        // pack `traced` requests it. The setting applies only to this package, so Cargo recompiles
+        // no other package.
         let debug = format!("profile.dev.package.{name}.debug=false");
         scenario.build().env("RUN_TIME_TARGET", target).args(["--config", &debug]).passes();
         let path = scenario.program("debug", scenario.name());
@@ -110,8 +110,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Returns the rest of a source: kernels that have the same names in two packs, but different sizes
-/// of shared memory. g++ gives a template's variable a symbol that all libraries of a program
+/// Returns the rest of a source. Its kernels have the same names in two packs, but use different
+/// sizes of shared memory. g++ gives a template's variable a symbol that all libraries of a program
 /// share. The loader never unloads a library with such a symbol, or with a `thread_local` that has
 /// a destructor.
 fn alike(size: usize) -> String {
@@ -137,8 +137,8 @@ extern "C" __global__ void keep(int *y) {{}}
     )
 }
 
-/// The kernels that the stand-ins log but do not compute. Each line has a name, and the offset and
-/// size of each parameter (tests/src/stand_ins/kernels.h).
+/// The kernels that the stand-ins log but do not compute. Each line contains a name, and the offset
+/// and size of each parameter. tests/src/stand_ins/kernels.h describes the format.
 const KERNELS: &str = "reverse 0:8 8:8\nblock_sum 0:8 8:8\non_gpus_only 0:8\nvalue 0:8\nother 0:8\n\
      _Z4fillILj1EEvPi 0:8\n_Z4fillILj3EEvPi 0:8\n\
      _Z5applyI5TwiceLi2EfLb1EL4Mode1EEvP4PairIT1_EPS3_ 0:8 8:8\n\
@@ -195,7 +195,7 @@ const BUILD: &str = r#"
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
-/// The folder of the stand-in for NVIDIA's driver. Compiled without flags, the stand-in has all
+/// The folder of the stand-in for NVIDIA's driver. Compiled without flags, the stand-in exports all
 /// functions that the run time needs.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| cuda_driver("run_time_driver", &[]));
 
@@ -232,7 +232,7 @@ fn assert_expected(name: &str, text: &str) {
     assert_as_checked_in(&path, text);
 }
 
-/// Returns a run as text: a title, the program's output, and its exit status.
+/// Returns a run as text: a title, the program's output, and the program's exit status.
 fn transcript(title: &str, outcome: &Outcome) -> String {
     let status = outcome.status.map_or("a signal".to_owned(), |status| status.to_string());
     format!("--- {title}\n{}{}status: {status}\n", outcome.stdout, outcome.stderr)

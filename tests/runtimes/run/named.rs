@@ -3,8 +3,8 @@
 use super::{assert_expected, hip, on_gpus, run, transcript};
 use offload_tests::prelude::*;
 
-/// Makes the same calls on the CPU, and on stand-ins for NVIDIA's driver and AMD's runtime, which
-/// compute the kernel.
+/// Makes the same calls on the CPU, and on the stand-ins for NVIDIA's driver and AMD's runtime. The
+/// stand-ins compute the kernel.
 #[test(COMPILERS)]
 fn named_kernels_run_on_each_kind_of_device() {
     let mut text = String::new();

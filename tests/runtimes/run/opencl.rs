@@ -1,5 +1,6 @@
-//! Tests of OpenCL's devices. With a stand-in for the loader, they check which devices are listed,
-//! and why others are not. With Intel's runtime for CPUs, they check handles and limits.
+//! Tests of OpenCL devices. With a stand-in for the loader, the tests check which devices are
+//! listed, and the reasons why others are not. With Intel's runtime for CPUs, they check handles
+//! and limits.
 
 use crate::guide::page::{Step, steps};
 use offload_tests::intel;
@@ -157,8 +158,8 @@ fn an_allocation_that_is_too_large_for_intels_runtime() {
         .complains(" bytes in one allocation\nDivide the data among several buffers.\n");
 }
 
-/// Launches a kernel without dynamic shared memory: once so that it does not use its array, and
-/// once so that 256 threads use 1 KiB of it.
+/// Launches a kernel twice without dynamic shared memory. In the first launch, the kernel does not
+/// use its array. In the second, 256 threads use 1 KiB of it.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn a_launch_may_give_no_dynamic_shared_memory() {
     on_intel(&PROGRAM.0, &["none"]).succeeds().prints("[-1.0, -1.0]\n[255.0, 0.0]\n");
@@ -172,13 +173,13 @@ fn handles_are_as_documented() {
     on_intel(&PROGRAM.0, &["raw"]).succeeds().prints(printed);
 }
 
-/// Runs README's program and two examples, with only the list of targets changed.
+/// Runs the README's program and two examples. Only their lists of targets are changed.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn programs_run_with_another_list_of_targets() {
     let root = scratch::workspace();
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the repository has it");
     let steps = steps(&root.join("README.md"));
-    // Take the first text of each file; later texts are for users who migrate from other crates.
+    // Use the first text of each file. Later texts are for users who migrate from other crates.
     let block = |name: &str| {
         let mut files = steps.iter().filter_map(|step| match step {
             Step::File { path, text } if path == name => Some(text.clone()),
@@ -234,7 +235,7 @@ fn programs_run_with_another_list_of_targets() {
     }
 }
 
-/// Runs an image from an earlier build, supplied to a build script, and embedded by path.
+/// Runs an image from an earlier build twice: supplied to a build script, and embedded by its path.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::IntelOpenCl]))]
 fn supplied_images_run() {
     let mut scenario = Scenario::without_sources("run_opencl_supplied");

@@ -3,7 +3,7 @@
 use super::{assert_expected, on_gpus, run, run_loosely, transcript};
 use offload_tests::registry::COMPILERS;
 
-/// Asserts that a forked child gets the driver's errors, and that the parent can still use the
+/// Asserts that a forked child receives the driver's errors, and that the parent can still use the
 /// device.
 #[test(COMPILERS)]
 fn a_child_gets_an_error() {
@@ -16,8 +16,8 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // If the program does not release something, the stand-in reports misuse. A real driver would
-    // release it when the program ends.
+    // The stand-in reports everything that the program does not release as misuse. A real driver
+    // releases such resources when the program ends.
     let left = ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"];
     assert_eq!(outcome.logged("misuse"), left);
 }

@@ -1,4 +1,4 @@
-//! Launches on the CPU that need much of the system's resources, or more than it has.
+//! Launches on the CPU that need much of the system's resources, or more than the system has.
 
 use super::{PROGRAM, on_gpus, run};
 use offload_tests::prelude::*;

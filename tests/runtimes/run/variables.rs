@@ -27,7 +27,7 @@ fn wrong_variables_are_told() {
     assert_expected("variable_errors", &text.concat());
 }
 
-/// In this pack, only one module has images; modules before and after it have none.
+/// Tests a pack in which only one module has images. The modules before and after it have none.
 #[test(COMPILERS)]
 fn modules_without_images_have_no_variables() {
     let text = [("cpu", on_gpus("")), ("cuda:0", on_gpus("8.0"))].map(|(device, staged)| {

@@ -26,9 +26,9 @@ fn devices_are_taken_by_name() {
     }
 }
 
-/// Devices, each with the image that it gets and the reason. If no image fits, the text is the
-/// reason why one of the images does not fit. The tests of `offload_format::select` cover all
-/// reasons.
+/// Devices, each with the image that is chosen for it, and the reason for the choice. If no image
+/// fits, the text is the reason why one of the images does not fit. The tests of
+/// `offload_format::select` cover all reasons.
 const EXPLAINED: [(&str, Option<&str>, &str); 5] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),

@@ -14,7 +14,7 @@ struct Target {
     name: &'static str,
     /// The image's file name in `OUT_DIR`. In the prebuilt set, the name has the prefix `saxpy.`.
     file: &'static str,
-    /// The image's kind as the example prints it; `llvm_kind` is LLVM's name for the same kind.
+    /// The image's kind as the example prints it. `llvm_kind` is LLVM's name for the same kind.
     kind: &'static str,
     llvm_kind: &'static str,
     /// LLVM's name for the programming model.
@@ -87,7 +87,7 @@ impl Built {
         without_gpu(self.scenario.start(self.profile)).args(args)
     }
 
-    /// Returns a target's image from the folder for its origin: `compiled` or `prebuilt`.
+    /// Returns a target's image from the folder that matches its origin, `compiled` or `prebuilt`.
     fn image(&self, target: &Target, origin: &str) -> Vec<u8> {
         match origin {
             "prebuilt" => prebuilt(target.file),

@@ -1,11 +1,11 @@
-//! The prebuilt set that comes with the example: builds that use it, changes that make it stale,
-//! and how to make it.
+//! Tests of the example's prebuilt set: builds that use the set, changes that make it stale, and
+//! its regeneration.
 
 use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::prelude::*;
 
-/// Asserts that the set matches the current kernel and header. If not, `cargo xtask prebuilt`
-/// remakes it.
+/// Asserts that the set matches the current kernel and header. If the set is stale, `cargo xtask
+/// prebuilt` regenerates it.
 #[test(GCC.claimed())]
 fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
@@ -31,7 +31,7 @@ fn only_cubins_are_prebuilt_without_ptxas() {
 }
 
 /// Asserts that the set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the
-/// compilers are those that made it.
+/// compilers are those that built the set.
 #[test(COMPILERS.slow().ignored_if(other_compilers))]
 fn the_prebuilt_set_is_what_the_compilers_make() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-update");

@@ -8,7 +8,7 @@ use offload_tests::side_by_side::Case;
 
 const OPENMP: &str = "openmp-amdgcn-amd-amdhsa--";
 
-/// Returns a command line that unbundles an archive; `OPENMP` stands for the start of an entry ID.
+/// Returns a command line that unbundles an archive. `OPENMP` stands for the start of an entry ID.
 fn archive(line: &str) -> Case {
     bundler(&format!("-type=a -unbundle -input=lib.a {}", line.replace("OPENMP", OPENMP)))
         .file("lib.a", corpus_bytes("archive/lib.a"))
@@ -79,7 +79,7 @@ fn thin_archives() {
     let with = |case: Case, members: &[(String, Vec<u8>)]| {
         members.iter().fold(case, |case, (name, bytes)| case.file(name, bytes.clone()))
     };
-    // A member is missing.
+    // Leave out a member.
     let case = with(case, &members[..1]);
     case.assert_same().failure("");
     with(case, &members[1..]).assert_same().success();
@@ -122,7 +122,7 @@ fn archives_are_checked() {
         .failure("conflicting TargetIDs [");
 }
 
-/// Checks that our tool lists the bundles in archives; LLVM 22 lists nothing for them.
+/// Checks that our tool lists the bundles in archives. LLVM 22 lists nothing for archives.
 #[test(LLVM)]
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {

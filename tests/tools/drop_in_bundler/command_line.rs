@@ -109,8 +109,8 @@ fn standard_input_and_output() {
     }
 }
 
-/// The help must have LLVM's text, because scripts search it. It also lists `--debug-only`, which
-/// LLVM's release builds lack.
+/// The help must have LLVM's text, because scripts search it. Our help also lists `--debug-only`,
+/// which LLVM's release builds lack.
 #[test(LLVM)]
 fn help_and_version() {
     let both = |line: &str| {

@@ -45,7 +45,7 @@ fn compressed_bundles() {
             assert_alike(&compress(file_type, &format!("-compress {rest}")), file_type);
         }
     }
-    // Level 0 means the default level; 22 is the highest level.
+    // Level 0 means the default level, and 22 is the highest level.
     for level in ["0", "22", "100"] {
         assert_alike(&compress("bc", &format!("-compress -compression-level={level}")), "bc");
     }

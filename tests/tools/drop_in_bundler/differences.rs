@@ -38,7 +38,7 @@ fn several_bundles_in_one_file() {
     let (theirs, ours) = reading(file.concat(), "-type=bc -list").both();
     assert_eq!(theirs.printed().lines().count(), 3);
     assert!(ours.printed().lines().count() > 6, "{}", ours.printed());
-    // Each bundle has an entry for the target; the first one is written.
+    // Each bundle has an entry for the target, and the first one is written.
     let line = "-type=bc -unbundle -targets=GFX908 -output=y";
     assert_eq!(reading(file.concat(), line).run(Whose::Ours).success().stderr, "");
     let line = format!("{line} -debug-only=CodeObjectCompatibility");

@@ -4,8 +4,8 @@
 //!
 //! The requirements are those of
 //! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`, with two
-//! intentional exceptions. LLVM's test expects no match for a target without an environment; our
-//! tool accepts such targets (`archives_for_one_target`). If conflicting entries have the same
+//! intentional exceptions. LLVM's test expects no match for a target without an environment, but
+//! our tool accepts such targets (`archives_for_one_target`). If conflicting entries have the same
 //! kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
 
 use super::{GFX906, HOST};
@@ -94,7 +94,7 @@ fn archive(folder: &Path, name: &str, members: &[&str]) {
     scratch::write(folder.join(format!("{name}.a")), containers::archive(&members));
 }
 
-/// Tests the library from LLVM's test; two of its three members are for OpenMP. Also tests archives
+/// Tests the library from LLVM's test. Two of its three members are for OpenMP. Also tests archives
 /// whose entries for one processor have different kinds or triples. Such entries can be bundled,
 /// because the tool compares only entries with the same kind and triple.
 #[test]
@@ -148,7 +148,7 @@ fn archives_for_one_target() {
     session(&folder, "archives", &lines);
 }
 
-/// LLVM 22 lists nothing for objects and archives of objects.
+/// Tests the listing of objects and archives of objects, for which LLVM 22 lists nothing.
 #[test]
 fn bundles_inside_of_other_files_are_listed() {
     let folder = scratch::folder("next-bundler-listed");

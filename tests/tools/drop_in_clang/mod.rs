@@ -17,8 +17,8 @@ const HIP: &str = "#define __global__ __attribute__((global))\n\
     __global__ void store(int *out) { *out = 1; }\n\
     __attribute__((device)) int variable = 3;\n";
 
-/// Links tools, LLVM's or ours, into the folder `tools` of clang's working folder, where clang
-/// finds them.
+/// Creates links to LLVM's or our tools in the folder `tools` of clang's working folder, where
+/// clang finds them.
 fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     let _ = fs::remove_dir_all(folder.join("tools"));
     fs::create_dir(folder.join("tools")).expect("the folder can be made");

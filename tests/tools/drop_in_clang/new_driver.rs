@@ -1,4 +1,4 @@
-//! Tests of objects that clang's new driver makes by running `llvm-offload-binary`.
+//! Tests of objects that clang's new driver creates by running `llvm-offload-binary`.
 
 use super::{HIP, assert_runs, assert_same_files, clang, put_tools};
 use offload_format::offload_binary::MAGIC;
@@ -72,7 +72,7 @@ fn openmp() {
     compile("openmp_lto", "-fopenmp -nogpulib -c a.c --offload-arch=gfx90a -flto");
 }
 
-/// Compares builds with cubins made by ptxas.
+/// Compares builds whose objects contain cubins from ptxas.
 #[test(needs(&[Tool::Llvm22, Tool::Cuda]).slow())]
 fn images_for_nvidia() {
     for (name, options) in [

@@ -18,8 +18,8 @@ const CALLS: &str = "extern \"C\" __attribute__((device)) int twice(int);\n\
 const CALLED: &str =
     "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
 
-/// Runs `build` with LLVM's tools and with ours; `build` returns the names of files. Returns the
-/// contents of these files for both.
+/// Runs `build` with LLVM's tools and with ours. `build` returns file names. Returns the contents
+/// of these files from both runs.
 fn build(name: &str, build: impl Fn(&Path) -> Vec<&'static str>) -> [Vec<Vec<u8>>; 2] {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -71,8 +71,8 @@ fn hip_compressed() {
     let [theirs, ours] = build("hip_compressed", |folder| {
         compile(folder, "--no-offload-new-driver --offload-compress a.hip -o a.o");
         run(llvm("llvm-objcopy"), folder, "--dump-section=.hip_fatbin=fatbin a.o");
-        // Fill the section with zeros in both objects, by updating it with an empty file. So only
-        // the section's size is compared.
+        // In both objects, fill the section with zeros by updating it from an empty file. This
+        // leaves only the section's size to compare.
         scratch::write(folder.join("nothing"), []);
         run(llvm("llvm-objcopy"), folder, "--update-section=.hip_fatbin=nothing a.o rest.o");
         for arch in ["gfx90a:xnack+", "gfx1100"] {
@@ -89,7 +89,7 @@ fn hip_compressed() {
     }
 }
 
-/// Builds two objects with device code in their sections, an archive, and a program; linking the
+/// Builds two objects with device code in their sections, an archive, and a program. Linking the
 /// program unbundles all device code.
 #[test(LLVM.slow())]
 fn relocatable_device_code() {

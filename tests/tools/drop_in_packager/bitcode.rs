@@ -57,11 +57,11 @@ fn bitcode_for_hosts() {
         assert_eq!(names(&ran).len() == 1, name == "plain.bc", "{name}: {:?}", names(&ran));
         case("--archive --image=file=x.a").assert_same().success();
     }
-    // The file contains several modules; LLVM's tool reads only files with one module.
+    // The file contains several modules, but LLVM's tool reads only files with one module.
     let (theirs, ours) = case_in(read(folder.join("cat.bc")), "--image=").both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);
-    // Bitcode in an archive, and truncated bitcode.
+    // Test bitcode in an archive, and truncated bitcode.
     let library = archive("bitcode_in_archives", "rcD", &[("three.bc", three.clone())]);
     case_in(library, "--archive --image=file=x.a").assert_same().success();
     for size in [8, 100, 400, three.len() - 400] {

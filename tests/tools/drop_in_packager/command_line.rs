@@ -98,7 +98,7 @@ fn response_files() {
         let units: Vec<u8> = format!("\u{feff}{line},x=ä").encode_utf16().flat_map(bytes).collect();
         case("@arguments").file("arguments", units).assert_same().success();
     }
-    // If a response file is a folder or includes itself, LLVM's tool ends by a signal; our tool
+    // If a response file is a folder or includes itself, LLVM's tool ends by a signal. Our tool
     // must report an error.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(argument).file(name, argument).both();
@@ -180,7 +180,8 @@ fn the_old_name() {
     assert_eq!(packager("-o out --image=triple=x"), format!("{warning}{error}"));
     assert!(!packager("--bogus").contains(warning));
 
-    // The name of the called program decides which tool it is, and messages begin with this name.
+    // The name under which the program is called determines which tool it is. Messages begin with
+    // this name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
     let names = "clang-offload-packager x86_64-linux-gnu-clang-offload-packager \
         clang-offload-packager.exe clang-offload-packager-22 clang-offload-packager.a.b \

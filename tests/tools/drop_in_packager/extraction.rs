@@ -28,7 +28,7 @@ fn images_are_extracted() {
     let name = "in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc";
     let ran = case_in(several(), "--image=kind=openmp").file(name, [0; 100]).assert_same();
     assert_eq!(ran.file(name), some_bytes(4, 8));
-    // Images of known kinds, and with the unassigned kind numbers 7 and 100.
+    // Test images of known kinds, and images with the unassigned kind numbers 7 and 100.
     let images = [0, 1, 2, 3, 4, 5, 7, 100]
         .map(|kind| (StatedKind(kind), OffloadKind::HIP, &[("arch", "a")][..], &b"bytes"[..]));
     case_in(binary(Version::V1, &images), "--image=").assert_same().success();

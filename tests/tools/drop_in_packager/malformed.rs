@@ -30,7 +30,7 @@ fn malformed_offload_binaries() {
         fails(&with(&good, 4, &version.to_le_bytes()), INVALID);
     }
     // The header's fields at 8 and 16 are the binary's size and its entry's offset. The entry
-    // starts at 32; its fields at 8 and 24 are the offsets of the strings and of the image.
+    // starts at 32. Its fields at 8 and 24 are the offsets of the strings and of the image.
     for (at, values) in [
         (8, &[size + 8, 1 << 32, 1 << 62, u64::MAX, 0, 1][..]),
         (16, &[size, 1 << 40, 1 << 62, u64::MAX]),

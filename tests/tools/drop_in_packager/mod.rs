@@ -73,7 +73,7 @@ fn names(ran: &Ran) -> Vec<String> {
     names.filter(|name| !given.contains(&name.as_str())).collect()
 }
 
-/// Returns an archive that `llvm-ar` makes from these files.
+/// Returns an archive that `llvm-ar` creates from these files.
 fn archive(name: &str, options: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let folder = scratch::folder(&format!("drop_in_packager/{name}"));
     for (name, bytes) in files {

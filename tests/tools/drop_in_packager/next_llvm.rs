@@ -4,7 +4,7 @@
 //! runs here.
 //!
 //! The requirements are those of `llvm/test/tools/llvm-offload-binary`. LLVM's tests print the
-//! results with `llvm-objdump`; our own reader reads them here. There are two intentional
+//! results with `llvm-objdump`. Here, our own reader reads them. There are two intentional
 //! exceptions. Without `--compress`, our tool writes version 1, which LLVM 22 reads. Images
 //! requested with `--image` get the same names as with LLVM 22.
 
@@ -69,7 +69,8 @@ fn wrong_ways_to_compress() {
     session(&folder("wrong"), "wrong_ways_to_compress", lines);
 }
 
-/// Also packs with a response file, and with an image without strings.
+/// Tests the extraction of all images. Also packs with a response file, and an image without
+/// strings.
 #[test]
 fn all_images_are_extracted() {
     let folder = folder("all");
@@ -128,7 +129,7 @@ fn images_that_are_named_without_end() {
         inner = binary(Version::V1, &[image]);
     }
     scratch::write(folder.join("deep"), inner);
-    // Two entries for the same bytes on each of 16 levels make 65536 images from 7 KB.
+    // Two entries for the same bytes on each of 16 levels represent 65536 images in 7 KB.
     let mut inner = b"end".to_vec();
     for _ in 0..16 {
         let images =

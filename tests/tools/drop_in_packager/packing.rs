@@ -86,7 +86,7 @@ fn files_that_cannot_be_packed() {
     ] {
         case(line).assert_same().failure("error: ");
     }
-    // The output is also the input.
+    // Use one file as both input and output.
     let ran = case("-o one.o --image=file=one.o,triple=x").assert_same().success();
     assert!(ran.file("one.o").len() > 72, "{} bytes", ran.file("one.o").len());
 }

@@ -23,7 +23,7 @@ fn assert_refused(folder: &Path, name: &str, archive: &[u8], options: &str, expe
     assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
 }
 
-/// Returns a tar archive, put together field by field. Each member has a name, a type and contents.
+/// Returns a tar archive, assembled field by field. Each member has a name, a type and contents.
 fn tar(members: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, kind, content) in members {

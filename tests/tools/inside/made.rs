@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// Returns the CRC of these bytes. Zip archives store it for each member.
+/// Returns the CRC of these bytes. Zip archives store a CRC for each member.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);

@@ -2,7 +2,7 @@
 //! must print the same as for the files themselves. Malicious archives must cause an error that
 //! describes the problem.
 //!
-//! Tests make their archives when they run: with Python, whose writers are independent of ours, or
+//! Tests create their archives at run time: with Python, whose writers are independent of ours, or
 //! byte by byte. Set-up stores only some files of the published wheels, so the tests pack these
 //! files into wheels again.
 

@@ -10,7 +10,7 @@ fn extract(file: &str, options: &str) -> String {
     options.split('|').map(line).collect()
 }
 
-/// If no image fits any target, no folder is made. An image that fits one of two targets is
+/// If no image fits any target, no folder is created. An image that fits one of two targets is
 /// written. For bundle entry IDs, LLVM's rules select the entries, and the kind must match.
 #[test]
 fn targets_choose_by_compatibility() {

@@ -198,8 +198,8 @@ fn large_claims_cost_nothing() {
 #[test]
 fn shared_bytes_end_somewhere() {
     let folder = scratch::folder("ls-shared");
-    // Thousands of images share a megabyte. Together, they have gigabytes to hash, to search for
-    // kernels and to check.
+    // Thousands of images share a megabyte. Together, their bytes would add up to gigabytes to
+    // hash, to search for kernels and to check.
     let ids = vec!["hip-amdgcn-amd-amdhsa--gfx906"; 4000];
     let ptx = format!("//{}\n.version 7.0\n.target sm_80\n", "x".repeat(1 << 20));
     for (name, file) in [

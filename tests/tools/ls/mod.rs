@@ -1,5 +1,5 @@
 //! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files.
-//! Here, `sha256sum` checks the hashes; the tests in `formats` compare the readers with LLVM's
+//! Here, `sha256sum` checks the hashes. The tests in `formats` compare the readers with LLVM's
 //! tools.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
@@ -21,7 +21,7 @@ tests!(corpus_folders().into_iter().map(|folder| {
     Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
 }));
 
-/// Runs `cargo offload` in the corpus's folder; arguments are separated by spaces.
+/// Runs `cargo offload` in the corpus's folder. Arguments are separated by spaces.
 fn offload(line: &str) -> Ran {
     crate::offload(&corpus_path(""), line)
 }
@@ -47,7 +47,7 @@ fn images_of(records: &[Value]) -> Vec<Value> {
     records.iter().flat_map(|record| list(&record["images"])).cloned().collect()
 }
 
-/// Extracts into an empty folder; returns the files by name.
+/// Extracts into an empty folder. Returns the files by name.
 fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>) {
     let _ = fs::remove_dir_all(folder);
     let run = run(own::offload(&["extract", "-o", text(folder)]).args(arguments));
@@ -57,7 +57,7 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
     (run, files.collect())
 }
 
-/// Extracts into an empty folder; returns the files in the order of their printed names.
+/// Extracts into an empty folder. Returns the files in the order of their printed names.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
     let names = run.stdout.lines().map(|line| line.rsplit('/').next().expect("a name"));

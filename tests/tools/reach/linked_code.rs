@@ -43,7 +43,7 @@ fn compile(name: &str, a: &[&str], b: &[&str]) -> PathBuf {
     folder
 }
 
-/// Links these objects to a library.
+/// Links these objects into a library.
 fn link(folder: &Path, objects: &[&str]) {
     let mut link = Command::new("g++");
     succeed(link.args(["-shared", "-o", "lib.so"]).args(objects).current_dir(folder));
@@ -67,7 +67,7 @@ fn fatbins(folder: &Path, section: &str) -> Vec<Vec<u8>> {
     numbers.iter().map(|it| library[range(starts[*it as usize])].to_vec()).collect()
 }
 
-/// Returns for each GPU whether the file serves it; `reach`, `select` and `verify` must agree.
+/// Returns, for each GPU, whether the file serves it. `reach`, `select` and `verify` must agree.
 fn served(folder: &Path, file: &str) -> Vec<bool> {
     let is_served = |gpu: &&str| {
         let lines = [

@@ -1,5 +1,5 @@
-# Asks readers of package managers on which machines they would install a package with certain metadata. The argument is a JSON
-# file with a list of questions. For each question, writes a list with a boolean for each machine.
+# Asks package managers' readers on which machines they would install a package with certain metadata. The argument is a JSON
+# file with a list of questions. For each question, prints a list with a boolean for each machine.
 
 import json
 import os
@@ -27,7 +27,7 @@ def conda(requirements, overrides):
     return all(any(MatchSpec(it).matches(package) for package in machine) for it in requirements)
 
 
-# PEP 825 does not specify how installers find the plugins for machines; this version of the reader needs their names here.
+# PEP 825 does not specify how installers find the plugins for machines. This version of the reader needs their names here.
 def with_providers(document):
     namespaces = document["default-priorities"]["namespace"]
     return document | {"providers": {name: {"requires": [f"{name}-variant-provider"]} for name in namespaces}}

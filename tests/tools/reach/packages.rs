@@ -1,6 +1,6 @@
-//! Tests of `cargo offload reach --for`: the readers of package managers compare the metadata with
-//! machines. They must install a package exactly on the machines whose GPU gets an image of each
-//! module.
+//! Tests of `cargo offload reach --for`. The readers of package managers apply the metadata to
+//! simulated machines. They must install a package exactly on the machines whose GPU gets an image
+//! of each module.
 
 use super::by_hand::{Strings, image_for, ptx_for};
 use crate::containers::{binary, with};
@@ -384,7 +384,7 @@ fn readers_install_packages_where_images_run() {
                 PROCESSORS.map(|(name, _)| json!([format!("amd :: gfx_arch :: {name}")]));
             readers.install(variant(&wheel, "amd"), &machines, &served);
         } else {
-            // Machines without a GPU.
+            // Simulate machines without a GPU.
             readers.install(requirements(&conda, "__"), &[json!({})], &[false]);
             readers.install(variant(&wheel, "nvidia"), &[json!([])], &[false]);
         }
@@ -509,7 +509,7 @@ fn write(folder: &Path, name: &str, targets: &[(&str, &str)]) {
     scratch::write(folder.join(name), binary(Version::V2, &images));
 }
 
-/// Returns for each GPU whether it gets an image of each module in `file.bin`.
+/// Returns, for each GPU, whether it gets an image of each module in `file.bin`.
 fn served(folder: &Path, devices: &[String]) -> Vec<bool> {
     let ran = offload(folder, &format!("reach file.bin --json --require {}", devices.join(",")));
     let document = json(&ran);
@@ -551,7 +551,7 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
     json!(all)
 }
 
-/// Whether a warning says that the plugin accepts the wheel for a GPU without an image.
+/// Whether a warning states that the plugin accepts the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
     let lines =
         ran.stderr.lines().filter(|line| line.starts_with("warning: these compute capabilities"));
@@ -573,7 +573,7 @@ fn variant(ran: &Ran, name: &str) -> Value {
     json!({"wheel": document})
 }
 
-/// The readers of package managers. One call asks them all questions.
+/// The readers of package managers. One call passes all questions to the readers.
 #[derive(Default)]
 struct Readers {
     questions: Vec<Value>,

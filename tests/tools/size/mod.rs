@@ -18,7 +18,7 @@ tests!(corpus_folders().into_iter().map(|folder| {
     Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
 }));
 
-/// Runs `cargo offload size` in the corpus's folder; arguments are separated by spaces.
+/// Runs `cargo offload size` in the corpus's folder. Arguments are separated by spaces.
 fn size(line: &str) -> Ran {
     crate::offload(&corpus_path(""), &format!("size {line}"))
 }
@@ -72,7 +72,7 @@ fn bytes_that_images_share_count_once() {
     let account = check_sums(&corpus_path("malformed/overlap.bc"), &[]);
     let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
     assert!(list(&account["images"]).iter().any(shares), "{account}");
-    // Forty images with the same bytes.
+    // Forty images share the same bytes.
     let ids: Vec<_> = (0..40).map(|it| format!("hip-amdgcn-amd-amdhsa--gfx9{it:02}")).collect();
     let file = scratch::folder("size-shared").join("shared.bundle");
     scratch::write(&file, shared_bundle(&ids, &some_bytes(1, 5000)));

@@ -1,4 +1,4 @@
-"""Prints the images in `.tgtimg` of a 64-bit program or object, one a line in the order of the file:
+"""Prints the images in `.tgtimg` of a 64-bit program or object, one per line, in the order of the file:
 offset, size, section, and the SHA-256 of the bytes, or `zstd` for a zstd frame."""
 import hashlib
 import struct

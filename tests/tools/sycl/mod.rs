@@ -1,6 +1,6 @@
-//! Tests of SYCL files as written by DPC++: programs with a table of images, and objects. The files
-//! are made by hand, because no registry has DPC++. An independent reader in Python lists the same
-//! images.
+//! Tests of SYCL files as written by DPC++: programs with a table of images, and objects. The tests
+//! assemble the files by hand, because no registry has DPC++. An independent reader in Python lists
+//! the same images.
 
 use crate::{assert_ends, assert_prints, corpus_bytes, json, list, offload, string};
 use offload_format::compression::{Method, compress};
@@ -75,7 +75,7 @@ fn write_table(folder: &Path, images: &[(&str, Vec<u8>)], flags: [&str; 2]) {
 const ELF: [&str; 2] = ["\"a\",@progbits", "\"aw\",@progbits"];
 const COFF: [&str; 2] = ["\"dr\"", "\"dw\""];
 
-/// Writes `table.o` with these images, and links it to `program`.
+/// Writes `table.o` with these images, and links it into `program`.
 fn program(name: &str, images: &[(&str, Vec<u8>)]) -> PathBuf {
     let folder = scratch::folder(&format!("sycl-{name}"));
     write_table(&folder, images, ELF);
@@ -131,7 +131,8 @@ fn digest(bytes: &[u8]) -> String {
     stdout(&succeed(python.args(["-c", script, &hex]))).trim().to_owned()
 }
 
-/// Links with addresses in the table, and with addresses only in relocations.
+/// Links programs whose table contains addresses, and programs whose addresses are only in
+/// relocations.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn tables_of_programs() {
     let folder = program("programs", &images());
@@ -285,8 +286,8 @@ fn damaged_tables() {
     }
 }
 
-/// Writes `<name>.o`, an object with entries for SYCL and the host. With `has_sizes`, it also has
-/// sections with the entries' sizes, as written by DPC++'s bundler.
+/// Writes `<name>.o`, an object with entries for SYCL and the host. With `has_sizes`, the object
+/// also has sections with the entries' sizes, as written by DPC++'s bundler.
 fn object(folder: &Path, name: &str, image: &[u8], has_sizes: bool) {
     scratch::write(folder.join(format!("{name}.bin")), image);
     let mut text = format!(".text\n.globl {name}\n{name}: ret\n");

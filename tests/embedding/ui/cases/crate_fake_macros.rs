@@ -1,4 +1,4 @@
-//! One way to go wrong. The module has types of the names that expansions use, and nothing else.
+//! One way to go wrong. The module contains only types with the names that expansions use.
 #![forbid(unsafe_code)]
 #![allow(dead_code)]
 

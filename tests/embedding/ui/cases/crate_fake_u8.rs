@@ -1,4 +1,4 @@
-//! One way to go wrong. The bytes of a pack would be read as words, far past its end.
+//! One way to go wrong. The bytes of a pack would be read as words, far past the pack's end.
 #![forbid(unsafe_code)]
 #![allow(non_camel_case_types)]
 

@@ -1,4 +1,4 @@
-//! One way to go wrong. HIP's runtime would read a bundle at an address that is none.
+//! One way to go wrong. HIP's runtime would read a bundle at an invalid address.
 #![forbid(unsafe_code)]
 #![allow(dead_code)]
 

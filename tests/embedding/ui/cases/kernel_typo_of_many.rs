@@ -1,4 +1,4 @@
-//! One way to go wrong. The compiler stops what takes it long: the names are listed before.
+//! One way to go wrong. rustc stops long evaluations, so the names must be listed before that.
 #![forbid(unsafe_code)]
 use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
 use offload_gpu::{Kernel, KernelPack, Origin, PackImageKind};

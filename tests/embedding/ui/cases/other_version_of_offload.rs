@@ -1,4 +1,4 @@
-//! One way to go wrong. This is what the crate `offload-gpu` of another version would pass on.
+//! One way to go wrong. A different version of `offload-gpu` would pass on these tokens.
 #![forbid(unsafe_code)]
 static SAXPY: offload_gpu::KernelPack =
     offload_gpu::__expansion::include_offload!(@ 99 offload; "saxpy");

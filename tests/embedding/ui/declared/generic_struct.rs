@@ -1,5 +1,5 @@
-//! Structs with a parameter that is no type, a field that is no parameter, and no fields; enums
-//! with fields and without `repr`.
+//! Structs with a parameter that is not a type, with a field that is not a parameter, and without
+//! fields. Enums with fields, and enums without `repr`.
 
 #[derive(Clone, Copy, offload_gpu::Parameter)]
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! A call of a declared kernel with another type.
+//! A call of a declared kernel with an argument of a different type.
 
 mod kernels {
     offload_gpu::include_kernels!("calls", extern {

@@ -1,4 +1,4 @@
-//! A file with declared kernels, without the feature `files`.
+//! Declares the kernels of a file, without the feature `files`.
 mod kernels {
     offload_gpu::include_kernels!(path = "files/saxpy.hsaco", extern {
         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);

@@ -88,7 +88,7 @@ fn scoped_threads() {
     }
 }
 
-/// Runs threads that get the number of the next job from a counter.
+/// Runs threads that take the number of the next job from a counter.
 fn pool() {
     let jobs: Vec<Mutex<Data>> = (0..8).map(|_| Mutex::new(Data::new())).collect();
     let next = AtomicUsize::new(0);
@@ -106,8 +106,8 @@ fn pool() {
     assert_eq!(done.load(Ordering::Acquire), 8);
 }
 
-/// Allocates and frees buffers in several threads, so one thread may get memory that another thread
-/// has freed.
+/// Allocates and frees buffers in several threads, so one thread may receive memory that another
+/// thread has freed.
 fn reused_allocations() {
     thread::scope(|scope| {
         for _ in 0..3 {

@@ -1,6 +1,6 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. Lines that a finding may name end with the
-// checks that find it; the suffix 64 limits a check to warps of 64 lanes. Each launch has 2 blocks
-// of 64 threads and 128 values; main.rs has the other arguments.
+// checks that find it. The suffix 64 limits a check to warps of 64 lanes. Each launch has 2 blocks
+// of 64 threads and 128 values. main.rs chooses everything else.
 
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
@@ -57,7 +57,7 @@ KERNEL(shared_pointer_wrong) {
   x[index()] = p[63 - threadIdx.x] + second[63 - threadIdx.x];
 }
 
-// The access is beyond the row, but inside the same variable.
+// The wrong access is beyond the row, but inside the variable.
 KERNEL(shared_row_right) {
   UNUSED;
   __shared__ float tile[4][16];
@@ -117,7 +117,7 @@ KERNEL(dynamic_shared_wrong) {
   x[index()] = tile[threadIdx.x ^ 1]; // found: memory
 }
 
-// The same, declared as in CUDA.
+// Dynamic shared memory, declared as in CUDA.
 template <class T> __device__ T *shared_values() {
   extern __shared__ __align__(8) unsigned char bytes[];
   return reinterpret_cast<T *>(bytes);
@@ -146,7 +146,7 @@ KERNEL(freed_wrong) {
   n[index()] = x[index()] > 0; // found: memory
 }
 
-// Block 1 gets the address of block 0's variable.
+// In the wrong kernel, block 1 gets the address of block 0's variable.
 KERNEL(other_block_right) {
   UNUSED;
   __shared__ unsigned mine;
@@ -168,7 +168,7 @@ KERNEL(other_block_wrong) {
   }
 }
 
-// ---- arithmetic that has no result
+// ---- undefined arithmetic
 
 KERNEL(signed_sum_right) { UNUSED; n[index()] = 2147483647u + unsigned(index()); }
 KERNEL(signed_sum_wrong) {
@@ -190,7 +190,7 @@ KERNEL(negated_wrong) {
   n[index()] = unsigned(-least); // found: undefined
 }
 
-// ---- initcheck: never written
+// ---- initcheck: reads of unwritten memory
 
 // The pattern in unwritten memory is not a valid bool.
 KERNEL(unwritten_flag_right) {
@@ -207,7 +207,7 @@ KERNEL(unwritten_flag_wrong) {
   n[index()] = seen[threadIdx.x] ? 1 : 2; // found: undefined
 }
 
-// The sum is NaN.
+// The wrong kernel's sum is NaN.
 KERNEL(unwritten_sum_right) {
   UNUSED;
   __shared__ float sum;
@@ -266,7 +266,7 @@ KERNEL(second_barrier_wrong) {
   x[index()] = sum;
 }
 
-// A tree of sums; one warp computes the last steps.
+// A tree of sums, whose last steps one warp computes.
 KERNEL(warp_right) {
   UNUSED;
   __shared__ float sums[64];
@@ -432,7 +432,7 @@ KERNEL(atomic_read_wrong) {
     n[1] = n[0]; // found: races
 }
 
-// ---- synccheck: barriers that are not for all threads
+// ---- synccheck: barriers that not all threads reach
 
 KERNEL(early_return_right) {
   UNUSED;
@@ -486,7 +486,7 @@ KERNEL(barrier_in_loop_wrong) {
   }
 }
 
-// Half of the mask's lanes wait at a barrier instead: both halves wait for each other forever.
+// In the wrong kernel, half of the mask's lanes wait at a barrier: both halves wait forever.
 KERNEL(mask_right) {
   UNUSED;
   float sum = x[index()];
@@ -523,7 +523,7 @@ KERNEL(mask_wrong) {
   x[index()] = sum;
 }
 
-// ---- calls of warp functions that do not belong together
+// ---- mismatched calls of warp functions
 
 // The halves of a warp may call different functions if each half passes its own mask.
 KERNEL(other_function_right) {
@@ -656,7 +656,7 @@ KERNEL(returned_lane_wrong) {
   n[index()] = lane;
 }
 
-// ---- code for warps of 32 lanes, which is right with them
+// ---- code that is right only with warps of 32 lanes
 
 KERNEL(votes_of_32_right) {
   UNUSED;
@@ -697,7 +697,7 @@ KERNEL(rank_of_32_wrong) {
   n[index()] = unsigned(__popcll(set & ((1u << lane) - 1))); // found: undefined64
 }
 
-// Lanes 32 to 63 are not in their mask: they wait for the others, which are at the barrier.
+// The wrong mask excludes lanes 32 to 63: they wait for the others, which are at the barrier.
 KERNEL(sums_of_32_right) {
   UNUSED;
   float sum = x[index()];
@@ -713,7 +713,7 @@ KERNEL(sums_of_32_wrong) {
   x[index()] = sum;
 }
 
-// ---- what warp functions order in memory: __syncwarp does, no other function
+// ---- memory order: of the warp functions, only __syncwarp orders accesses
 
 KERNEL(shuffle_order_right) {
   UNUSED;
@@ -787,7 +787,7 @@ KERNEL(half_warp_wrong) {
   n[index()] = values[t ^ (warpSize / 2)]; // found: races
 }
 
-// ---- kernels that end the process, each launched by a program of its own
+// ---- kernels that end the process, each launched in a separate process
 
 // `exit` may also be the name of a variable.
 KERNEL(exit_right) {
@@ -951,7 +951,7 @@ KERNEL(endless) {
     ;
 }
 
-// ---- a race that is no mistake
+// ---- a race that is not a mistake
 
 // CUDA's guide uses atomicCAS in this way: the first read is only a guess.
 __device__ double add(double *address, double value) {

@@ -104,7 +104,7 @@ kernel! {
         unsafe { *y += 1 } // found: memory a kernel that ends the process
     }
 
-    /// Copies a row; its address is stored in a buffer.
+    /// Copies a row whose address is stored in a buffer.
     pub unsafe fn row_right(row: *const Row, y: *mut f32) {
         unsafe {
             if let Some(y) = element(y, (*row).len) {
@@ -140,7 +140,7 @@ kernel! {
         }
     }
 
-    /// Each lane reads the next lane's value; the last lane reads its own value.
+    /// Each lane reads the next lane's value. The last lane reads its own value.
     pub unsafe fn lanes_right(x: *mut f32) {
         let own = thread_index().x;
         assert!(ballot(true).count_ones() == warp_size());

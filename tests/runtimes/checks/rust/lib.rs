@@ -11,8 +11,8 @@ mod kernels {
 /// The number of threads in a block, and of elements in a buffer.
 const COUNT: u32 = 64;
 
-/// Creates a test for each kernel of a pair. In the test's body, the names in parentheses are the
-/// device, a buffer with the numbers from 0, and the kernel.
+/// Creates a test for each kernel of a pair. In the test's body, the names in parentheses stand for
+/// the device, a buffer with the numbers from 0, and the kernel.
 macro_rules! tests {
     (@ $is_right:literal $name:ident ($device:ident $x:ident $kernel:ident) $body:block) => {
         #[test]
@@ -70,7 +70,7 @@ tests! {
         let row = kernels::Row { start: x.device_address(), len: COUNT as usize };
         let row = device.buffer(&[row]).unwrap();
         let mut y = device.buffer(&vec![0.0; COUNT as usize]).unwrap();
-        // For the wrong kernel, this frees the buffer.
+        // In the test of the wrong kernel, this line frees the buffer.
         let x = IS_RIGHT.then_some(x);
         kernel(&row, &mut y).launch(&device, 1, COUNT).unwrap();
         drop(x);

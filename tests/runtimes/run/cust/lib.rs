@@ -1,3 +1,3 @@
-//! Re-exports the published crate, so a build links it as its users would.
+//! Re-exports the published crate, so that builds link it as its users' builds would.
 
 pub use cust;

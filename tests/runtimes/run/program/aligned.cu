@@ -1,5 +1,5 @@
-// A kernel that uses a device variable, and all shared memory of the runtime. A driver aligns each
-// array.
+// A kernel that uses a device variable, and all shared memory that the runtime offers. A driver
+// aligns each array.
 __device__ int launches;
 
 extern "C" __global__ void aligned(int *y) {

@@ -1,5 +1,5 @@
-//! A program in which cudarc makes the context, the stream and the memory; `offload_gpu::run` loads
-//! modules and launches kernels.
+//! A program in which cudarc creates the context, the stream and the memory. `offload_gpu::run`
+//! loads modules and launches kernels.
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use offload_gpu::run::{Device, Launch, devices};
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn device(context: &CudaContext) -> Result<Device> {
-    // SAFETY: each function here drops the device before the context, or explains why it does not.
+    // SAFETY: each caller drops the device before the context, or explains why it does not.
     Ok(unsafe { Device::from_cuda_context(context.cu_ctx().cast())? })
 }
 
@@ -55,7 +55,7 @@ fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result<usize> {
     Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
 }
 
-/// Uses the primary context, which all libraries share: the device equals the one in the list.
+/// Uses the primary context, which all libraries share, so the device equals the one in the list.
 fn primary() -> Result {
     let context = CudaContext::new(1)?;
     let device = device(&context)?;
@@ -63,14 +63,14 @@ fn primary() -> Result {
     println!("{device}: {} of 1000", saxpy(&device, &context.default_stream())?);
     let listed = devices().list()[1].clone();
     println!("{listed}: {} of 1000", saxpy(&listed, &context.default_stream())?);
-    // The device itself retains the context, so it stays usable.
+    // The device itself retains the context, so the device stays usable.
     drop(context);
     let buffer = device.buffer(&[1.0_f32, 2.0])?;
     println!("{:?}", buffer.to_vec()?);
     Ok(())
 }
 
-/// Uses two devices. Some threads have no current context; on others, the other GPU's context is
+/// Uses two devices. Some threads have no current context. On others, the other GPU's context is
 /// current.
 fn threads() -> Result {
     let contexts = [CudaContext::new(0)?, CudaContext::new(1)?];
@@ -100,8 +100,8 @@ fn own() -> Result {
     println!("{}", saxpy(&own, &context.new_stream()?)?);
     println!("{}", saxpy(&same, &context.default_stream())?);
     let primary = Device::named("cuda:0")?;
-    // `primary` uses the primary context. The stream and the memory that cudarc makes belong to the
-    // program's own context.
+    // `primary` uses the primary context. The stream and the memory that cudarc creates belong to
+    // the program's own context.
     for device in [&own, &primary] {
         println!("{}", device.buffer(&[1.0_f32])?.to_vec()?[0]);
     }
@@ -111,8 +111,8 @@ fn own() -> Result {
     Ok(())
 }
 
-/// Makes three contexts, each after the previous one was destroyed, and prints whether all of them
-/// have the same address.
+/// Creates three contexts, each after the previous one was destroyed, and prints whether all of
+/// them have the same address.
 fn again() -> Result {
     let mut handles = Vec::new();
     for _ in 0..3 {
@@ -144,7 +144,7 @@ fn outlived() -> Result {
 }
 
 fn null() -> Result {
-    // SAFETY: a null context is an error, and is never used.
+    // SAFETY: a null context causes an error, and is never used.
     unsafe { Device::from_cuda_context(std::ptr::null_mut()) }?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A program in which cust makes the context, the stream and the memory; `offload_gpu::run` loads
+//! A program in which cust creates the context, the stream and the memory. `offload_gpu::run` loads
 //! modules and launches kernels.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
@@ -10,7 +10,7 @@ mod kernels {
     offload_gpu::include_kernels!("math");
 }
 
-// The type `Buffer` of the guide.
+// The type `Buffer` from the guide.
 include!("buffer.rs");
 
 fn main() -> Result<(), Box<dyn Error>> {

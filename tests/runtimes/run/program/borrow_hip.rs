@@ -1,4 +1,4 @@
-//! A program in which cubecl-hip-sys makes the stream and the memory; `offload_gpu::run` loads
+//! A program in which cubecl-hip-sys creates the stream and the memory. `offload_gpu::run` loads
 //! modules and launches kernels.
 
 use cubecl_hip_sys as hip;
@@ -12,7 +12,7 @@ mod kernels {
     offload_gpu::include_kernels!("math");
 }
 
-/// Memory that the binding has allocated.
+/// Memory that was allocated through cubecl-hip-sys.
 struct Memory(*mut f32);
 
 impl DeviceBuffer for Memory {
@@ -76,7 +76,7 @@ fn run() -> Result<(), RunError> {
     // The program does not destroy the stream. That call would wait for the stream's queue, but no
     // GPU processes the queue's packets. SAFETY: the stream was created by `hipStreamCreate`.
     assert_eq!(unsafe { hip::hipStreamSynchronize(stream) }, hip::HIP_SUCCESS);
-    // The binding copies from a buffer that the run time has allocated.
+    // Copy through cubecl-hip-sys from a buffer that the run time has allocated.
     let own = device.buffer(&[5.0_f32; 4])?;
     let mut copy = [0.0_f32; 4];
     let to_host = hip::hipMemcpyKind_hipMemcpyDeviceToHost;

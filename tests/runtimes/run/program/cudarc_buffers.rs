@@ -49,18 +49,18 @@ fn main() -> ExitCode {
 struct World {
     context: Arc<CudaContext>,
     device: Device,
-    /// Streams 1 and 2. The buffers are made on stream 1.
+    /// Streams 1 and 2. The buffers are created on stream 1.
     streams: [Arc<CudaStream>; 2],
 }
 
-/// The buffers. In the log, events 1 and 2 are the last read and write of `x`, events 3 and 4 those
-/// of `y`.
+/// The buffers. In the log, events 1 and 2 mark the last read and the last write of `x`. Events 3
+/// and 4 mark those of `y`.
 struct Vectors {
     x: CudaSlice<f32>,
     y: CudaSlice<f32>,
 }
 
-/// The program's own type for buffers; dfdx has such a type.
+/// A buffer type of the program's own, such as the one in dfdx.
 struct Wrapper<T>(CudaSlice<T>);
 
 impl<T> DeviceBuffer for Wrapper<T> {
@@ -143,7 +143,7 @@ impl World {
         Ok(())
     }
 
-    /// Launches on the default stream; cudarc's streams do not wait for it automatically.
+    /// Launches on the default stream, for which cudarc's streams do not wait automatically.
     fn views(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         {
@@ -184,7 +184,7 @@ impl World {
         Ok(())
     }
 
-    /// Switches off event tracking: such a program orders its streams itself.
+    /// Switches off event tracking, like a program that orders its streams itself.
     fn untracked(self) -> Result {
         // SAFETY: the stand-in completes each operation immediately.
         unsafe { self.context.disable_event_tracking() };
@@ -192,7 +192,7 @@ impl World {
         unsafe {
             kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&self.device, &self.launch_on(1))?
         };
-        // A buffer that still has events, because it was made with tracking.
+        // This buffer keeps its events, because it is created with tracking.
         unsafe { self.context.enable_event_tracking() };
         let Vectors { x: later, .. } = self.vectors()?;
         unsafe { self.context.disable_event_tracking() };
@@ -230,7 +230,7 @@ impl World {
         Ok(())
     }
 
-    /// Launches on a stream of a different context, which cannot wait for the buffers.
+    /// Launches on a stream of a different context. This stream cannot wait for the buffers.
     fn failing(self) -> Result {
         let Vectors { x, mut y } = self.vectors()?;
         let stream = CudaContext::new_non_primary(0, 0)?.new_stream()?;

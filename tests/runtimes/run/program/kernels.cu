@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256) reverse(const float *x, float 
   y[i] = tile[blockDim.x - 1 - threadIdx.x];
 }
 
-// Each block's sum, always in the same order, no matter which system thread runs the block.
+// Sums each block in a fixed order, no matter which system thread runs the block.
 extern "C" __global__ void block_sum(const float *x, float *sums) {
   __shared__ float partial[256];
   int me = threadIdx.x;

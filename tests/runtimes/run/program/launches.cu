@@ -1,6 +1,6 @@
 // Kernels that need features of launches that OpenCL lacks.
 
-// A driver compiles several forms of this module, each with a copy of the variables.
+// A driver compiles several forms of this module, each with its own copy of the variables.
 __constant__ int table[4];
 __device__ int launches;
 static __device__ int own;
@@ -25,7 +25,7 @@ extern "C" __global__ void fixed(int *y) {
   y[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
 }
 
-// As in published reductions: a barrier before the loop and in it, and none after it.
+// Like published reductions, this kernel has a barrier before and in the loop, but none after it.
 extern "C" __global__ void fold(int size, int *y) {
   extern __shared__ int tile[];
   int me = threadIdx.x;

@@ -23,7 +23,8 @@ fn main() -> Result<(), RunError> {
         let (launches, all) = (kernels::LAUNCHES.read(&device)?, y.to_vec()?);
         println!("{launches} {} {:?}", all[threads as usize], &all[..4]);
     }
-    // Intel's compiler would move accesses past barriers, differently for a multiple of 32.
+    // Intel's compiler would move accesses past barriers, and would do so differently for multiples
+    // of 32.
     for threads in [64, 48, 33] {
         let launch = Launch::new(1, threads).shared_memory(4 * threads as usize);
         // SAFETY: the kernel writes one element of `y`.
@@ -41,8 +42,8 @@ fn main() -> Result<(), RunError> {
     // SAFETY: 64 threads write an element each.
     unsafe { kernels::bounded(&mut y).launch(&device, 1, 64)? };
     println!("{:?}", &y.to_vec()?[62..64]);
-    // The runtime has no more than this for a block, and a different kernel of the module uses 4
-    // KiB of it.
+    // This is all the shared memory that the runtime offers a block, and a different kernel of the
+    // module uses 4 KiB of it.
     let too_large = Launch::new(1, 4).shared_memory(256 << 10);
     // SAFETY: as above.
     if let Err(error) = unsafe { kernels::reverse(&mut y).launch_as(&device, &too_large) } {

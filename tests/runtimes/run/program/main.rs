@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use std::sync::{Mutex, OnceLock};
 use std::{env, fs, panic, thread};
 
-/// Makes a module of kernels for each pack.
+/// Declares a Rust module with the kernels of each pack.
 macro_rules! packs {
     ($($module:ident: $pack:tt,)*) => { $(mod $module { offload_gpu::include_kernels!($pack); })* };
 }
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether kernels run on the device. Stand-ins for a driver only log launches.
+/// Whether all kernels run on the device. Stand-ins for a driver only log most launches.
 fn computes(device: &Device) -> bool {
     matches!(device.vendor(), Vendor::Cpu | Vendor::Intel)
 }
@@ -118,8 +118,8 @@ fn list() -> Result {
     Ok(())
 }
 
-/// Computes 1000 elements on the chosen device. If AMD's own runtime uses a stand-in for the GPU,
-/// no kernel runs, so no element is computed.
+/// Computes 1000 elements on the chosen device. If AMD's own runtime runs on a stand-in for the
+/// GPU, no kernel runs, so no element is computed.
 fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let right = saxpy_on(&device)?;
@@ -139,7 +139,7 @@ fn saxpy_on(device: &Device) -> std::result::Result<usize, RunError> {
     Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
 }
 
-/// Does everything that a device can do, so that each function of a driver is called.
+/// Does everything that a device can do, so that the run time calls each function of the driver.
 fn all() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let loaded = kernels::PACK.on(&device)?;
@@ -206,7 +206,7 @@ fn limits() -> Result {
 }
 
 /// Prints the results of requests that a device may refuse: too many bytes, no bytes, a second CPU,
-/// a stream on the CPU.
+/// and a stream on the CPU.
 fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     const NONE: &str = "no error";
@@ -254,7 +254,7 @@ fn shared_memory() -> Result {
     Ok(())
 }
 
-/// Prints the bits of 64 sums; each block computes one.
+/// Prints the bits of 64 sums. Each block computes one sum.
 fn bits() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let numbers: Vec<f32> = (0..64 * 256_u16).map(|number| f32::from(number) * 0.37).collect();
@@ -268,7 +268,7 @@ fn bits() -> Result {
 
 /// On each device, launches with buffers of the other devices: as one argument, as all arguments,
 /// and by the kernel's name. On the CPU, also passes an empty buffer and an address of a different
-/// device, which are allowed. Stand-ins would not recognize them.
+/// device, which are allowed. Stand-ins would not recognize such arguments.
 fn elsewhere() -> Result {
     let devices = devices();
     for device in devices.list() {
@@ -392,8 +392,8 @@ fn by_path() -> Result {
 }
 
 /// Loads an image with debug information. Prints the source line of its kernel, which a different
-/// process reads from the file that the loader names. Also prints how many files are on disk
-/// meanwhile.
+/// process reads from the file that the loader names. Also prints how many temporary files are on
+/// disk meanwhile.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
@@ -456,7 +456,7 @@ fn fork() -> Result {
     Ok(())
 }
 
-/// Makes a device that is never dropped.
+/// Creates a device that is never dropped.
 fn in_static() -> Result {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = DEVICE.get_or_init(|| Device::best_for(&kernels::PACK).unwrap());
@@ -464,7 +464,7 @@ fn in_static() -> Result {
     Ok(())
 }
 
-/// Makes a device that is dropped after `main`.
+/// Creates a device that is dropped after `main`.
 fn in_thread_local() -> Result {
     thread_local!(static DEVICE: RefCell<Option<Device>> = const { RefCell::new(None) });
     let device = Device::best_for(&kernels::PACK)?;
@@ -473,7 +473,7 @@ fn in_thread_local() -> Result {
     Ok(())
 }
 
-/// Makes a device that is dropped after the driver has ended.
+/// Creates a device that is dropped after the driver has ended.
 fn late() -> Result {
     static DEVICE: Mutex<Option<(Device, offload_gpu::run::Buffer<f32>)>> = Mutex::new(None);
     extern "C" fn end() {

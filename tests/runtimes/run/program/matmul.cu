@@ -1,4 +1,4 @@
-// c = a * b, of n * n each; n is a multiple of 16, as are blocks in x and y.
+// Multiplies n * n matrices: c = a * b. n is a multiple of 16, and blocks have 16 * 16 threads.
 extern "C" __global__ void matmul(int n, const float *a, const float *b, float *c) {
   __shared__ float left[16][16], right[16][16];
   int x = threadIdx.x, y = threadIdx.y;

@@ -11,8 +11,8 @@ mod named {
     offload_gpu::include_kernels!("named");
 }
 
-/// Launches a kernel by name on the chosen device: with arguments as a tuple, and with arguments
-/// one by one. Prints the number of right elements for both.
+/// Launches a kernel by name on the chosen device: with the arguments as a tuple, and with the
+/// arguments one by one. Prints the number of right elements for each launch.
 pub fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
@@ -67,7 +67,7 @@ fn same_memory(device: &Device) -> std::result::Result<bool, RunError> {
         && call.kernel().name() == typed.kernel().name())
 }
 
-/// Runs kernels with many types of parameters; runs one kernel under each of its names.
+/// Runs kernels with many types of parameters, and one kernel under each of its names.
 pub fn types() -> Result {
     let device = Device::best_for(&named::PACK)?;
     for name in ["scale_float", "scale<float>", "_Z5scaleIfEviT_PS0_"] {
@@ -101,7 +101,7 @@ pub fn types() -> Result {
     // SAFETY: the kernel does nothing.
     unsafe { named::named("nothing")?.call(())?.launch(&device, 1, 1)? };
     println!("{:?}", y.to_vec()?);
-    // Structs behind pointers, and an empty one by value.
+    // Pass structs by pointer, and an empty struct by value.
     let particles = device.buffer(&[named::Particle { mass: 1.5, cell: 3 }; 2])?;
     let mut moved = device.zeros::<named::Particle>(2)?;
     let call = named::named("move_on")?.call((named::Next, 2, &particles, &mut moved))?;
@@ -117,7 +117,7 @@ pub fn types() -> Result {
             .call((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, &mut y))?
             .launch(&device, 1, 1)?;
         print!("{} ", y.to_vec()?[0]);
-        // Two modules of one pack.
+        // Find kernels in two modules of one pack.
         modules::first::named("value")?.call((&mut y,))?.launch(&device, 1, 1)?;
         print!("{} ", y.to_vec()?[0]);
         modules::second::named("other")?.call((&mut y,))?.launch(&device, 1, 1)?;
@@ -126,7 +126,7 @@ pub fn types() -> Result {
     Ok(())
 }
 
-/// Prints the errors of wrong names and wrong arguments.
+/// Prints the errors for wrong names and wrong arguments.
 pub fn errors() -> Result {
     let device = Device::cpu();
     let (floats, mut doubles) = (device.zeros::<f32>(1)?, device.zeros::<f64>(1)?);

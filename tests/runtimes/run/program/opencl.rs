@@ -1,4 +1,4 @@
-//! Runs the function that its first argument names, on a device of OpenCL.
+//! Runs the function that its first argument names, on an OpenCL device.
 
 use offload_gpu::run::{Device, Launch, devices};
 use std::env;
@@ -58,7 +58,7 @@ fn named(name: &str) -> Result {
     Ok(())
 }
 
-/// Prints the first device for a kernel with `double`.
+/// Prints the device that the run time chooses for a kernel that uses `double`.
 fn doubles() -> Result {
     println!("{}", Device::best_for(&doubles::PACK)?);
     Ok(())
@@ -72,7 +72,7 @@ fn sizes() -> Result {
     for bytes in [0, 100, 112, 256, 100] {
         let launch = Launch::new(1, 16).shared_memory(bytes);
         // SAFETY: each of 16 threads uses one element of the buffer. Only the stand-in, which runs
-        // no kernel, gets launches with less shared memory.
+        // no kernel, receives launches with too little shared memory.
         unsafe {
             shared::first(&mut x).launch_as(&device, &launch)?;
             shared::second(&mut x).launch_as(&device, &launch)?;
@@ -81,7 +81,7 @@ fn sizes() -> Result {
     Ok(())
 }
 
-/// Launches a kernel with an array of dynamic shared memory, without giving it any.
+/// Launches a kernel with an array in dynamic shared memory, but passes no size for this memory.
 fn none() -> Result {
     let device = Device::best_for(&shared::PACK)?;
     for uses_it in [false, true] {

@@ -1,5 +1,6 @@
 // A kernel for each row of the table in docs/guide/src/reference/kernels.md. Each thread writes 16
-// words. They depend on memory, so no compiler computes them. Blocks have 64 threads, (16, 2, 2).
+// words. The words depend on memory, so no compiler can precompute them. Blocks have 64 threads:
+// (16, 2, 2).
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -119,7 +120,7 @@ ROW(warp_matches) {
   (void)t, (void)x;
 }
 
-// A sum as in NVIDIA's examples; works for each kind of group.
+// A sum as in NVIDIA's examples, which works for each kind of group.
 static __device__ int sum_of(cooperative_groups::thread_group group, int *tile, int value) {
   unsigned rank = group.thread_rank();
   for (unsigned i = group.size() / 2; i > 0; i /= 2) {
@@ -157,7 +158,7 @@ ROW(cooperative_groups) {
                     word(1000) * cg::labeled_partition(warp, own % 5).thread_rank());
 }
 
-// Values after the atomic functions of all threads of the block and of the grid, in any order.
+// The values after all threads of the block and the grid have called atomic functions in any order.
 ROW(atomics) {
   __shared__ int i[6];
   __shared__ unsigned u[6];
@@ -266,7 +267,7 @@ ROW(exact_math) {
       lrintf(f) + llround(d) + lround(g) + llrint(e) + isnan(f) + isinf(d) + isfinite(e) + signbit(f));
 }
 
-// Each word adds the results of several functions, so 16 words suffice for all.
+// Each word is the sum of several functions' results, so 16 words suffice for all functions.
 ROW(math) {
   (void)t, (void)n;
   float f = fabsf(x[0]) / 8 + 0.1f, g = f - floorf(f), s, c;
@@ -388,7 +389,7 @@ ROW(fast_math) {
       double(__frcp_rn(f)), double(__fsqrt_rn(f)), double(__saturatef(f - 1)));
 }
 
-// Not rows, but loops for whose counters clang 22 uses integers of 3 and of 15 bits.
+// These kernels are not rows. For their loop counters, clang 22 uses integers of 3 and of 15 bits.
 extern "C" __global__ void three_bits(const int *n, int count, word *sum) {
   for (int i = 0; i < count; ++i)
     for (int at = i & 7; at < 32; at += 8)

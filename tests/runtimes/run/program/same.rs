@@ -20,7 +20,7 @@ mod conversions {
 
 type Result<T = ()> = std::result::Result<T, RunError>;
 
-/// Rows with inexact functions, and the greatest relative difference that is allowed.
+/// Rows with inexact functions, each with the greatest allowed relative difference.
 const NEAR: [(&str, f64); 2] = [("math", 1e-6), ("fast_math", 1e-5)];
 
 fn main() {
@@ -54,7 +54,7 @@ bits! {
     i32: |x| x.cast_unsigned();
 }
 
-/// Prints whether both devices return the same result, bit for bit.
+/// Prints whether the results of both devices are bitwise equal.
 fn same<T: Bits>(name: &str, run: impl Fn(&Device) -> Result<Vec<T>>) {
     let bits = |device: &Device| -> Result<Vec<u64>> { Ok(run(device)?.into_iter().map(T::bits).collect()) };
     print(name, both(bits), |there, here| (there == here).then(|| "equal".to_owned()));
@@ -117,7 +117,7 @@ fn row(name: &str) {
             let mut worst = 0.0_f64;
             for (there, here) in there.iter().zip(here) {
                 let [there, here] = [there, here].map(|bits| f64::from_bits(*bits));
-                // Neither is a NaN.
+                // `max` would ignore a NaN.
                 worst = worst.max(((there - here) / here.abs().max(1.0)).abs());
                 assert!(there.is_finite() && here.is_finite(), "{name}: {there} {here}");
             }

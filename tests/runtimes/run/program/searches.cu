@@ -1,4 +1,4 @@
-// Loops that clang would vectorize, with vectors of conditions. Each thread has 64 bytes.
+// Loops that clang would vectorize with vectors of conditions. Each thread searches 64 bytes.
 template <typename T> static __device__ bool is_in(const T *x, int n, T wanted) {
   bool is = false;
   for (int i = 0; i < n; ++i)

@@ -80,7 +80,7 @@ pub fn many(launching: usize) -> Result {
     Ok(())
 }
 
-/// Launches 256 blocks of 1024 threads; most blocks must wait for stacks that other blocks use.
+/// Launches 256 blocks of 1024 threads. Most blocks must wait for stacks that other blocks use.
 /// Prints whether the waiting system threads sleep only rarely.
 pub fn waiting() -> Result {
     let device = Device::cpu();
@@ -109,7 +109,7 @@ pub fn own_handler(kind: &str) -> Result {
             }
         }
     }
-    /// Makes the page accessible, and needs much stack.
+    /// Makes the page accessible, and uses much stack.
     unsafe extern "C" fn large(_: c_int, info: *const [usize; 3], _: *mut c_void) {
         let mut memory = [1_u8; 200 * 1024];
         std::hint::black_box(&mut memory);
@@ -193,7 +193,7 @@ pub fn nested(launching: usize) -> Result {
     Ok(())
 }
 
-/// Needs 4 MiB of stack in each kind of thread; build.rs makes the stacks 16 MB large.
+/// Uses 4 MiB of stack in each kind of thread. build.rs sets the stack size to 16 MB.
 pub fn deep_enough() -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0])?;
@@ -207,7 +207,7 @@ pub fn deep_enough() -> Result {
     Ok(())
 }
 
-/// Needs more stack than this kernel has, or crashes in a different way.
+/// Launches a kernel that needs more stack than it has, or that crashes in a different way.
 pub fn overflow(kernel: &str) -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0])?;
@@ -267,8 +267,8 @@ pub fn refused() -> Result {
     Ok(())
 }
 
-/// Prints whether a second launch of the same block reuses stacks that are in memory, and whether
-/// stacks give back most of their memory if much of it was used.
+/// Prints whether a second launch of the same block reuses stacks that are already in memory, and
+/// whether stacks return most of their memory after a launch used much of it.
 pub fn kept() -> Result {
     let device = Device::cpu();
     let mut x = device.buffer(&[0; 1024])?;
@@ -281,7 +281,7 @@ pub fn kept() -> Result {
             }
         }
     };
-    // The number of page faults, the tenth field (proc_pid_stat(5)).
+    // Returns the number of page faults, which is the tenth field (proc_pid_stat(5)).
     let faults = || -> u64 {
         let text = fs::read_to_string("/proc/self/stat").unwrap();
         text.rsplit(')').next().unwrap().split(' ').nth(8).unwrap().parse().unwrap()

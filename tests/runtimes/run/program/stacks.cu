@@ -22,7 +22,7 @@ extern "C" __global__ void outer(void (*call)(), int *x) {
 
 __shared__ int last;
 
-// Calls a function, unless it is null, which launches `inner` once more.
+// Unless `call` is null, calls this function, which launches `inner` once more.
 extern "C" __global__ void inner(void (*call)(), int *x) {
   extern __shared__ int given[];
   given[threadIdx.x] = last = call != nullptr ? 1000 : 2000;
@@ -39,7 +39,7 @@ __attribute__((noinline)) __device__ int deep(int n, volatile int *x) {
   return n == 0 ? 0 : deep(n - 1, x) + frame[0];
 }
 
-// One thread needs a little more than `n` times 2 KiB of stack: before, after, or without a wait.
+// One thread needs a little over `n` times 2 KiB of stack: before, after or without a barrier.
 extern "C" __global__ void before(int n, int *x) {
   if (threadIdx.x == 0)
     *x = deep(n, x);

@@ -32,7 +32,7 @@ template __global__ void convert<double, int>(const double *, int *, int);
 template __global__ void convert<float, double>(const float *, double *, int);
 } // namespace ns
 
-// No parameter has the functor's type, and the constants have several types.
+// No parameter is of the functor's type, and the constants have several types.
 template <typename Op, int N, typename T, bool Is, Mode M> __global__ void apply(Pair<T> *x, T *sum) {
   T result = (x->first + x->second) * (sizeof(Op) == 1 ? N : 0);
   *sum = Is && M == Mode::Add ? *sum + result : result;
@@ -40,7 +40,7 @@ template <typename Op, int N, typename T, bool Is, Mode M> __global__ void apply
 template __global__ void apply<Twice, 2, float, true, Mode::Add>(Pair<float> *, float *);
 template __global__ void apply<Thrice, -3, double, false, Mode::Set>(Pair<double> *, double *);
 
-// A kernel that is not an instance has the same name, and must keep it.
+// A kernel that is not an instance is also called `fill`, and must keep this name.
 template <unsigned N> __global__ void fill(int *y) {
   for (unsigned i = 0; i < N; i++)
     y[i] = N;
@@ -49,7 +49,7 @@ template __global__ void fill<1>(int *);
 template __global__ void fill<3>(int *);
 extern "C" __global__ void fill(int *y) { y[0] = 7; }
 
-// For programs, a `bool` in memory may be any byte.
+// The programs' type for a `bool` in memory allows any byte.
 template <typename T> __global__ void store(T *y, const T *from, T value) { *y = from ? *from : value; }
 template __global__ void store<bool>(bool *, const bool *, bool);
 template __global__ void store<int>(int *, const int *, int);

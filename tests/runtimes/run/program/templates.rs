@@ -19,7 +19,8 @@ mod templates {
 use templates::{Mode, Pair_double, Pair_float, Point, Thrice, Twice};
 
 /// Launches a kernel through the instance's own function, then through the generic function. Prints
-/// both results, and whether the kernels, and the bytes and offsets of the arguments, are the same.
+/// both results, and whether both calls have the same kernel, and the same bytes and offsets of
+/// arguments.
 macro_rules! both {
     ($device:expr, $y:expr, $generic:expr, $own:expr) => {{
         let (generic, own) = ($generic, $own);

@@ -20,7 +20,7 @@ __device__ double value = 1.5;
 template <typename T> __device__ T limit = T(2);
 template <> __device__ float limit<float> = 4;
 template __device__ int limit<int>;
-// `Table` equals `table` in upper case; the other names are those of a kernel and of the pack.
+// `Table` equals `table` in upper case. The other names are those of a kernel and of the pack.
 __device__ int Table = 11;
 __device__ int pack = 12;
 __device__ short KERNEL = 13;

@@ -25,7 +25,7 @@ use kernels::{self as all, Params};
 pub fn copy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let device = &device;
-    // Print the initial values. From PTX, a stand-in for a driver does not read them.
+    // Print the initial values. A stand-in for a driver does not read them from PTX.
     print!("{:?} {} ", all::COUNTERS.read(device)?, all::TOTAL.read(device)?);
     print!("{} {} ", all::NS_VALUE.read(device)?, all::LIMIT_FLOAT.read(device)?);
     print!("{} {} ", all::LIMIT_INT.read(device)?, all::TABLE_2.read(device)?);
@@ -83,7 +83,7 @@ pub fn copy() -> Result {
     Ok(())
 }
 
-/// Prints the results of reading variables that the images lack, or that have a different size.
+/// Prints the results of reading variables that the images lack or define with a different size.
 pub fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let show = |result: std::result::Result<i32, offload_gpu::run::RunError>| match result {
@@ -107,7 +107,8 @@ pub fn errors() -> Result {
     Ok(())
 }
 
-/// Copies a variable on several threads at the same time. Each copy must be whole.
+/// Copies a variable on several threads at the same time. No copy may contain values from two
+/// different writes.
 pub fn threads() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     all::COUNTERS.write(&device, &[[0; 3]; 2])?;
